@@ -144,19 +144,19 @@ def told_of_calls(functions: Sequence[FunctionType], tell: Tell) -> Iterator[Non
     functions themselves tell: meanwhile they have other code, from which their own is called.
     """
     listener = threading.get_ident(), tell
-    with _lock:
-        for function in functions:
-            if function not in _listeners:
-                _listeners[function] = function.__code__, []
-                function.__code__ = _code_that_tells(function)
-            _listeners[function][1].append(listener)
     try:
-        yield
-    finally:
         with _lock:
             for function in functions:
+                if function not in _listeners:
+                    _listeners[function] = function.__code__, []
+                    function.__code__ = _code_that_tells(function)
+                _listeners[function][1].append(listener)
+        yield
+    finally:  # also of what an interrupt left half done
+        with _lock:
+            for function in filter(_listeners.__contains__, functions):
                 code, told = _listeners[function]
-                told.remove(listener)
+                told[:] = [one for one in told if one is not listener]
                 if not told:
                     function.__code__ = code
                     del _listeners[function]
