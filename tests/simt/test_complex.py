@@ -21,7 +21,12 @@ REALS = [-0.0, 0.0, 1, -1, 1.5, -3.5, float("-inf"), float("inf"), float("nan")]
 VALUES = np.array([complex(x, y) for x, y in itertools.product(REALS, REALS)])
 FINITE = VALUES[np.isfinite(VALUES)]
 KINDS = [np.complex64, np.complex128]
-FUNCTIONS = [n for n in vars(cmath) if callable(getattr(cmath, n)) and n not in ("isclose", "rect")]
+# where cmath is built into Python, as Debian does, it has a loader, which is no function of numbers
+FUNCTIONS = [
+    name
+    for name, one in vars(cmath).items()
+    if callable(one) and name[0] != "_" and name not in ("isclose", "rect")
+]
 
 
 def computed(expression: str, result: Any, *args: np.ndarray) -> np.ndarray:
