@@ -165,6 +165,7 @@ def test_what_it_did_is_named(judge, tmp_path):
         ("os.fork() or os._exit(0)", "starts processes"),
         ("open('/etc/motd', 'w')", "writes outside of its home"),
         ("import socket; socket.create_connection(('192.0.2.1', 9))", "reaches for the network"),
+        ("import sys; sys.setprofile(None)", "takes the grader's look-out away"),
         ("gl.blocks_for.__code__ = (lambda n: 1).__code__", "takes the grader's look-out away"),
         ("gl.solution('matmul_flops')", "asks for the solution"),
     ):

@@ -35,6 +35,7 @@ __all__ = ["SUBMISSION", "prepare", "serve"]
 SUBMISSION = "<submission>"
 PACKAGE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.exercise", "gpulearn.checker", "gpulearn.grade")
+LOOK_OUT = "takes the grader's look-out away"
 # of audit events, what is worth a note
 NOTED = {
     "os.fork": "starts processes",
@@ -47,6 +48,9 @@ NOTED = {
     "socket.getaddrinfo": "reaches for the network",
     "os.kill": "sends signals to processes",
     "signal.pthread_kill": "sends signals to processes",
+    "sys.setprofile": LOOK_OUT,
+    "sys.settrace": LOOK_OUT,
+    "sys.monitoring.register_callback": LOOK_OUT,
     "ctypes.dlopen": "calls C",
     "os.remove": "removes files",
     "os.rename": "renames files",
@@ -67,7 +71,7 @@ class _Watch:
             return
         what = NOTED.get(event) or self._of_file(event, arguments)
         if event == "object.__setattr__" and arguments[1] == "__code__":
-            what = "takes the grader's look-out away"
+            what = LOOK_OUT
         if what and what not in self._seen:
             self._seen.add(what)
             self.note(what, shorten(", ".join(map(str, arguments[:1])), 80))
