@@ -69,7 +69,7 @@ site: $(STAMP)
 	$(BIN)/python -m tools.site site $(ARGS)
 
 conformance: $(STAMP)
-	$(BIN)/python -m tests.conformance $(ARGS)
+	$(BIN)/python -m tests.simt.conformance $(ARGS)
 
 format: $(STAMP)
 	$(BIN)/nb-clean clean $(CLEAN) notebooks

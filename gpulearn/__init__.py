@@ -16,5 +16,5 @@ __getattr__, __dir__ = attach(__name__, __file__)
 
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext gpulearn`: from then on a cell that begins with `%%cuda` is a CUDA program."""
-    magic = import_module("gpulearn.programs.magic")  # loaded when it is used, as all names are
+    magic = import_module("simt.programs.magic")  # loaded when it is used, as all names are
     shell.register_magic_function(magic.run_cell, "cell", "cuda")

@@ -6,25 +6,25 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """A command and what follows it, or the report of `gpulearn.device.command_line`."""
+    """A command and what follows it, or the report of `simt.device.command_line`."""
     match sys.argv[1:]:
         case ["run", *arguments]:
-            from gpulearn.programs import command_line as run
+            from simt.programs import command_line as run
 
             return run.main(arguments)
         case ["grade", *arguments]:
-            from gpulearn.grade import command_line as grade
+            from gpulearn_grading import command_line as grade
 
             return grade.main(arguments)
         case ["course", *arguments]:
-            from gpulearn.course import command_line as course
+            from gpulearn_grading.course import command_line as course
 
             return course.main(arguments)
         case ["exercise", *arguments]:
-            from gpulearn.exercise import command_line as exercise
+            from gpulearn.judge import command_line as exercise
 
             return exercise.main(arguments)
-    from gpulearn.device.command_line import main as report
+    from simt.device.command_line import main as report
 
     return report()
 

@@ -1,7 +1,7 @@
 """The one switch: `numba.cuda` where there is a usable GPU, the SIMT machine elsewhere.
 
 `from gpulearn import cuda` is all a notebook ever writes. With a GPU the name stands for
-`numba.cuda` itself; without one, for the SIMT machine, `gpulearn.simt.host.api`.
+`numba.cuda` itself; without one, for the SIMT machine, `simt.host.api`.
 `GPULEARN_DEVICE=cpu` forces the machine.
 """
 
@@ -11,7 +11,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gpulearn.device import numba_cuda, selection
+from simt.device import numba_cuda, selection
 
 __all__: list[str] = []
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 if selection.current().kind == "gpu":
     _module = numba_cuda.load()
 else:
-    _module = importlib.import_module("gpulearn.simt.host.api")
+    _module = importlib.import_module("simt.host.api")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn.device.selection import cores
+from simt.device.selection import cores
 
 try:
     from hypothesis import HealthCheck, settings
@@ -50,7 +50,7 @@ def _apart(_files_of_progress: Iterator[Path], monkeypatch: pytest.MonkeyPatch) 
     wrong answers do is tried once, not by each test that comes back.
     """
     monkeypatch.setenv("GPULEARN_PROGRESS", str(next(_files_of_progress)))
-    if diagnosis := sys.modules.get("gpulearn.checker.diagnosis"):
+    if diagnosis := sys.modules.get("gpulearn.judge.diagnosis"):
         from tests.support.known import known_wrongs
 
         monkeypatch.setattr(diagnosis, "SECONDS", 300.0)
@@ -113,7 +113,7 @@ def _exercise_of(item: pytest.Item) -> str:
 @pytest.fixture
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
-    from gpulearn.numba_ptx.codegen import compiler_fault
+    from simt.numba_ptx.codegen import compiler_fault
 
     _needs(compiler_fault(), "GPULEARN_REQUIRE_PTX")
 
@@ -121,7 +121,7 @@ def _compiler() -> None:
 @pytest.fixture
 def _linker() -> None:
     """Numba's CUDA compiler with nvJitLink; a run that requires it fails without, else it skips."""
-    from gpulearn.numba_ptx.codegen import linker_fault
+    from simt.numba_ptx.codegen import linker_fault
 
     _needs(linker_fault(), "GPULEARN_REQUIRE_PTX")
 
@@ -129,7 +129,7 @@ def _linker() -> None:
 @pytest.fixture
 def _nvrtc() -> None:
     """NVIDIA's compiler of CUDA C++; a run that requires it fails without, a person's run skips."""
-    from gpulearn.cuda_cpp.compiler import compiler_fault
+    from simt.cpp.compiler import compiler_fault
 
     _needs(compiler_fault(), "GPULEARN_REQUIRE_NVRTC")
 
@@ -137,7 +137,7 @@ def _nvrtc() -> None:
 @pytest.fixture
 def _host_compiler(_nvrtc: None) -> None:
     """What whole CUDA programs need: NVRTC, and a C++ compiler for their host part."""
-    from gpulearn.programs.cuda.host_compiler import host_fault
+    from simt.programs.cuda.host_compiler import host_fault
 
     _needs(host_fault(), "GPULEARN_REQUIRE_NVRTC")
 

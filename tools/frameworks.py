@@ -14,8 +14,8 @@ from pathlib import Path
 import nbformat.v4
 from nbclient import NotebookClient
 
-from gpulearn.frameworks.availability import missing
-from gpulearn.frameworks.recordings import FILE, NOTE
+from gpulearn_lessons.frameworks.availability import missing
+from gpulearn_lessons.frameworks.recordings import FILE, NOTE
 
 __all__ = ["main"]
 

@@ -117,7 +117,7 @@ def main() -> None:
     fault = fault_of_python(sys.version_info[:2], has_venv, sys.platform)
     if fault:
         raise SystemExit(fault)
-    from gpulearn.device import driver
+    from simt.device import driver
 
     folder = ROOT / ".venv"
     print(f"Setting up {folder.name} (a few minutes, once) …", flush=True)

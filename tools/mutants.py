@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from gpulearn.checker.answers import edited
-from gpulearn.checker.diagnosis import diagnose
-from gpulearn.checker.exercise import Exercise
-from gpulearn.checker.stubs import notebook_source, unwrapped
 from gpulearn.errors import MachineFault
-from gpulearn.exercise.catalogue import find, places
+from gpulearn.judge.answers import edited
+from gpulearn.judge.catalogue import find, places
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.stubs import notebook_source, unwrapped
 
 __all__ = ["judged", "main", "mutants"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulearn.cuda_cpp.compiler import compile_to_ptx
-from gpulearn.cuda_cpp.signature import find_kernels
-from gpulearn.cuda_cpp.stored import FILE, key
 from gpulearn.errors import KernelError
-from gpulearn.kernels.product_program import kernel_part
+from gpulearn_lessons.broken_tutorials.product_program import kernel_part
+from simt.cpp.compiler import compile_to_ptx
+from simt.cpp.signature import find_kernels
+from simt.cpp.stored import FILE, key
 
 __all__ = ["Compilation", "compilations", "entry", "main", "release"]
 

@@ -21,10 +21,10 @@ import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.communicator import current
 from gpulearn.require import listed, shown
+from simt.device import selection
 
 __all__ = [
     "RankInfo",

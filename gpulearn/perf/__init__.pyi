@@ -1,13 +1,5 @@
-from .choosing import Offer as Offer
-from .choosing import Trial as Trial
-from .choosing import cheapest_gpu_that_fits as cheapest_gpu_that_fits
-from .choosing import cheapest_plan as cheapest_plan
-from .choosing import interrupted_hours as interrupted_hours
-from .choosing import offers as offers
 from .estimates import Estimate as Estimate
 from .gpus import GpuSpec as GpuSpec
-from .launches import graph_times as graph_times
-from .launches import launch_bound as launch_bound
 from .matmul_times import cpu_times as cpu_times
 from .matmul_times import gpu_times as gpu_times
 from .matmul_times import peak_rate as peak_rate
@@ -21,8 +13,6 @@ from .roofline import Roof as Roof
 from .roofline import arithmetic_intensity as arithmetic_intensity
 from .roofline import attainable as attainable
 from .roofline import ridge_point as ridge_point
-from .rung_rates import kernel_roofs as kernel_roofs
-from .rung_rates import ladder_rates as ladder_rates
 from .schedule import Timeline as Timeline
 from .schedule import timeline as timeline
 from .series import Provenance as Provenance

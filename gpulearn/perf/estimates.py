@@ -13,10 +13,10 @@ from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import format_seconds
-from gpulearn.simt.observers.traffic import SECTOR
+from simt.observers.traffic import SECTOR
 
 if TYPE_CHECKING:
-    from gpulearn.simt.report.report import Report
+    from simt.report.report import Report
 
 __all__ = ["Estimate", "estimate"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.perf import gpus, recordings, roofline, timing
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.require import shown
+from simt.device import selection
 
 __all__ = [
     "CONTENDERS",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf.matmul_times import float32_products, one_thread_and_all, random_matrix
 from gpulearn.perf.roofline import Roof, arithmetic_intensity
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import fastest, watch_neighbours
+from simt.device import selection
 
 __all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
 

@@ -14,9 +14,9 @@ from typing import Any
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import Multiprocessor, gpu_spec
-from gpulearn.simt.core.findings import Stop
-from gpulearn.simt.core.limits import check_shape
-from gpulearn.simt.host.overloads import error_for
+from simt.core.findings import Stop
+from simt.core.limits import check_shape
+from simt.host.overloads import error_for
 
 __all__ = ["Occupancy", "blocks_that_fit", "occupancy", "warps_held"]
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import __version__, require
-from gpulearn.device import driver, selection
 from gpulearn.errors import RecordingError
 from gpulearn.perf.series import Provenance
+from simt.device import driver, selection
 
 __all__ = [
     "FOLDER",

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.perf.estimates import estimate
 from gpulearn.perf.gpus import GpuSpec, gpu_spec
 from gpulearn.perf.roofline import COPY_SECONDS, LAUNCH_SECONDS
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import format_seconds
-from gpulearn.simt.host.work.operations import StreamOperation, WorkRecord, record_work
+from simt.device import selection
+from simt.host.work.operations import StreamOperation, WorkRecord, record_work
 
 if TYPE_CHECKING:
-    from gpulearn.simt.core.findings import Finding
+    from simt.core.findings import Finding
 
 __all__ = [
     "ENGINES",

@@ -17,9 +17,9 @@ from time import monotonic, perf_counter, process_time
 from typing import Any
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.perf.series import Provenance
+from simt.device import selection
 
 __all__ = [
     "Measurement",

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput, DeviceError
 from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
 from gpulearn.train.precision import PRECISIONS
+from simt.device import selection
 
 __all__ = [
     "SCHEDULES",

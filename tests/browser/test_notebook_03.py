@@ -21,8 +21,8 @@ def notebook(open_notebook):
         "def negate_one(block",
         "@cuda.jitdef vector_add",
         'gl.check("vector_add"',
-        "gl.plot.thread_explorer(20)",
-        "gl.plot.thread_explorer(20, 10)",
+        "thread_explorer(20)",
+        "thread_explorer(20, 10)",
     )
     opened.run_all()
     return opened
@@ -88,13 +88,13 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     ("cell", "slider", "first", "then"),
     [
         (
-            "gl.plot.thread_explorer(20)",
+            "thread_explorer(20)",
             2,
             "Thread 3 of block 1: i = 1 × 8 + 3 = 11",
             "Thread 4 of",
         ),
         (
-            "gl.plot.thread_explorer(20, 10)",
+            "thread_explorer(20, 10)",
             5,
             "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2",
             "y = 0 × 4 + 3",
@@ -113,7 +113,7 @@ def test_the_thread_explorer_moves_by_keyboard(notebook, cell, slider, first, th
 
 
 def test_the_pointer_reads_a_thread(notebook):
-    output = notebook.cell("gl.plot.thread_explorer(20)").locator(".jp-OutputArea")
+    output = notebook.cell("thread_explorer(20)").locator(".jp-OutputArea")
     last = output.locator("svg.gl-threads g").last
     expect(last.locator(".said")).not_to_be_visible()
     last.hover()

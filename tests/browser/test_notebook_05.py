@@ -14,7 +14,7 @@ def notebook(open_notebook):
         "by_tile",
         "@cuda.jitdef reverse_block",
         'gl.check("reverse_block"',
-        "gl.plot.bank_explorer(",
+        "bank_explorer(",
         "gl.plot.kernel_player(seen)",
     )
     opened.run_all()
@@ -63,7 +63,7 @@ def test_the_report_names_the_race(notebook):
 
 
 def test_the_bank_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.plot.bank_explorer(").locator(".jp-OutputArea")
+    output = notebook.cell("bank_explorer(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     assert "no bank conflict" in sentence.inner_text()

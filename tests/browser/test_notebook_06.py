@@ -27,7 +27,7 @@ def notebook(open_notebook):
         "06_matmul_ladder",
         "@cuda.jitdef matmul_coalesced",
         'gl.check("matmul_coalesced"',
-        "ladder = gl.kernels.ladder_counts",
+        "ladder = ladder_counts",
     )
     opened.run_all(300)
     return opened
@@ -53,7 +53,7 @@ def test_a_learner_works_through_notebook_06(notebook):
 
 
 def test_the_ladder_moves_by_keyboard(notebook):
-    output = notebook.cell("ladder = gl.kernels.ladder_counts").locator(".jp-OutputArea")
+    output = notebook.cell("ladder = ladder_counts").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("Share of ")
     source = picture.get_attribute("src")

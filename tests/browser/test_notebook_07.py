@@ -22,7 +22,7 @@ def notebook(open_notebook):
         "07_atomics_reductions_scans",
         "@cuda.jitdef warp_sum",
         'gl.check("warp_sum"',
-        "gl.plot.reduction_player(",
+        "reduction_player(",
         'gl.plot.kernel_times("histograms")',
         'times = gl.plot.kernel_times("sums")',
     )
@@ -75,7 +75,7 @@ def type_lines(notebook, cell, lines):
 
 
 def test_the_player_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.plot.reduction_player(").locator(".jp-OutputArea")
+    output = notebook.cell("reduction_player(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("interleaved, round 1 of 6")
     source = picture.get_attribute("src")

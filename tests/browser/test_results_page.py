@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from gpulearn.grade.command_line import main
+from gpulearn_grading.command_line import main
 
 pytestmark = pytest.mark.browser
 

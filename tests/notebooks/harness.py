@@ -21,18 +21,12 @@ from typing import Literal
 
 from nbformat import NotebookNode
 
-from gpulearn.checker import stubs
-from gpulearn.checker.exercise import Exercise
-from gpulearn.exercise.catalogue import catalogue
-from gpulearn.exercise.cells import (
-    PREDICTED,
-    checked,
-    has,
-    in_solution_form,
-    stub_name,
-)
-from gpulearn.exercise.overview import solution
-from gpulearn.exercise.prediction import Choices, Prediction, find, predictions
+from gpulearn.judge import stubs
+from gpulearn.judge.catalogue import catalogue
+from gpulearn.judge.cells import PREDICTED, checked, has, in_solution_form, stub_name
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.overview import solution
+from gpulearn.judge.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
 

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from gpulearn.exercise.catalogue import catalogue
-from gpulearn.exercise.cells import has, stub_name
+from gpulearn.judge.catalogue import catalogue
+from gpulearn.judge.cells import has, stub_name
 from tests.notebooks.harness import NOTEBOOKS, solution_of
 from tests.notebooks.markup import headings
 from tests.notebooks.page import Finding, Page, read

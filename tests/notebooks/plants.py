@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from gpulearn.exercise.overview import solution
+from gpulearn.judge.overview import solution
 from tools import links
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from nbformat import NotebookNode
 
-from gpulearn.exercise.cells import has
+from gpulearn.judge.cells import has
 from tests.notebooks.markup import anchor, headings
 from tests.notebooks.markup import links as links_in
 from tests.notebooks.page import Finding, Page, definitions, read

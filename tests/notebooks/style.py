@@ -15,8 +15,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from gpulearn.exercise.catalogue import catalogue
-from gpulearn.exercise.cells import checked, has, stub_name
+from gpulearn.judge.catalogue import catalogue
+from gpulearn.judge.cells import checked, has, stub_name
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words, prose
 from tests.notebooks.minutes import minutes

@@ -12,8 +12,8 @@ from jupyter_client.kernelspec import KernelSpec
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
-from gpulearn.cuda_cpp import compiler
-from gpulearn.exercise.cells import stub_name
+from gpulearn.judge.cells import stub_name
+from simt.cpp import compiler
 from tests.notebooks import kernel
 from tests.notebooks.harness import faults, judged, needs_two_runs, solution_of
 from tests.notebooks.kernel import Limits, Report, Run

@@ -1,4 +1,4 @@
-"""Kernels and sizes that a notebook takes from the package are those that tests/kernels tests."""
+"""Kernels and sizes that a notebook takes from the package are those that tests/gpulearn/kernels tests."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import ast
 
 import pytest
 
-from gpulearn.checker.stubs import notebook_source
-from gpulearn.exercise.cells import has
-from gpulearn.kernels import (
-    blocks,
-    columns,
-    convolution,
-    copies,
-    points,
-    stencil,
-    transpose,
-    transpose_steps,
-    transpose_tiled,
-)
+from gpulearn.judge.cells import has
+from gpulearn.judge.stubs import notebook_source
+from gpulearn.kernels import blocks, copies, transpose, transpose_steps, transpose_tiled
+from gpulearn_lessons.coalescing import columns, points
+from gpulearn_lessons.shared_memory import convolution, stencil
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.page import read
 from tools.gpu.cases import lesson_kernels, warp_kernels

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from gpulearn.exercise.catalogue import catalogue
+from gpulearn.judge.catalogue import catalogue
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words
 from tests.notebooks.minutes import readme_minutes

@@ -96,7 +96,7 @@ def test_the_command_line_tells_what_the_machine_has():
 
 def test_the_example_of_torchrun_has_its_place():
     pytest.importorskip("torch")
-    done = run("gpulearn.parallel.train", "--help")
+    done = run("gpulearn_lessons.fault_tolerance.train", "--help")
     assert done.returncode == 0
     for option in ("--epochs", "--batch", "--checkpoint"):
         assert option in done.stdout

@@ -13,7 +13,7 @@ import grimp
 from importlinter.cli import lint_imports
 
 import gpulearn as gl
-from gpulearn.exercise.catalogue import catalogue
+from gpulearn.judge.catalogue import catalogue
 from gpulearn.kernels.specification import Specification
 from gpulearn.perf.gpus import GPUS
 
@@ -27,20 +27,20 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # what a reader needs in one piece
 LONG = {
-    "gpulearn/simt/frontend/translate.py": 800,  # the translator: one method for each node
-    "gpulearn/simt/compiled/rewrite.py": 520,  # the translator for Numba's CPU compiler, likewise
-    "gpulearn/simt/machine/machine.py": 680,  # the executor
-    "gpulearn/ptx/translate.py": 700,  # the translator of PTX: one method for each instruction
-    "gpulearn/ptx/memory.py": 400,
-    "gpulearn/simt/observers/races.py": 480,
+    "simt/frontend/translate.py": 800,  # the translator: one method for each node
+    "simt/compiled/rewrite.py": 520,  # the translator for Numba's CPU compiler, likewise
+    "simt/machine/machine.py": 680,  # the executor
+    "simt/ptx/translate.py": 700,  # the translator of PTX: one method for each instruction
+    "simt/ptx/memory.py": 400,
+    "simt/observers/races.py": 480,
     "gpulearn/require.py": 425,
-    "gpulearn/plot/graphs.py": 400,
+    "gpulearn_lessons/backprop/graphs.py": 400,
     "gpulearn/perf/gpus.py": 400,  # the one table of GPUs
 }
 LONGEST = 350
 CATALOGUE = 550  # an exercise with all its known answers
 # a module for each thing, however many there are
-CATALOGUES = ("gpulearn/kernels", "gpulearn/plot", "gpulearn/exercise/")
+CATALOGUES = ("gpulearn/kernels", "gpulearn/figures", "gpulearn/judge/")
 MOST = 15
 
 
@@ -174,9 +174,9 @@ def test_a_module_holds_one_idea():
 def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
     graph = grimp.build_graph("gpulearn", cache_dir=None)
     roots = {
-        "gpulearn.__main__", "gpulearn.parallel.train", "gpulearn.cuda", "gpulearn.lazy",
-        "gpulearn.programs.magic", "gpulearn.parallel.launch.preloaded",
-        *(m for m in graph.modules if m.startswith("gpulearn.exercise.")),
+        "gpulearn.__main__", "gpulearn_lessons.fault_tolerance.train", "gpulearn.cuda", "gpulearn.lazy",
+        "simt.programs.magic", "gpulearn.parallel.launch.preloaded",
+        *(m for m in graph.modules if m.startswith("gpulearn.judge.")),
     }  # fmt: skip
     texts = [*map(text_of, NOTEBOOKS), (ROOT / "README.md").read_text(encoding="utf-8")]
     for text in texts:

@@ -57,7 +57,7 @@ def test_no_public_name_is_hidden_by_a_module(package):
 
 def test_a_public_name_of_the_top_level_is_in_no_namespace():
     inner = {name for package in PACKAGES[1:] for name in stub_names(package)}
-    # a namespace is no name of its own: gl.plot.scaling draws what gl.scaling measures
+    # a namespace is no name of its own: scaling draws what gl.scaling measures
     assert not inner & set(stub_names(gl)) - {*NAMESPACES}
 
 

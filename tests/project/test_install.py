@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gpulearn.device.driver import Gpu
+from simt.device.driver import Gpu
 from tools import install
 
 
@@ -139,7 +139,7 @@ def test_main_makes_the_environment(monkeypatch, tmp_path, platform, path):
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(install, "run_command", run)
     monkeypatch.setattr(install, "install", lambda *a: installed.append(a))
-    monkeypatch.setattr("gpulearn.device.driver.gpus", lambda: ())
+    monkeypatch.setattr("simt.device.driver.gpus", lambda: ())
     install.main()
     assert run.commands == [f"{sys.executable} -m venv {tmp_path / '.venv'}"]
     assert installed[0][0] == str(tmp_path / ".venv" / path)
@@ -152,7 +152,7 @@ def test_main_reads_the_drivers_version(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "run_command", FakeRun())
     monkeypatch.setattr(install, "install", lambda *a: installed.append(a))
     h200 = Gpu("NVIDIA H200", 2**37, (9, 0), "13.1")
-    monkeypatch.setattr("gpulearn.device.driver.gpus", lambda: (h200,))
+    monkeypatch.setattr("simt.device.driver.gpus", lambda: (h200,))
     install.main()
     assert installed[0][2] == (13, 1)
 
@@ -160,6 +160,6 @@ def test_main_reads_the_drivers_version(monkeypatch, tmp_path):
 def test_it_runs_on_the_standard_library_alone():
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['numpy', 'numba', 'torch'])); "
-        "import tools.install, gpulearn.device.selection"
+        "import tools.install, simt.device.selection"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

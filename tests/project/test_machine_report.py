@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from gpulearn.device import command_line as report
-from gpulearn.device import driver, selection
-from gpulearn.device.driver import Gpu
-from gpulearn.device.selection import Selection
+from simt.device import command_line as report
+from simt.device import driver, selection
+from simt.device.driver import Gpu
+from simt.device.selection import Selection
 
 H200 = Gpu("NVIDIA H200", 141 * 2**30, (9, 0), "13.0")
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from gpulearn.simt.host.work.queue import work_queue
+from simt.host.work.queue import work_queue
 
 
 @pytest.fixture(autouse=True)

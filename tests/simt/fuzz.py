@@ -21,9 +21,9 @@ import numpy as np
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import KernelError
-from gpulearn.simt.compiled import launch as compiled_launch
-from gpulearn.simt.frontend import typecheck
-from gpulearn.simt.machine import execution
+from simt.compiled import launch as compiled_launch
+from simt.frontend import typecheck
+from simt.machine import execution
 
 from . import grammar, reference, reference_types, sources
 from .harness import launch, xray

@@ -12,7 +12,7 @@ from numba import types
 from numba.core.typing.typeof import Purpose, typeof
 from numba.np.numpy_support import as_dtype
 
-from gpulearn.simt.frontend.numba_bridge import type_annotation
+from simt.frontend.numba_bridge import type_annotation
 
 
 @dataclass

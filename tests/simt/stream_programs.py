@@ -20,7 +20,7 @@ import numpy as np
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.host.work.operations import record_work
+from simt.host.work.operations import record_work
 
 from . import sources
 

@@ -10,7 +10,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.core.findings import SimtWarning
+from simt.core.findings import SimtWarning
 
 from .harness import launch, line, only, xray
 

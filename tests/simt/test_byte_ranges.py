@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
-from gpulearn.simt.host.work.launches import PreparedLaunch
-from gpulearn.simt.host.work.ranges import TouchedBytes, of_array, of_view, overlap
+from simt.host.work.launches import PreparedLaunch
+from simt.host.work.ranges import TouchedBytes, of_array, of_view, overlap
 
 
 def addresses(array: np.ndarray) -> set[int]:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpulearn.simt.core.chunk import Chunk, IndexArrays, Write
-from gpulearn.simt.core.findings import FindingLog
-from gpulearn.simt.core.memory import gather
-from gpulearn.simt.core.source import read
-from gpulearn.simt.machine.spaces import Spaces
+from simt.core.chunk import Chunk, IndexArrays, Write
+from simt.core.findings import FindingLog
+from simt.core.memory import gather
+from simt.core.source import read
+from simt.machine.spaces import Spaces
 
 
 def nothing():

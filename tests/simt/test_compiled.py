@@ -15,10 +15,10 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.matmul_ladder import matmul_naive
-from gpulearn.simt.compiled import launch as compiled
-from gpulearn.simt.core import limits
-from gpulearn.simt.core.findings import SimtWarning
+from gpulearn_lessons.matmul.matmul_ladder import matmul_naive
+from simt.compiled import launch as compiled
+from simt.core import limits
+from simt.core.findings import SimtWarning
 
 from . import fuzz, grammar, sources
 from .cases import Case, assert_same

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
-from gpulearn.simt.core.values import dtype_of
+from simt.core.values import dtype_of
 
 from . import sources
 from .harness import launch, only, xray

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
-from gpulearn.simt.machine import execution
-from gpulearn.simt.observers import footprint
+from simt.machine import execution
+from simt.observers import footprint
 
 from . import sources
 from .harness import line, xray

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
-from gpulearn.simt.observers import traffic
+from simt.observers import traffic
 
 from . import sources
 from .harness import line, xray

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba.core.errors import NumbaNotImplementedError
 
 from gpulearn.errors import BadInput
-from gpulearn.simt.host import api as cuda
+from simt.host import api as cuda
 
 
 class Foreign:

@@ -8,10 +8,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.device import numba_cuda
 from gpulearn.errors import KernelError
-from gpulearn.simt.host import api as cuda
-from gpulearn.simt.intrinsics.math import ufunc_loop
+from simt.device import numba_cuda
+from simt.host import api as cuda
+from simt.intrinsics.math import ufunc_loop
 
 from . import sources
 

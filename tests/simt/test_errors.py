@@ -73,7 +73,7 @@ def test_the_message_is_one_readable_sentence(case: Mistake) -> None:
     report = xray(case.kernel, case.grid, case.block, *case.args())
     message = findings(report, case.kind)[0].message
     assert 15 < len(message) < 400, message
-    for internal in ("Traceback", "gpulearn/simt", "object at 0x", "nopython frontend"):
+    for internal in ("Traceback", "simt", "object at 0x", "nopython frontend"):
         assert internal not in message, message
 
 

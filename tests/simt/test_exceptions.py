@@ -9,7 +9,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.core.findings import SimtWarning
+from simt.core.findings import SimtWarning
 
 from . import sources
 from .harness import xray

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
 from gpulearn import cuda
-from gpulearn.simt.frontend import numba_bridge, typecheck
+from simt.frontend import numba_bridge, typecheck
 
 from . import fuzz, grammar, reference_types
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numba import float32, float64, int32, void
 
 import gpulearn as gl
-from gpulearn.device import numba_cuda
 from gpulearn.errors import BadCall, KernelError
-from gpulearn.simt.host import api as cuda
+from simt.device import numba_cuda
+from simt.host import api as cuda
 
 
 @cuda.guvectorize(

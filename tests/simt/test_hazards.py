@@ -18,8 +18,8 @@ from numba import int32
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.core.chunk import Chunk
-from gpulearn.simt.observers import shadow
+from simt.core.chunk import Chunk
+from simt.observers import shadow
 
 from .harness import findings
 

@@ -10,8 +10,8 @@ from numba import float32
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.core.findings import SimtWarning
-from gpulearn.simt.host.settings import keep_going
+from simt.core.findings import SimtWarning
+from simt.host.settings import keep_going
 
 from .harness import findings, launch, line, only, xray
 

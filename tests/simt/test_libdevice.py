@@ -12,8 +12,8 @@ from numba.cuda import libdevice
 
 from gpulearn import cuda
 from gpulearn.errors import KernelError
-from gpulearn.simt.core.registry import callee
-from gpulearn.simt.core.values import dtype_of
+from simt.core.registry import callee
+from simt.core.values import dtype_of
 
 from . import sources
 from .harness import launch

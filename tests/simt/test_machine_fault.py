@@ -24,7 +24,7 @@ def test_the_learner_is_not_blamed(monkeypatch: pytest.MonkeyPatch, error: Excep
     def broken(*args: object) -> None:
         raise error
 
-    monkeypatch.setattr("gpulearn.simt.intrinsics.math.cast_up", broken)
+    monkeypatch.setattr("simt.intrinsics.math.cast_up", broken)
     with pytest.raises(gl.errors.KernelError) as raised:
         roots[1, 32](cuda.to_device(np.ones(32, np.float32)))
     report = gl.xray(roots)[1, 32](cuda.to_device(np.ones(32, np.float32)))
@@ -41,7 +41,7 @@ def test_the_learner_is_not_blamed(monkeypatch: pytest.MonkeyPatch, error: Excep
 def test_the_machine_works_again_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     a = cuda.to_device(np.full(32, 8, np.float32))
     with monkeypatch.context() as patched:
-        patched.setattr("gpulearn.simt.machine.machine.gather", None)
+        patched.setattr("simt.machine.machine.gather", None)
         with pytest.raises(gl.errors.KernelError, match="not your mistake"):
             roots[1, 32](a)
     roots[1, 32](a)

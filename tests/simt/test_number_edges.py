@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.compiled import launch as compiled_launch
-from gpulearn.simt.core.values import cast, normal
+from simt.compiled import launch as compiled_launch
+from simt.core.values import cast, normal
 
 from . import sources
 from .reference_types import whole

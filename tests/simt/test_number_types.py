@@ -22,11 +22,11 @@ from numba.cuda import types
 from numba.cuda.descriptor import cuda_target
 from numba.np.numpy_support import from_dtype
 
-from gpulearn.device import numba_cuda
-from gpulearn.simt import intrinsics
-from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
-from gpulearn.simt.core.registry import callee
-from gpulearn.simt.core.values import dtype_of, normal
+from simt import intrinsics
+from simt.core.arithmetic import BINARY, COMPARE, UNARY
+from simt.core.registry import callee
+from simt.core.values import dtype_of, normal
+from simt.device import numba_cuda
 
 from . import reference
 

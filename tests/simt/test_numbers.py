@@ -35,7 +35,7 @@ def computed(expression: str, *args: Any, kind: Any = np.float64) -> np.ndarray:
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=8), st.integers(-330, 330))
 def test_round_to_places_is_python_s(values: list[float], places: int) -> None:
-    from gpulearn.simt.intrinsics.functions import rounded
+    from simt.intrinsics.functions import rounded
 
     with np.errstate(all="ignore"):
         got = rounded(np.array(values), np.int64(places))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import gpulearn.simt
-from gpulearn.simt.host.work.prepared import observers_of
-from gpulearn.simt.observers.races import Races
+import simt
+from simt.host.work.prepared import observers_of
+from simt.observers.races import Races
 
-HOME = Path(gpulearn.simt.__file__).parent
+HOME = Path(simt.__file__).parent
 
 
 def imported(file: Path) -> set[str]:

@@ -5,7 +5,7 @@ import pytest
 from numba import types
 
 from gpulearn.errors import KernelError
-from gpulearn.simt.host import api as cuda
+from simt.host import api as cuda
 
 
 @cuda.jit(types.void(types.CPointer(types.uint8), types.uint32))

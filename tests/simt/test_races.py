@@ -247,7 +247,7 @@ def test_a_read_at_the_end_of_a_chunk_is_of_its_own_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Block 0 reads what block 1, of the next chunk, writes later."""
-    monkeypatch.setattr("gpulearn.simt.machine.execution.CHUNK", 32)
+    monkeypatch.setattr("simt.machine.execution.CHUNK", 32)
     report = xray(left_neighbour, 2, 32, np.zeros((3, 32)), np.zeros(2))
     races = findings(report, "race")
     assert {t["block"][0] for t in races[0].threads} == {0, 1}

@@ -8,8 +8,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import KernelError
-from gpulearn.simt.compiled import launch as compiled_launch
-from gpulearn.simt.host import api as cuda
+from simt.compiled import launch as compiled_launch
+from simt.host import api as cuda
 
 FIELDS = [("a", np.int32), ("b", np.float64)]
 

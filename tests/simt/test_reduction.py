@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.errors import BadCall, KernelError
-from gpulearn.simt.host import api as cuda
+from simt.host import api as cuda
 
 total = cuda.Reduce(lambda a, b: a + b)
 largest = cuda.reduce(lambda a, b: max(a, b))

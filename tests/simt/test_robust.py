@@ -20,9 +20,9 @@ from numba import float32
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.compiled import launch as compiled
-from gpulearn.simt.core import limits
-from gpulearn.simt.machine import lockstep, machine
+from simt.compiled import launch as compiled
+from simt.core import limits
+from simt.machine import lockstep, machine
 
 from .harness import launch, to_device
 

@@ -16,9 +16,9 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput, KernelError
-from gpulearn.simt.core.findings import SimtWarning
-from gpulearn.simt.host.work.operations import record_work
-from gpulearn.simt.host.work.queue import LONGEST, work_queue
+from simt.core.findings import SimtWarning
+from simt.host.work.operations import record_work
+from simt.host.work.queue import LONGEST, work_queue
 
 N = 64
 

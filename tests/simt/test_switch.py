@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.simt.host import api
+from simt.host import api
 
 NUMBA_CUDA_INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 

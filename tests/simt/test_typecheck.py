@@ -12,8 +12,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt.core.findings import SimtWarning
-from gpulearn.simt.frontend import typecheck
+from simt.core.findings import SimtWarning
+from simt.frontend import typecheck
 
 from . import sources
 from .harness import line, to_device

@@ -13,7 +13,7 @@ import pytest
 from numba.np.numpy_support import from_dtype, ufunc_find_matching_loop
 
 from gpulearn import cuda
-from gpulearn.simt.intrinsics.math import ufunc_loop
+from simt.intrinsics.math import ufunc_loop
 
 from . import reference, sources
 from .harness import launch, xray

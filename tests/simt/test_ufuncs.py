@@ -13,8 +13,8 @@ from numba.cuda import compiler, types
 
 from gpulearn import cuda
 from gpulearn.errors import KernelError
-from gpulearn.simt.frontend.numba_bridge import any_device
-from gpulearn.simt.frontend.numba_errors import no_code
+from simt.frontend.numba_bridge import any_device
+from simt.frontend.numba_errors import no_code
 
 from . import sources
 from .harness import launch

@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as hnp
 from numba import complex128, float32, float64, int32, uint32
 
 import gpulearn as gl
-from gpulearn.device import numba_cuda
 from gpulearn.errors import BadCall, BadInput, KernelError
-from gpulearn.simt.host import api as cuda
+from simt.device import numba_cuda
+from simt.host import api as cuda
 
 BOTH = [float32(float32, float32), float64(float64, float64)]
 THREE = [int32(int32, int32), *BOTH]

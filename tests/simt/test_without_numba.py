@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpulearn.simt.frontend.typecheck import UNJUDGED
+from simt.frontend.typecheck import UNJUDGED
 
 # the machine can run them, and only Numba says that a GPU would not take them
 NUMBAS = {"kernel_that_returns", "computed_shape", "shape_from_an_argument"}

@@ -63,7 +63,7 @@ def launches() -> dict[str, Any]:
     """What is said of a launch, the second one too, and of what needs Numba or threads."""
     import gpulearn as gl
     from gpulearn import cuda
-    from gpulearn.checker.limits import time_limit
+    from gpulearn.judge.limits import time_limit
 
     @cuda.jit
     def double(a):

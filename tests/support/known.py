@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpulearn.checker import diagnosis
-from gpulearn.checker.exercise import Exercise
-from gpulearn.device import selection
+from gpulearn.judge import diagnosis
+from gpulearn.judge.exercise import Exercise
+from simt.device import selection
 
 __all__ = ["known_wrongs"]
 

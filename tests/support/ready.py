@@ -52,7 +52,7 @@ def ready_python() -> str:
 @functools.cache
 def _server() -> str:
     """The program that asks the server of this process, which ends with it."""
-    from gpulearn.device.selection import cores  # what is started in Python's place has none
+    from simt.device.selection import cores  # what is started in Python's place has none
 
     # a Unix socket's path holds about 100 characters
     folder = tempfile.TemporaryDirectory(prefix="ready-")

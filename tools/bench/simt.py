@@ -223,7 +223,7 @@ class _Bench:
         """Median seconds of CUDA C++ on the machine; none where its compiler is not installed."""
         import gpulearn as gl
         from gpulearn import cuda
-        from gpulearn.cuda_cpp.compiler import compiler_fault
+        from simt.cpp.compiler import compiler_fault
 
         if compiler_fault() is not None:
             return {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.specification import Shape, Specification
-from gpulearn.recorders.measuring import agree
+from gpulearn.perf.recorders.measuring import agree
 
 __all__ = ["SIZES", "Case", "Shot"]
 

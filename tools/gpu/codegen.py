@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gpulearn.numba_ptx.codegen import lowered
+from simt.numba_ptx.codegen import lowered
 
 __all__ = ["linked_machine_code", "unlinked"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from gpulearn.exercise.cells import has
+from gpulearn.judge.cells import has
 from tests.notebooks.harness import NOTEBOOKS
 from tools.links import ROOT, badge
 

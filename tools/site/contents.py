@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from nbformat import NotebookNode
 
-from gpulearn.course.guide import literal
-from gpulearn.exercise.catalogue import catalogue
-from gpulearn.exercise.cells import checked, has, heading
-from gpulearn.parallel.recipes.recipe import RECIPES, recipe
+from gpulearn.judge.catalogue import catalogue
+from gpulearn.judge.cells import checked, has, heading
+from gpulearn_grading.course.guide import literal
+from gpulearn_lessons.fault_tolerance.recipes.recipe import RECIPES, recipe
 from tools.site.pages import folded, unsolved
 
 __all__ = [
@@ -231,7 +231,7 @@ def recipes() -> str:
         "",
         "Scripts that start the course's training on several machines; "
         "[21](notebooks/21_fault_tolerance.ipynb) explains them, and "
-        "`gl.parallel.recipe` returns each by its name.",
+        "`fault_tolerance.recipe` returns each by its name.",
         "",
     ]
     for name in RECIPES:

@@ -18,12 +18,12 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from gpulearn.checker.exercise import Exercise
-from gpulearn.device.selection import ENVIRONMENT_VARIABLE, decide
-from gpulearn.exercise.catalogue import find as exercise_of
-from gpulearn.exercise.cells import PREDICTED, checked, has
-from gpulearn.exercise.prediction import Choices
-from gpulearn.exercise.prediction import find as prediction_of
+from gpulearn.judge.catalogue import find as exercise_of
+from gpulearn.judge.cells import PREDICTED, checked, has
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.prediction import Choices
+from gpulearn.judge.prediction import find as prediction_of
+from simt.device.selection import ENVIRONMENT_VARIABLE, decide
 from tests.notebooks.harness import SOLVED
 from tests.notebooks.kernel import CLOSING_CELL
 from tools.links import BADGE, badge

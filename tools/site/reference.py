@@ -35,7 +35,7 @@ FIELD = re.compile(r"(?<=^:)(returns|raises)\b", re.MULTILINE)
 PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins a parameter
 BAR = re.compile(r"\|")
 OBJECT = re.compile(r"<(?:[^<>]|<\w+>)*>")  # "<function Exercise.<lambda> at 0x7f3a263f7880>"
-OWN = "gpulearn.exercise"  # a file with exercises of its own imports from it by this name
+OWN = "gpulearn.judge"  # a file with exercises of its own imports from it by this name
 COMMANDS = ("", "run", "grade", "exercise", "course")
 
 

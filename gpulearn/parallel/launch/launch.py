@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gpulearn import require
-from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.failures import Interrupted, error_of
 from gpulearn.parallel.launch.forkserver import meeting_place
@@ -26,6 +25,7 @@ from gpulearn.parallel.launch.messages import (
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown
+from simt.device import selection
 
 __all__ = ["launch"]
 

@@ -22,7 +22,6 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from gpulearn.device.selection import release_data
 from gpulearn.parallel.launch.flight_recorder import recorded
 from gpulearn.parallel.launch.messages import (
     Calls,
@@ -35,6 +34,7 @@ from gpulearn.parallel.launch.messages import (
     packed,
     traceback_of,
 )
+from simt.device.selection import release_data
 
 __all__ = ["FOLDER", "failure", "run", "said", "travelling"]
 

@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from gpulearn import require
-from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
@@ -33,6 +32,7 @@ from gpulearn.parallel.simulate.scheduler import Ended, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
 from gpulearn.require import shown
 from gpulearn.train.history import progress_bar
+from simt.device.selection import waited_seconds
 
 __all__ = ["counted", "exits_fail", "simulate"]
 

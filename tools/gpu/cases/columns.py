@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.columns import COLUMN_SUMS
 from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.coalescing.columns import COLUMN_SUMS
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers, whole_numbers
 from tools.gpu.cases.lesson_kernels import COLUMN_MAXIMA, ROW_MAXIMA

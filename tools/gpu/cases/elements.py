@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.blur import BLUR
-from gpulearn.kernels.images import MIRROR, RGB_TO_GRAY
-from gpulearn.kernels.matrices import MATRIX_ADD_2D
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, VECTOR_ADD
+from gpulearn_lessons.broken_tutorials.blur import BLUR
+from gpulearn_lessons.threads.images import MIRROR, RGB_TO_GRAY
+from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D
 from tools.gpu.case import SIZES, Case, Shot
 from tools.gpu.cases.arrays import bytes_of, in_blocks_of, numbers, whole_numbers
 from tools.gpu.cases.warp_kernels import STRIPES, WARPS_AND_LANES

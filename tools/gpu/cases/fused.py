@@ -7,17 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.attention import ATTENTION_PRODUCT, ATTENTION_SCORES, ATTENTION_TILED, HEAD
-from gpulearn.kernels.elementwise import RELU, SCALE, SCALE_ADD_RELU
-from gpulearn.kernels.normalisation import (
+from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.between_kernels.attention import (
+    ATTENTION_PRODUCT,
+    ATTENTION_SCORES,
+    ATTENTION_TILED,
+    HEAD,
+)
+from gpulearn_lessons.between_kernels.elementwise import RELU, SCALE, SCALE_ADD_RELU
+from gpulearn_lessons.between_kernels.normalisation import (
     FUSED_NORMALISE,
     NORMALISE_ROWS,
     ROW_MEANS,
     ROW_VARIANCES,
 )
-from gpulearn.kernels.populations import AFTER_SEASONS
-from gpulearn.kernels.softmax_fused import ONLINE_SOFTMAX, ROW_MAXIMA, ROW_SHARES, ROW_SUMS
-from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
+from gpulearn_lessons.between_kernels.softmax_fused import (
+    ONLINE_SOFTMAX,
+    ROW_MAXIMA,
+    ROW_SHARES,
+    ROW_SUMS,
+)
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
 

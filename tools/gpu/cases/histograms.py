@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.brightness import BRIGHTNESS, LEVELS
 from gpulearn.kernels.histogram import (
     BINS,
     HISTOGRAM_GLOBAL,
     HISTOGRAM_RACY,
     HISTOGRAM_SHARED,
 )
+from gpulearn_lessons.broken_tutorials.brightness import BRIGHTNESS, LEVELS
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import PERIOD, bytes_of, repeated
 

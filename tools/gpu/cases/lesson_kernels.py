@@ -14,11 +14,11 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.copies import COPY_BY_ROWS
-from gpulearn.kernels.points import norms_of_rows
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import ARGMAX_ROWS
 from gpulearn.kernels.specification import Specification, blocks_along
 from gpulearn.kernels.transpose_tiled import PADDED, TILE, TRANSPOSE_TILED
+from gpulearn_lessons.coalescing.points import norms_of_rows
 
 __all__ = [
     "AOS_NORMS",

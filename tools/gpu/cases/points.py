@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.points import SOA_NORMS, STRETCH_POINTS
 from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.coalescing.points import SOA_NORMS, STRETCH_POINTS
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
 from tools.gpu.cases.lesson_kernels import (

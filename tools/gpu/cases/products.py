@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.ladder import LADDER
-from gpulearn.kernels.matmul_registers import MATMUL_REGISTER_PATCH
 from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.matmul.ladder import LADDER
+from gpulearn_lessons.matmul.matmul_registers import MATMUL_REGISTER_PATCH
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn.kernels import reduction
-from gpulearn.kernels.compaction import COMPACT_WARPS
 from gpulearn.kernels.grid_sum import GRID_SUM_ATOMIC, GRID_SUM_COOPERATIVE, GRID_SUM_LAST
 from gpulearn.kernels.reduction import SUM_BLOCKS, WARP, WARP_SUM, few_blocks
 from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.reductions.compaction import COMPACT_WARPS
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import in_blocks_of, numbers
 

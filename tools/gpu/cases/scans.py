@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.scan import (
+from gpulearn.kernels.specification import poisoned
+from gpulearn_lessons.reductions.scan import (
     ADD_OFFSETS,
     EXCLUSIVE_SCAN,
     SCAN_BLELLOCH,
     SCAN_BLOCKS,
     SCAN_HILLIS_STEELE,
 )
-from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import in_blocks_of, whole_numbers
 

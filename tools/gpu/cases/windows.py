@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK, SMOOTH_BLOCK
-from gpulearn.kernels.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH
 from gpulearn.kernels.specification import poisoned
-from gpulearn.kernels.stencil import EDGES, STENCIL_1D, STENCIL_1D_NAIVE
+from gpulearn_lessons.shared_memory.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH
+from gpulearn_lessons.shared_memory.stencil import EDGES, STENCIL_1D, STENCIL_1D_NAIVE
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
 from tools.gpu.cases.lesson_kernels import REVERSE_HASTILY, REVERSE_IN_WARP

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def machine_counts(case: Case) -> dict[str, int]:
     """What the SIMT machine counts for the small size of a case, by counter."""
-    from gpulearn.simt.host import api, xray
+    from simt.host import api, xray
 
     shot = case.shot("small")
     arguments = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in shot.args]

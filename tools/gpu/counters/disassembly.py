@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpulearn.device import selection
-from gpulearn.numba_ptx.codegen import compile_to_ptx
 from gpulearn.perf.gpus import HOPPER
+from simt.device import selection
+from simt.numba_ptx.codegen import compile_to_ptx
 from tools.gpu.case import Case
 from tools.gpu.codegen import unlinked
 from tools.gpu.counters.matching import kernel_name, kernel_of

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
-from gpulearn.simt.core.registry import python_function
+from simt.core.registry import python_function
 from tools.gpu.case import Case
 
 __all__ = ["Launch", "complaints", "kernel_name", "kernel_of", "match", "parse"]

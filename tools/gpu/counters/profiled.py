@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gpulearn.device import selection
+from simt.device import selection
 
 __all__ = ["journal", "launch_all", "main"]
 

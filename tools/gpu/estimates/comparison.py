@@ -21,8 +21,8 @@ from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.perf import recordings
 from gpulearn.perf.estimates import Estimate, estimate
 from gpulearn.perf.gpus import gpu_spec
+from gpulearn.perf.recorders.loading import sheet_of
 from gpulearn.perf.recordings import Recording
-from gpulearn.recorders.loading import sheet_of
 from tools.gpu.case import Case
 from tools.gpu.cases import CASES
 from tools.gpu.estimates.accuracy import Compared, Comparison, counted
@@ -30,7 +30,7 @@ from tools.gpu.estimates.sampling import sampled_report
 from tools.gpu.runner.step import seconds_left
 
 if TYPE_CHECKING:
-    from gpulearn.simt.report.report import Report
+    from simt.report.report import Report
 
 __all__ = ["AGREE", "compare_estimates", "main", "reason"]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.limits import check_shape
-from gpulearn.simt.core.registry import python_function
-from gpulearn.simt.host.dispatcher import Kernel
-from gpulearn.simt.host.work.launches import PreparedLaunch
-from gpulearn.simt.observers.counters import Counts
-from gpulearn.simt.report.report import Report
+from simt.core.limits import check_shape
+from simt.core.registry import python_function
+from simt.host.dispatcher import Kernel
+from simt.host.work.launches import PreparedLaunch
+from simt.observers.counters import Counts
+from simt.report.report import Report
 from tools.gpu.case import Case
 
 __all__ = ["Sampled", "sampled_report"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from gpulearn.kernels.ladder import LADDER, Rung
-from gpulearn.kernels.matmul_tuning import register_tiled
+from gpulearn_lessons.matmul.ladder import LADDER, Rung
+from gpulearn_lessons.matmul.matmul_tuning import register_tiled
 from tools.gpu.ladder.warp_tiling import warp_tiled
 
 __all__ = ["Idea", "ideas"]

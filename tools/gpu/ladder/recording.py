@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda, require
-from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.perf import timing
 from gpulearn.perf.matmul_times import float32_products, random_matrix
+from gpulearn.perf.recorders.measuring import fault
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.perf.rung_rates import LIBRARY
-from gpulearn.recorders.measuring import fault
+from gpulearn_lessons.matmul.ladder import LADDER, Rung
+from gpulearn_lessons.matmul.rung_rates import LIBRARY
 from tools.gpu.ladder.ideas import Idea, ideas
 from tools.gpu.ladder.resources import machine_code, resources
 

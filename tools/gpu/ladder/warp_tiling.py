@@ -8,10 +8,10 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.kernels.ladder import Rung
-from gpulearn.kernels.matmul_ladder import multiplies
-from gpulearn.kernels.matmul_tuning import MOST_THREADS, SHARED_BYTES, with_constants
-from gpulearn.kernels.matmul_warp_tiles import derived, matmul_warp_tiles
+from gpulearn_lessons.matmul.ladder import Rung
+from gpulearn_lessons.matmul.matmul_ladder import multiplies
+from gpulearn_lessons.matmul.matmul_tuning import MOST_THREADS, SHARED_BYTES, with_constants
+from gpulearn_lessons.matmul.matmul_warp_tiles import derived, matmul_warp_tiles
 from tools.gpu.ladder import warp_words
 
 __all__ = ["warp_tiled"]

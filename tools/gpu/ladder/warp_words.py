@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.matmul_pairs import first, joined, second
-from gpulearn.kernels.matmul_warp_tiles import (
+from gpulearn_lessons.matmul.matmul_pairs import first, joined, second
+from gpulearn_lessons.matmul.matmul_warp_tiles import (
     A_LOADS,
     B_LOADS,
     COLUMNS,

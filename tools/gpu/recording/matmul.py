@@ -16,8 +16,8 @@ from gpulearn.perf.matmul_times import (
     random_matrix,
     runs_here,
 )
+from gpulearn.perf.recorders.measuring import WrongResultError, agree, host_seconds, timed
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.recorders.measuring import WrongResultError, agree, host_seconds, timed
 
 __all__ = ["record_matmul"]
 

@@ -17,7 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpulearn import recorders, require
+from gpulearn import require
+from gpulearn.perf import recorders
 from gpulearn.perf.recordings import Recording, growing, recorded_here, save
 from tools.gpu import recording
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.device import selection
+from gpulearn.perf.recorders.measuring import fault
 from gpulearn.perf.recordings import Recording, growing, load, path_of, recorded_here, save
-from gpulearn.recorders.measuring import fault
-from gpulearn.simt.host.settings import unchecked
+from simt.device import selection
+from simt.host.settings import unchecked
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases import CASES
 from tools.gpu.recording.record import Saver

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import distributions
 from pathlib import Path
 
-from gpulearn.device import selection
+from simt.device import selection
 from tools.gpu.recording.record import Rows
 
 __all__ = ["find_tool", "main", "record_environment"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpulearn import require
-from gpulearn.device import selection
+from simt.device import selection
 from tools.gpu.recording.record import Rows
 
 __all__ = ["Outcomes", "main"]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "gpu"
 WORKERS = 8  # at most; one GPU serves them all, and most of their time is Numba's compiler's
 # the step `kernels` checks every large launch, and times it
-ELSEWHERE = "tests/gpu/test_launches.py::test_a_large_launch_of_every_kernel_is_right"
+ELSEWHERE = "tests/gpulearn/gpu/test_launches.py::test_a_large_launch_of_every_kernel_is_right"
 MESSAGE = 3000  # characters of a failure
 
 

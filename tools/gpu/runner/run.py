@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from gpulearn.device import selection
 from gpulearn.perf import recordings
+from simt.device import selection
 from tools.gpu.recording.record import families
 from tools.gpu.runner import summary
 from tools.gpu.runner.step import GRACE, SECONDS, Outcome, Step, run_step

@@ -1,9 +1,0 @@
-"""The exercises of notebook 01: the matrix product, its cost, and how it is timed."""
-
-NOTEBOOK = "01_cpu_vs_gpu_matmul"
-EXERCISES = (
-    "matmul_loops",
-    "matmul_flops",
-    "crossover",
-    "time_correctly",
-)

@@ -1,4 +1,0 @@
-"""The exercises of notebook 21: going on after a death, saving, who is slow, the end."""
-
-NOTEBOOK = "21_fault_tolerance"
-EXERCISES = ("resume_elastic", "checkpoint_interval", "find_the_straggler", "drain_and_requeue")

@@ -1,4 +1,0 @@
-"""The exercises of notebook 17: efficiency, rates for large batches, how many GPUs are worth it."""
-
-NOTEBOOK = "17_scaling_out"
-EXERCISES = ("scaling_efficiency", "scaled_learning_rate", "lars_step", "how_many_gpus")

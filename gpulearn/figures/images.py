@@ -1,0 +1,160 @@
+"""Photographs, and pictures side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.style import figure
+
+__all__ = ["photo", "show_images"]
+
+HEIGHT, WIDTH = 600, 512
+FACE = (0.5, 0.2)  # where a crop is centred, as shares of width and height
+FEW = 4  # pictures of which each is told of by itself
+SEEN = 0.01  # the part of a picture that is worth a word
+CHANGED = 0.9  # the part of a picture that may differ; beyond that it is another picture
+
+
+def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
+    """A photograph of the computing pioneer Grace Hopper, cut to any size.
+
+    It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984).
+
+    Args:
+        height: rows of the result.
+        width: columns of the result.
+
+    Returns:
+        An array of shape (height, width, 3) and dtype uint8: red, green, blue.
+
+    Raises:
+        BadInput: a size is not a whole number above zero.
+
+    >>> photo(30, 40).shape
+    (30, 40, 3)
+    """
+    size = require.whole("width", width), require.whole("height", height)
+    require.package("matplotlib", "The photograph")
+    from matplotlib import cbook
+    from PIL import Image, ImageOps  # comes with matplotlib
+    from PIL.Image import Resampling
+
+    path = cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
+    with Image.open(str(path)) as image:
+        # cropped, not stretched; the face is in the upper half
+        fitted = ImageOps.fit(image.convert("RGB"), size, Resampling.BILINEAR, centering=FACE)
+    return np.asarray(fitted)
+
+
+def show_images(images: Mapping[str, Any]) -> Picture:
+    """Show arrays as pictures side by side, all in the same scale.
+
+    The caption is made from the data: sizes, what is black or missing, how one differs from
+    the other.
+
+    Args:
+        images: title → array of shape (h, w), shown in grey (uint8 from 0 to 255, floats from
+            0 to 1; NaN is hatched), or (h, w, 3) in colour.
+
+    Raises:
+        BadInput: there is no picture, or an array has another shape or holds no numbers.
+    """
+    require.named("images", images, '{"title": array, …}')
+    arrays = {title: np.asarray(image) for title, image in images.items()}
+    for title, image in arrays.items():
+        if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] == 3)) or not image.size:
+            raise BadInput(
+                f"The picture {title!r} has the shape {image.shape}: give (h, w) or (h, w, 3)."
+            )
+        if image.dtype.kind not in "buif":
+            raise BadInput(f"The picture {title!r} holds {image.dtype}: give real numbers.")
+    tallest = max(image.shape[0] for image in arrays.values())
+    widths = [image.shape[1] for image in arrays.values()]
+    scale = min(9.5 / (sum(widths) + 0.05 * tallest * len(widths)), 4.0 / tallest)
+    size = sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.75
+    grid: dict[str, Any] = {"squeeze": False, "width_ratios": widths}
+    with figure(*size, columns=len(arrays), **grid) as (made, axes):
+        for place, (title, image) in zip(axes[0], arrays.items(), strict=True):
+            _draw_image(place, title, image)
+    return show(made, said_of_images(arrays))
+
+
+def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """The caption: sizes, what is black or missing, and how each differs from the first.
+
+    >>> said_of_images({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
+    'a row and copied: 1 × 4 pixels each. copied: 50 % black; 50 % of it differs from a row.'
+    """
+    (title, first), *_ = images.items()
+    sizes = {one: _size_of(image) for one, image in images.items()}
+    if len(set(sizes.values())) == 1:
+        said = [f"{require.listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"]
+    else:
+        said = [f"{one}: {size}" for one, size in sizes.items()]
+    relations = {
+        one: _relation(image, first, title) if one != title else "" for one, image in images.items()
+    }
+    black = {one: np.mean(image == 0) for one, image in images.items()}
+    together = len(images) > FEW and not any(relations.values()) and min(black.values()) >= SEEN
+    if together:
+        least, most = min(black.values()), max(black.values())
+        said.append(f"Between {_percent(least)} and {_percent(most)} of each is black")
+    for one, image in images.items():
+        missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
+        noted = [
+            f"{_percent(share)} {word}"
+            for share, word in ((black[one], "black"), (missing, "hatched, not a number"))
+            if share >= SEEN and not (together and word == "black")
+        ]
+        if relations[one]:
+            noted.append(relations[one])
+        if noted:
+            said.append(f"{one}: {'; '.join(noted)}")
+    return f"{'. '.join(said)}."
+
+
+def _size_of(image: np.ndarray[Any, Any]) -> str:
+    height, width = image.shape[:2]
+    return f"{height} × {width} pixels" + (" in colour" if image.ndim == 3 else "")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: str) -> str:
+    """How a picture differs from the first, where they can be laid over one another."""
+    if image.ndim == 2 and image.shape == first.T.shape and np.array_equal(image, first.T):
+        return f"it is {title} with rows and columns swapped"
+    if image.shape != first.shape:
+        return ""
+    if np.array_equal(image, 255 - first):
+        return f"each pixel is 255 minus that of {title}"
+    differs = np.mean(image != first)
+    if not differs:
+        return f"it is equal to {title}"
+    if differs > CHANGED:
+        return ""
+    return f"{_percent(differs)} of it differs from {title}"
+
+
+def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:
+    axes.set_title(title, loc="left")
+    axes.grid(visible=False)
+    # ticks at the picture's edges tell its size, and which way the rows run
+    height, width = image.shape[:2]
+    axes.set_xticks([0, width - 1])
+    axes.set_yticks([0, height - 1])
+    top = 255 if image.dtype.kind in "iu" else 1.0
+    if image.dtype.kind == "f" and not np.isfinite(image).all():
+        axes.set_facecolor("0.85")
+        axes.patch.set(hatch="///", edgecolor="0.5")
+        image = np.where(np.isfinite(image), image, math.nan)
+    axes.imshow(image, cmap="gray", vmin=0, vmax=top, interpolation="nearest")

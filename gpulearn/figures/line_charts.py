@@ -1,0 +1,162 @@
+"""Curves over one axis: losses over steps, rates over steps, errors over a step size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.style import LINES, figure, legend_beside, looks
+from gpulearn.require import shown
+
+__all__ = ["curves"]
+
+Numbers = np.ndarray[Any, Any]
+AXES = ("", "x", "y", "xy")
+ROUNDING = 1e-9  # of the largest number: a curve that moves by less stays where it is
+MOST_PLACES = 8  # numbers along an axis
+LONG, READABLE = 1e4, 1e9  # from here to there numbers are written out
+FEW = 40  # so many points or fewer each get their marker; more get ten in all
+
+
+def curve(label: str, given: Any) -> tuple[Numbers, Numbers]:
+    """The x and y of a curve, given as a pair, or as y alone, whose x counts from 0.
+
+    Raises:
+        BadInput: it is neither, or x and y differ in length.
+
+    >>> curve("loss", [4.0, 2.0, 1.0])
+    (array([0, 1, 2]), array([4., 2., 1.]))
+    """
+    pair = isinstance(given, tuple) and len(given) == 2 and all(np.ndim(part) for part in given)
+    parts = given if pair else (np.arange(np.size(given)), given)
+    try:
+        x, y = (np.asarray(part) for part in parts)
+        if x.ndim == y.ndim == 1 and x.size == y.size > 0 and (x.dtype.kind + y.dtype.kind) < "v":
+            return x, y.astype(float)
+    except (TypeError, ValueError):
+        pass  # ragged, or words: the sentence below says what is wanted
+    raise BadInput(
+        f"The curve {label!r} is {shown(given)}: give a list of numbers, or a pair of two lists "
+        f"of the same length, x and y."
+    )
+
+
+def curves(
+    curves: Mapping[str, Any],
+    x: str,
+    y: str,
+    *,
+    log: str = "",
+    marks: Mapping[str, float] | None = None,
+    dots: Collection[str] = (),
+) -> Picture:
+    """Draw curves over one axis, each with a line style and a marker of its own.
+
+    What is no finite number is left out, so that a run that exploded ends where it exploded. The
+    caption is made from the numbers: where each curve begins, ends and has its turning points.
+
+    Args:
+        curves: label → numbers of shape (n,), over 0, 1, 2, …; or a pair (x, y) of such.
+        x: what is along the lower axis, with its unit.
+        y: what is along the left axis, with its unit.
+        log: which axes are logarithmic: "", "x", "y" or "xy".
+        marks: label → a place on the x axis, drawn as a vertical line.
+        dots: labels of curves that are drawn as single points, such as measurements; the others
+            then have no points.
+
+    Raises:
+        BadInput: there is no curve or there are more than eight, or one is no list of numbers.
+    """
+    most = len(LINES)
+    require.named("curves", curves, f'{{"label": numbers, …}}, one to {most} of them', most)
+    require.choice("choice of logarithmic axes", log, AXES)
+    found = {label: curve(label, given) for label, given in curves.items()}
+    with figure(7.6, 4.0) as (made, axes):
+        for (label, (xs, ys)), look in zip(found.items(), looks(list(found)), strict=True):
+            every = 1 if xs.size <= FEW else max(1, xs.size // 10)
+            ys = np.where(np.isfinite(ys), ys, np.nan)
+            if label in dots:  # rings before all curves, which are then seen through them
+                ring = {"fillstyle": "none", "markersize": 8, "markeredgewidth": 1.5, "zorder": 3}
+                look, every = look | ring | {"linestyle": "none"}, 1
+            elif dots:
+                look = look | {"marker": ""}
+            axes.plot(xs, ys, **{"label": label, "markevery": every, "markersize": 5} | look)
+        for number, (label, place) in enumerate((marks or {}).items()):
+            axes.axvline(
+                place, color="black", linestyle=(":", "--")[number % 2], linewidth=1.5, label=label
+            )
+        axes.set_xscale("log" if "x" in log else "linear")
+        axes.set_yscale("log" if "y" in log else "linear")
+        if "x" in log and all(one.min() >= 1 and one.max() <= 1e6 for one, _ in found.values()):
+            axes.xaxis.set_major_formatter("{x:,.0f}")  # 1,000 is read more easily than a power
+            points = np.unique(np.concatenate([one for one, _ in found.values()]))
+            if places_apart(points):
+                axes.set_xticks(points)
+                axes.set_xticks([], minor=True)
+        axes.set(xlabel=x, ylabel=y)
+        legend_beside(axes)
+    places = [f"{label}: {place:.3g}" for label, place in (marks or {}).items()]
+    said = [said_of_curve(label, *found[label], label in dots) for label in found]
+    over = f"{y}{',' * (',' in y)} over {x}"
+    if over[1].isalpha():  # a word and no symbol
+        over = over[0].upper() + over[1:]
+    return show(made, f"{over}. {'. '.join([*said, *places])}.")
+
+
+def places_apart(x: Numbers) -> bool:
+    """Whether a logarithmic axis has room for a whole number at each place, in rising order.
+
+    >>> places_apart(np.array([1, 2, 4, 8])), places_apart(np.array([1, 10, 100, 110]))
+    (True, False)
+    """
+    if not 1 < x.size <= MOST_PLACES or (x % 1).any():
+        return False
+    gaps = np.diff(np.log(x))
+    return bool(gaps.min() >= gaps.sum() / MOST_PLACES)
+
+
+def written(value: float, digits: int) -> str:
+    """A number with so many digits; without a power of ten where that can be read.
+
+    >>> written(0.1234, 3), written(8_598, 3), written(38_654, 3), written(2e12, 3)
+    ('0.123', '8,600', '38,700', '2e+12')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    if min(LONG, 10**digits) <= abs(rounded) < READABLE:
+        return f"{rounded:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str:
+    """What a curve does, from left to right.
+
+    >>> said_of_curve("loss", np.arange(4), np.array([8.0, 2, 1, 3]))
+    'loss: from 8 at 0 to 3 at 3, lowest 1 at 2'
+    >>> said_of_curve("rate", np.arange(3), np.array([0.5, 0.4, 0.1]))
+    'rate: falls from 0.5 at 0 to 0.1 at 2'
+    >>> said_of_curve("height", np.arange(3), np.array([0.3, 0.1 + 0.2, 0.3]))
+    'height: stays at 0.3'
+    """
+    good = np.isfinite(y)
+    if not good.any():
+        return f"{label}: no finite number"
+    x, y = x[good], y[good]
+    if dots:
+        return f"{label}: {y.size} points from {written(y.min(), 3)} to {written(y.max(), 3)}"
+    points = [
+        f"{written(b, 3)} at {written(a, 4 if a % 1 else 9)}" for a, b in zip(x, y, strict=True)
+    ]
+    first, last = points[0], points[-1]
+    steps = np.diff(y)
+    if np.ptp(y) <= ROUNDING * np.abs(y).max():
+        return f"{label}: stays at {written(y[0], 3)}"
+    if (steps <= 0).all() or (steps >= 0).all():
+        return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"
+    extremes = {"lowest": int(y.argmin()), "highest": int(y.argmax())}
+    inner = [f"{word} {points[n]}" for word, n in extremes.items() if 0 < n < y.size - 1]
+    return f"{label}: from {first} to {last}" + "".join(f", {one}" for one in inner)

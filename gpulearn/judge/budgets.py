@@ -1,0 +1,337 @@
+"""What a kernel may cost: budgets on the counters of the SIMT machine, each with its advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from simt.observers.counters import Counts
+from simt.observers.trace import IDLE
+from simt.observers.traffic import WARP
+from simt.report.beginnings import begins_plain
+
+if TYPE_CHECKING:
+    from gpulearn.judge.launches import Launch
+    from simt.report.report import Report
+
+__all__ = [
+    "ALONE",
+    "Budget",
+    "accesses",
+    "atomics",
+    "bank_conflicts",
+    "barriers",
+    "bytes_moved",
+    "contention",
+    "divergence",
+    "float64",
+    "float64_sums",
+    "instructions",
+    "lanes",
+    "operations",
+    "requests",
+    "sectors_per_request",
+    "shared_memory",
+    "shared_passes",
+]
+
+SLACK = 1e-6  # so that a mean that equals the budget is within it
+LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
+FLOAT64 = (
+    "Numbers with a point, np.float64, and a float32 together with an int32 or int64 are float64 "
+    "by Numba's types: take np.float32 in their place."
+)
+ALONE = (
+    "One thread does the work of many, one element after the other: let each thread find its own "
+    "share by its number."
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A limit on a cost, and what to do about it.
+
+    Attributes:
+        excess: what is too much about a launch, as the end of a sentence, or None.
+        advice: one or two sentences; the hint of every known answer that exceeds it.
+    """
+
+    excess: Callable[[Report, Launch], str | None]
+    advice: str
+
+
+def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
+    """At most so many 32-byte sectors per global load or store request, on each line.
+
+    `only` may be "load" or "store".
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        for kind in ("load", "store"):
+            if only in ("", kind):
+                means = {n: getattr(c, f"sectors_per_{kind}") for n, c in report.lines.items()}
+                worst = max(means, key=lambda n: means[n], default=0)
+                if means.get(worst, 0) > limit + SLACK:
+                    return (
+                        f"{_line(report, worst)} moves {means[worst]:.3g} sectors per {kind} "
+                        f"request, the budget is {limit:g}{_spacing(report, worst, kind)}"
+                    )
+        return None
+
+    return Budget(excess, advice)
+
+
+def bank_conflicts(limit: float, *, advice: str) -> Budget:
+    """At most so many shared-memory bank conflicts per request, on each line."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        means = {n: _conflicts(c) for n, c in report.lines.items()}
+        worst = max(means, key=lambda n: means[n], default=0)
+        if means.get(worst, 0) <= limit + SLACK:
+            return None
+        return (
+            f"{_line(report, worst)} meets {_many(means[worst], 'bank conflict')} per request, "
+            f"the budget is {limit:g}"
+        )
+
+    return Budget(excess, advice)
+
+
+def _conflicts(counts: Counts) -> float:
+    conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
+    passes = counts.shared_load_wavefronts + counts.shared_store_wavefronts
+    return conflicts / (passes - conflicts) if conflicts else 0.0
+
+
+def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many barriers that each warp passes."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
+        count = report.totals.barriers / (blocks * -(-threads // WARP))
+        allowed = limit(launch) if callable(limit) else limit
+        if count <= allowed + SLACK:
+            return None
+        return f"each warp passes {_many(count, 'barrier')}, the budget is {allowed}"
+
+    return Budget(excess, advice)
+
+
+def bytes_moved(limit: Callable[[Launch], int], *, advice: str, of: int | None = None) -> Budget:
+    """At most so many bytes to and from global memory, or to and from one argument.
+
+    In whole sectors; an atomic update counts its element twice, read and written.
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        names = launch.names(report)
+        seen = names if of is None else {of: names[of]}
+        counts = report.totals if of is None else report.arrays[names[of]]
+        updates = sum(
+            report.arrays[name].atomics * 2 * launch.args[position].itemsize
+            for position, name in seen.items()
+        )
+        moved, allowed = counts.bytes_moved + updates, limit(launch)
+        if moved <= allowed:
+            return None
+        what = "global memory" if of is None else names[of]
+        return f"it moves {moved:,} bytes of {what}, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def accesses(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+    """At most so many reads and writes of the elements of an argument, however they lie in memory.
+
+    Counted are lanes, not sectors, so that it does not matter which of them go together.
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        name, allowed = launch.names(report)[of], limit(launch)
+        counts = report.arrays[name]
+        count = counts.bytes_requested // launch.args[of].itemsize
+        if count <= allowed:
+            return None
+        verb = "read or write" if counts.global_store_requests else "read"
+        return f"its threads {verb} elements of {name} {count:,} times, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def requests(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many loads and stores of global memory, each by a warp at once."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count = report.totals.global_load_requests + report.totals.global_store_requests
+        allowed = limit(launch)
+        if count <= allowed:
+            return None
+        return f"its warps load and store {count:,} times, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def atomics(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+    """At most so many atomic operations on the argument at position `of`."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        name = launch.names(report)[of]
+        count, allowed = report.arrays[name].atomics, limit(launch)
+        if count <= allowed:
+            return None
+        return f"it does {count:,} atomic operations on {name}, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def contention(limit: int, *, advice: str) -> Budget:
+    """At most so many lanes of one request at one address, on each line with atomics."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        worst = max(report.lines, key=lambda n: report.lines[n].atomic_contention, default=0)
+        crowd = report.lines[worst].atomic_contention
+        if crowd <= limit:
+            return None
+        return f"{_line(report, worst)} sends {crowd} lanes to one address, the budget is {limit}"
+
+    return Budget(excess, advice)
+
+
+def divergence(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many branches at which the lanes of a warp part."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count, allowed = report.totals.divergent_branches, limit(launch)
+        if count <= allowed:
+            return None
+        worst = max(report.lines, key=lambda n: report.lines[n].divergent_branches)
+        return (
+            f"warps part {count:,} times, most often in {_line(report, worst)}, "
+            f"the budget is {allowed:,}"
+        )
+
+    return Budget(excess, advice)
+
+
+def shared_memory(*, advice: str, read: bool = True) -> Budget:
+    """Shared memory has to be used: written to and, unless `read` is false, read."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        t = report.totals
+        if not t.shared_store_wavefronts:
+            return "it never writes to shared memory"
+        if read and not t.shared_load_wavefronts:
+            return "it never reads what it writes to shared memory"
+        return None
+
+    return Budget(excess, advice)
+
+
+def shared_passes(limit: int, *, advice: str) -> Budget:
+    """At most so many passes over shared memory for each block, loads and stores together."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        x, y, z = report.grid
+        t = report.totals
+        passes = (t.shared_load_wavefronts + t.shared_store_wavefronts) / (x * y * z)
+        if passes <= limit + SLACK:
+            return None
+        return f"each block passes over shared memory {passes:,.0f} times, the budget is {limit}"
+
+    return Budget(excess, advice)
+
+
+def instructions(limit: float, *, advice: str) -> Budget:
+    """At most so many statements that each warp carries out, on average."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
+        mean = report.totals.instructions / (blocks * -(-threads // WARP))
+        if mean <= limit:
+            return None
+        return f"each warp carries out {mean:.0f} statements, the budget is {limit:g}"
+
+    return Budget(excess, advice)
+
+
+def lanes(*, advice: str) -> Budget:
+    """More than a lane or two of each warp have to work, on average over the launch."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        mean = report.totals.lanes_per_instruction
+        if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
+            return None
+        digits = next(n for n in range(2, 17) if float(f"{mean:.{n}g}") < LANES)
+        return (
+            f"of 32 threads on average only {mean:.{digits}g} are at work, the budget is {LANES:g} "
+            f"or more"
+        )
+
+    return Budget(excess, advice)
+
+
+def float64(*, advice: str) -> Budget:
+    """No float64 arithmetic."""
+    return Budget(lambda report, launch: _in_float64(report), advice)
+
+
+def float64_sums(*, advice: str) -> tuple[Budget, Budget]:
+    """No float64 arithmetic, where the advice is about the number with which a sum begins.
+
+    Where float64 comes in by another way, that is said instead.
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        return _in_float64(report, begun=True)
+
+    return Budget(excess, advice), float64(advice=FLOAT64)
+
+
+def _in_float64(report: Report, begun: bool = False) -> str | None:
+    if not report.totals.flops64:
+        return None
+    # where float64 comes in; what is computed from that is float64 as well
+    first = min(n for n, counts in report.lines.items() if counts.flops64)
+    if begun and not begins_plain(report, first):
+        return None
+    count = report.lines[first].flops64
+    return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
+
+
+def operations(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many floating-point operations, of both sizes together."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count, allowed = report.totals.flops32 + report.totals.flops64, limit(launch)
+        if count <= allowed:
+            return None
+        return f"it does {count:,} floating-point operations, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def _many(count: float, what: str) -> str:
+    return f"{count:.3g} {what}{'s' * (f'{count:.3g}' != '1')}"
+
+
+def _line(report: Report, number: int) -> str:
+    text = report.source.get(number, "").strip()
+    return f"line {number} (`{text}`)" if text else f"line {number}"
+
+
+def _spacing(report: Report, line: int, kind: str) -> str:
+    """How far apart neighbouring lanes read or write in a line, where it is one distance."""
+    for step in report.steps or ():
+        for touch in step.touches:
+            if (step.line, touch.kind, touch.space) == (line, kind, "global"):
+                lanes = [e for e in touch.warp(touch.warps()[0]) if e != IDLE]
+                gaps = {abs(b - a) * touch.size for a, b in pairwise(lanes)}
+                if len(gaps) == 1 and (gap := gaps.pop()) > touch.size:
+                    return f": neighbouring lanes are {_bytes(gap)} apart"
+    return ""
+
+
+def _bytes(count: int) -> str:
+    return f"{count // 1024} KB" if count % 1024 == 0 else f"{count:,} bytes"

@@ -1,0 +1,167 @@
+"""The inputs of one case of a check, to try an answer on by hand: `gl.case("name", 3)`."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.isolation import undisturbed
+from gpulearn.judge.launches import Launch
+from gpulearn.judge.stubs import unwrapped
+from gpulearn.kernels.specification import Shape
+
+__all__ = ["ExerciseCall", "Inputs", "case"]
+
+SHOWN = 3  # calls in a printout
+WIDTH = 40  # of an argument that stands within its call
+NEXT = "\n"
+
+
+@dataclass(frozen=True)
+class ExerciseCall:
+    """One call of an exercise's function, as the check makes it.
+
+    Attributes:
+        args: the arguments by position, each call's own copies.
+        options: the arguments by name.
+        expected: what the solution returns; of a kernel what it leaves in its outputs, a tuple.
+    """
+
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+    expected: Any
+
+    def text(self, name: str, parameters: Sequence[str]) -> str:
+        """The call and what it should give; what takes several lines stands by itself."""
+        given = [*zip(parameters, self.args, strict=False), *self.options.items()]
+        texts = {key: _plain(value) for key, value in given}
+        apart = [key for key, text in texts.items() if "\n" in text or len(text) > WIDTH]
+        named = [key if key in apart else f"{key}={text}" for key, text in texts.items()]
+        lines = [f"{name}({', '.join(named)})", *(f"{key} =\n{texts[key]}" for key in apart)]
+        result = _plain(self.expected)
+        return "\n".join([*lines, f"→{NEXT if NEXT in result else ' '}{result}"])
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A case of a check: how it is spoken of, and the calls that it makes.
+
+    Attributes:
+        name: of the function.
+        label: as a diagnosis says it after "for".
+        parameters: what the solution calls the arguments by position.
+        calls: one, or several where the check calls a function again, such as for each step.
+        grid: blocks of a kernel's launch; None for an ordinary function.
+        block: threads per block of a kernel's launch; None for an ordinary function.
+    """
+
+    name: str
+    label: str
+    parameters: tuple[str, ...]
+    calls: tuple[ExerciseCall, ...]
+    grid: Shape | None = None
+    block: Shape | None = None
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The arguments of the first call by position."""
+        return self.calls[0].args
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The arguments of the first call by name."""
+        return self.calls[0].options
+
+    @property
+    def expected(self) -> Any:
+        """What should come out of the first call."""
+        return self.calls[0].expected
+
+    def __repr__(self) -> str:
+        launched = self.name if self.grid is None else f"{self.name}[{self.grid}, {self.block}]"
+        parts = [
+            f"For {self.label}:",
+            *(call.text(launched, self.parameters) for call in self.calls[:SHOWN]),
+        ]
+        more = len(self.calls) - SHOWN
+        return "\n".join(parts + [f"… and {more} more calls"] * (more > 0))
+
+
+def case(name: str, number: int) -> Inputs:
+    """Hand over the inputs of one case that `gl.check` tries, and what should come out.
+
+    Args:
+        name: the exercise's name.
+        number: of the case, from 1, as a diagnosis quotes it.
+
+    Returns:
+        The calls that the check makes, with `args`, `options` and `expected`; of a kernel also
+        `grid` and `block`. Each time they are made anew.
+
+    Raises:
+        BadInput: there is no such exercise, no such case, or it runs on several ranks.
+
+    >>> case("matmul_flops", 2)
+    For m, n, p = 2, 3, 5:
+    matmul_flops(m=2, n=3, p=5)
+    → 60
+    >>> case("matmul_flops", 2).args
+    (2, 3, 5)
+    """
+    exercise = find(name)
+    if not exercise.by_hand:
+        raise BadInput(
+            f"{exercise.name} is tried on several ranks at once: call it in a function of your own "
+            f"and launch that, with gl.launch."
+        )
+    cases = exercise.cases()
+    if require.whole("number", number) > len(cases):
+        raise BadInput(
+            f"The check of {exercise.name} has {len(cases)} cases: give a number from 1 to "
+            f"{len(cases)}, not {number}."
+        )
+    one = cases[number - 1]
+    if isinstance(one, Launch):
+        calls = [ExerciseCall(tuple(one.arguments()), {}, exercise.expected(one))]
+    else:
+        calls = _calls(exercise, one)
+    shape = getattr(one, "grid", None), getattr(one, "block", None)
+    parameters = inspect.signature(unwrapped(exercise.reference)).parameters
+    return Inputs(exercise.name, one.label, tuple(parameters), tuple(calls), *shape)
+
+
+def _calls(exercise: Exercise, one: Case) -> list[ExerciseCall]:
+    """What the solution is called with in a case, and what it returns."""
+    calls: list[ExerciseCall] = []
+
+    @functools.wraps(exercise.reference)
+    def watched(*args: Any, **options: Any) -> Any:
+        args = tuple(list(a) if inspect.isgenerator(a) else a for a in args)
+        given = copy.deepcopy((args, options))
+        result = exercise.reference(*args, **options)
+        calls.append(ExerciseCall(*given, copy.deepcopy(result)))
+        return result
+
+    with undisturbed():
+        exercise.run(watched, one)
+    return calls
+
+
+def _plain(value: Any) -> str:
+    """A value in full where it is small."""
+    if isinstance(value, tuple) and any(isinstance(one, np.ndarray) for one in value):
+        return f",{NEXT}".join(map(_plain, value))
+    if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
+        array = np.asarray(value.detach() if hasattr(value, "detach") else value)
+        return np.array2string(array, separator=", ", precision=6, threshold=48)
+    return require.shown(value)

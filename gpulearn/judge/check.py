@@ -1,0 +1,155 @@
+"""Checks an answer: `gl.check("name", function)`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
+from gpulearn.judge import own, progress, stubs
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.catalogue import find, places
+from gpulearn.judge.diagnosis import Diagnosis, examine
+from gpulearn.judge.exercise import Exercise
+from gpulearn.require import shown
+from simt.cpp.module import CppModule
+from simt.cpp.source import CppSource
+
+__all__ = ["Passed", "check", "examined", "no_function"]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What `check` returns for a right answer; the last value of a cell, it shows itself."""
+
+    name: str
+    cases: int
+    note: str
+
+    def __repr__(self) -> str:
+        return f"✓ {self.name} is right in all {self.cases} cases. {self.note}".rstrip()
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<div role="status"><strong>✓ {escape(self.name)}</strong> is right in all '
+            f"{self.cases} cases. {escape(self.note)}</div>"
+        )
+
+
+def check(name: str, answer: Answer) -> Passed:
+    """Judge an answer to an exercise, at once.
+
+    The answer runs on inputs chosen to tell right from nearly right; a wrong one is told
+    what it does instead.
+
+    Args:
+        name: the exercise's name; `gl.exercises()` lists them. Of an exercise in a file of your
+            own: the file and the name, "my_exercises.py:name".
+        answer: the function that you wrote, itself and not its result; the text of a kernel, or
+            what `gl.cpp` made of it, where the exercise asks for CUDA C++.
+
+    Raises:
+        NotSolvedYet: the answer is still the stub.
+        WrongAnswer: the answer is wrong; the message is the diagnosis.
+        MachineFault: the SIMT machine itself failed, and nothing is said of the answer.
+        MissingPackage: this computer lacks what is needed to judge it.
+        BadInput: there is no such exercise, or `answer` is no function, nor CUDA C++ where the
+            exercise asks for that.
+    """
+    if callable(name) and isinstance(answer, str):
+        raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
+    exercise = find(name)
+    progress.visit(exercise.notebook)
+    try:
+        cases = examined(exercise, answer)
+    except WrongAnswer as error:
+        progress.record_try(exercise.place, str(error).removeprefix(f"{exercise.name}: "))
+        raise
+    unsaved = progress.record(exercise.place)
+    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
+    return Passed(exercise.name, cases, note)
+
+
+def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -> int:
+    """Judge an answer, and say in how many cases it is right; nothing is kept of it.
+
+    Args:
+        exercise: what is asked.
+        answer: as for `check`, with the same errors if it is not right.
+        seconds: for all cases; if not given, as long as a learner waits.
+    """
+    if missing := exercise.missing():
+        raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")
+    if exercise.kernel:
+        answer = _in_cpp(exercise, answer)
+    if not callable(answer) or isinstance(answer, type):
+        raise BadInput(no_function(exercise.name, shown(answer)))
+    unread = _unread_cell(exercise.name, answer)
+    stub = stubs.is_stub(answer)
+    found = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
+    if found is None:
+        return len(exercise.cases())
+    given = exercise.answers.given
+    if given is not None and stubs.same_code(given, answer):
+        raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
+    if stub:
+        raise NotSolvedYet(
+            f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
+        )
+    inputs = f' gl.case("{exercise.place}", {found.case}) gives its inputs.' if found.case else ""
+    raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
+
+
+def no_function(name: str, given: str) -> str:
+    """What is said where `check` was given something else than a function."""
+    return (
+        f"check was given {given}, not a function: write "
+        f'gl.check("{name}", {name}), without brackets after the name.'
+    )
+
+
+def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
+    """An answer in CUDA C++: the text, or what `gl.cpp` made of it."""
+    text = answer.source if isinstance(answer, CppModule) else getattr(answer, "text", answer)
+    if not isinstance(text, str):
+        raise BadInput(
+            f"check was given {shown(answer)}, not CUDA C++: write gl.check("
+            f'"{exercise.name}", {exercise.name}), where {exercise.name} is the text of the kernel.'
+        )
+    return CppSource(exercise.name, text, exercise.kernel)
+
+
+def _tally(exercise: Exercise) -> str:
+    solved = progress.load().solved
+    if exercise.file:
+        there = own.exercises_of(exercise.file).values()
+        return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
+    names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
+    return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
+
+
+def _unread_cell(name: str, answer: Answer) -> str | None:
+    """Whether Python could not read the last cell that defines the answer's name.
+
+    Then the name still stands for an earlier version, and judging that one would mislead.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None or getattr(answer, "__name__", None) != name:
+        return None
+    begins = re.compile(rf"^def {name}\b", re.MULTILINE)
+    cells = reversed(shell.user_ns.get("In", ()))
+    last = next((cell for cell in cells if begins.search(cell)), "")
+    try:
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compile(shell.transform_cell(last), "<cell>", "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        return (
+            f"Python cannot read your cell, line {error.lineno}: {error.msg}. "
+            f"Mend it and run it again; until then the name means an earlier version."
+        )
+    return None

@@ -1,0 +1,95 @@
+"""Exercises whose answer is a kernel in CUDA C++, judged as its twin in Numba is.
+
+The specification, the launches and the budgets are the twin's. An array of C++ does not know its
+sizes, so they follow the twin's arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.budgets import ALONE, Budget
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
+from gpulearn.judge.stubs import unwrapped
+from gpulearn.kernels.specification import Specification
+from simt.cpp.compiler import compiler_fault
+from simt.cpp.signature import Parameter
+from simt.cpp.source import CppSource
+
+__all__ = ["cpp_exercise"]
+
+Sizes = Callable[..., tuple[int, ...]]
+
+
+def cpp_exercise(
+    twin: Specification,
+    sizes: Sizes,
+    *,
+    task: str,
+    cases: Callable[[], Sequence[Launch]],
+    answers: Answers,
+    budgets: Sequence[Budget] = (),
+    alone: str = ALONE,
+) -> Exercise:
+    """An exercise whose answer is CUDA C++.
+
+    Args:
+        twin: the specification of the same kernel in Numba.
+        sizes: from the twin's arguments to the sizes that follow them in C++.
+        task: one sentence.
+        cases: makes the twin's launches anew for each check.
+        answers: known answers; their solution is the tested C++ kernel.
+        budgets: what a right kernel may cost, as `kernel_exercise` takes them.
+        alone: the advice to a right kernel in which single threads do everything.
+    """
+    solution = answers.solution
+    assert isinstance(solution, CppSource)
+    exercise = kernel_exercise(
+        in_cpp(twin, solution),
+        task=task,
+        cases=lambda: [replace(one, args=(*one.args, *sizes(*one.args))) for one in cases()],
+        answers=answers,
+        budgets=budgets,
+        alone=alone,
+    )
+    return replace(
+        exercise, fault=partial(fault, solution), missing=compiler_fault, kernel=solution.kernel
+    )
+
+
+def in_cpp(twin: Specification, source: CppSource) -> Specification:
+    """The specification of a kernel in CUDA C++, from that of its twin in Numba."""
+    count = len(inspect.signature(unwrapped(twin.kernel)).parameters)
+    return replace(twin, kernel=source, reference=lambda *args: twin.reference(*args[:count]))
+
+
+def fault(solution: CppSource, answer: Answer) -> str | None:
+    """Why an answer cannot be launched, whatever its lines say; None if it can be tried."""
+    assert isinstance(answer, CppSource)
+    same = len(answer.parameters) == len(solution.parameters)
+    reordered = sorted(map(str, answer.parameters)) == sorted(map(str, solution.parameters))
+    for mine, given in zip(answer.parameters, solution.parameters, strict=False):
+        if same and not takes(mine, given):
+            if reordered:
+                order = ", ".join(f"{one} {one.name}" for one in solution.parameters)
+                return f"its parameters are handed over in another order: write ({order})."
+            return (
+                f"{mine.name} is declared as {mine}, and what is handed over is {given}: write "
+                f"{given} {mine.name}."
+            )
+    return answer.fault
+
+
+def takes(mine: Parameter, given: Parameter) -> bool:
+    """Whether a parameter can take what another one is given; a type that is not known may."""
+    one, other = mine.element, given.element
+    if one is None or other is None:
+        return mine.pointer == given.pointer
+    if not mine.pointer or not given.pointer:
+        return mine.pointer == given.pointer and (one.kind == "f") == (other.kind == "f")
+    return one == other

@@ -1,0 +1,224 @@
+"""The diagnosis of an answer: what is wrong with it, in one sentence."""
+
+from __future__ import annotations
+
+import functools
+import re
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gpulearn.errors import MachineFault
+from gpulearn.judge import compare
+from gpulearn.judge.answers import Answer, Wrong
+from gpulearn.judge.compare import relation
+from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.isolation import Printed, undisturbed
+from gpulearn.judge.limits import time_limit
+from gpulearn.judge.stubs import unwrapped
+from gpulearn.judge.trial import Raised, cannot_be_called, tried
+from gpulearn.require import shown
+from simt.cpp.source import CppSource
+
+__all__ = ["SECONDS", "Diagnosis", "diagnose", "examine"]
+
+WHOLE = "all cases together"
+# what is asked besides may start processes, for which a busy machine takes long
+LEFT_OPEN = "all cases are right; in what is tried after them, such as real ranks"
+# code in a hint: with a dot, an underscore or a capital inside, in capitals, before a bracket
+QUOTED = re.compile(r"\w+(?:\.\w+)+|\w*_\w+|[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\w+(?=[(\[])")
+SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
+
+
+class Diagnosis(NamedTuple):
+    """What is wrong with an answer, in one sentence.
+
+    Attributes:
+        sentence: what the learner is told.
+        case: the number of the case, from 1, whose inputs say more than the sentence; None if it
+            says what to do, or if no result of the answer is at fault.
+    """
+
+    sentence: str
+    case: int | None = None
+
+
+def diagnose(exercise: Exercise, answer: Answer, seconds: float | None = None) -> str | None:
+    """What is wrong with an answer, in one sentence; None if nothing is."""
+    found = examine(exercise, answer, seconds)
+    return found and found.sentence
+
+
+def examine(
+    exercise: Exercise, answer: Answer, seconds: float | None = None, *, hints: bool = True
+) -> Diagnosis | None:
+    """What is wrong with an answer, and in which case; None if nothing is.
+
+    An answer that behaves on every case like one of the exercise's known wrong answers gets
+    that one's hint, where it is true of it; any other is told of the first case in which it
+    fails. What it prints is shown for that case, or for the first one. Without `hints` no known
+    answer is tried, which takes longest.
+    """
+    if fault := exercise.fault(answer) or cannot_be_called(exercise, answer):
+        return Diagnosis(fault)
+    outcomes: list[Any] = []
+    cases = exercise.cases()
+    ready = exercise.ready(answer)
+    printed = Printed()
+    demanded = unfinished = None
+    seconds = SECONDS if seconds is None else seconds
+    limit = seconds
+    try:
+        with time_limit(limit):
+            for case in cases:
+                with printed.during(case.label):
+                    outcomes.append(tried(exercise, ready, case))
+                if getattr(outcomes[-1], "endless", False):
+                    break  # each further case would take as long
+            failures = _failures(exercise, cases[: len(outcomes)], outcomes)
+        limit = 3 * seconds  # a demand may have to start processes first
+        with time_limit(limit), printed.during(WHOLE), undisturbed():
+            demanded = None if failures else exercise.demand(ready, outcomes)
+    except TimeoutError as error:
+        seen = str(error) or f"it did not end within {limit:g} s"
+        slow = "a loop never stops, or runs far too often"
+        if len(outcomes) == len(cases):
+            slow += ". Or this computer has much else to do: then run the check again"
+        unfinished = f"{seen}: {slow}"
+        # what went wrong before says more, such as the line of a loop that never ends
+        failures = _failures(exercise, cases[: len(outcomes)], outcomes)
+    if unfinished and not failures and len(outcomes) == len(cases):
+        printed.show(WHOLE)
+        return Diagnosis(f"{LEFT_OPEN}, {unfinished}.")
+    if unfinished and not failures:
+        case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
+    elif not failures:
+        printed.show(WHOLE if demanded else cases[0].label)
+        return Diagnosis(demanded) if demanded else None
+    else:
+        case, sentence = failures[0]
+    printed.show(case.label)
+    number = cases.index(case)
+    if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):
+        evidence = getattr(outcomes[number], "evidence", "")
+        if not evidence:
+            return Diagnosis(hint)
+        return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
+    if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
+        common = relation(outcomes, [exercise.expected(one) for one in cases])
+        sentence = f"{sentence}; {common}" if common else sentence
+    end = "?" if sentence.endswith("?") else "."
+    broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
+    by_hand = exercise.by_hand and not broken
+    sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
+    return Diagnosis(sentence, number + 1 if by_hand else None)
+
+
+def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """The hint of the known wrong answer that behaves like this one on every case.
+
+    Answers that behave alike may be written in other ways: a hint that names what is wrong in the
+    known one is given only if that stands in this one too.
+    """
+    behaviour = _known_wrongs(exercise)
+
+    def known(number: int, case: int) -> Any:
+        try:
+            return behaviour(number, case)
+        except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
+            return Raised(type(failed).__name__, str(failed))
+
+    for same in exercise.kinships or (_without(exercise.difference),):
+        for number, wrong in enumerate(exercise.answers.wrongs):
+            if (
+                all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes))
+                and _said(outcomes) == _said([known(number, i) for i in range(len(outcomes))])
+                and _true_of(answer, wrong, exercise.reference)
+            ):
+                return wrong.hint
+    return None
+
+
+def _true_of(answer: Answer, wrong: Wrong, solution: Answer) -> bool:
+    """Whether code that makes a known answer wrong, if its hint names it, is in this one too."""
+    quoted = {name for text in QUOTED.findall(wrong.hint) for name in re.findall(r"\w+", text)}
+    return (_names(wrong.answer) - _names(solution)) & quoted <= _names(answer)
+
+
+def _names(answer: Answer) -> frozenset[str]:
+    """Globals, attributes and keywords in a function's code, and in what is defined within it."""
+    if isinstance(answer, CppSource):
+        return frozenset(answer.tokens)
+    code = getattr(unwrapped(answer), "__code__", None)
+    return frozenset(_in_code(code)) if code else frozenset()
+
+
+def _in_code(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _in_code(constant)
+        elif isinstance(constant, tuple):  # the names of keyword arguments among others
+            yield from (name for name in constant if isinstance(name, str))
+
+
+@functools.lru_cache(maxsize=4)  # a learner tries one exercise several times, a grader several
+def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
+    """What an exercise's wrong answers do: each is tried once on a case, when it is asked for."""
+    cases = exercise.cases()
+
+    @functools.cache
+    def ready(number: int) -> Answer:
+        return exercise.ready(exercise.answers.wrongs[number].answer)
+
+    @functools.cache
+    def outcome(number: int, case: int) -> Any:
+        return tried(exercise, ready(number), cases[case])
+
+    return outcome
+
+
+def _said(outcomes: Sequence[Any]) -> str:
+    """The words of an exception, where an answer gives no result in any case to be known by.
+
+    Its line is left out, and a file's path, which differs from run to run.
+    """
+    if all(isinstance(one, Raised) for one in outcomes):
+        return re.sub(r" in line \d+ of your function|'[^']*[/\\][^']*'", "", outcomes[0].sentence)
+    return ""
+
+
+def _without(difference: Callable[[Any, Any], str | None]) -> Callable[[Any, Any], bool]:
+    # either way round: a difference is measured by the precision of what it is held against
+    return lambda one, other: difference(one, other) is None or difference(other, one) is None
+
+
+def _failures(
+    exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Any]
+) -> list[tuple[Case, str]]:
+    """The cases whose outcome is wrong, each with one sentence."""
+    found = []
+    returns = any(one is not None and not isinstance(one, Raised) for one in outcomes)
+    for case, outcome in zip(cases, outcomes, strict=True):
+        if isinstance(outcome, Raised):
+            found.append((case, outcome.sentence))
+        elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
+            if outcome is None and sentence == compare.NOTHING and returns:  # on some paths
+                sentence = f"it returns None, expected {shown(expected)}"
+            found.append((case, sentence))
+    return found
+
+
+def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
+    """Whether two outcomes are the same behaviour."""
+    if isinstance(one, Raised) and isinstance(other, Raised):
+        rule = Refused.__name__
+        return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)
+    if isinstance(one, Raised) or isinstance(other, Raised):
+        return False
+    if one is None or other is None:
+        return one is other
+    try:
+        return same(one, other)
+    except (TypeError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,350 @@
+"""Exercises whose answer is a kernel: tried on the SIMT machine, and on the GPU if there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import MachineFault
+from gpulearn.judge import compare, launches, patterns
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.budgets import ALONE, Budget, lanes
+from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.launches import Launch
+from gpulearn.judge.stubs import uncalled
+from gpulearn.kernels.specification import Specification, poison
+from gpulearn.require import shown
+from simt.core.findings import Finding
+from simt.core.registry import python_function
+from simt.cpp.source import CppSource
+from simt.device import selection
+from simt.host import api
+from simt.host.dispatcher import Configured, Kernel
+from simt.host.settings import block_order
+from simt.host.xray import Launchable, xray
+from simt.observers.balance import Shares
+from simt.report.report import Report
+
+__all__ = ["Launch", "Outcome", "kernel_exercise"]
+
+Array = np.ndarray[Any, Any]
+
+# Outcomes that hardware allows and that an answer must survive: each gives another order of
+# blocks, and another winner where threads race.
+SEEDS = (0, 1)
+# times its share, a busiest thread, warp or block; a warp makes as many as its busiest lane
+UNEVEN = {"thread": 3.0, "warp": 2.0, "block": 2.0}
+SHARE = (
+    "The work is shared out unevenly: let every thread of the grid find its own share by its "
+    "number, so that none does that of others."
+)
+# warnings that no answer may leave
+REFUSED = ("left-before-barrier",)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel did: the arrays that it left behind, and the machine's report."""
+
+    results: tuple[Array, ...]
+    report: Report
+    launch: Launch
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first finding that makes the launch wrong, or right on some GPUs only."""
+        wrong = (f for f in self.report.findings if f.severity == "error" or f.kind in REFUSED)
+        return next(wrong, None)
+
+    @property
+    def endless(self) -> bool:
+        """Whether it was stopped because it would have gone on for ever."""
+        return self.finding is not None and self.finding.kind == "no-progress"
+
+    @property
+    def touched(self) -> tuple[bool, ...]:
+        """Of each result whether anything is written to it, even if that leaves it as it was."""
+        names = self.launch.names(self.report)
+        return tuple(stores(self, names[p]) for p in self.launch.results if p in names)
+
+    @property
+    def evidence(self) -> str:
+        """The finding as a sentence with the line that it quotes, or ""."""
+        return self._said(self.finding)
+
+    @property
+    def suspicion(self) -> str:
+        """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
+        found = next((f for f in self.report.findings if f.kind == "negative-index"), None)
+        said = self._said(found)
+        return said[:1].upper() + said[1:]
+
+    def _said(self, found: Finding | None) -> str:
+        if found is None:
+            return ""
+        text = self.report.source.get(found.line or 0, "").strip()
+        quoted = f" (`{text}`)" if text and not found.function else ""
+        where = str(found).partition(": ")[0] + quoted + ": " if found.line else ""
+        return f"{where}{found.message}."
+
+
+def kernel_exercise(
+    specification: Specification,
+    *,
+    task: str,
+    cases: Callable[[], Sequence[Launch]],
+    answers: Answers,
+    budgets: Sequence[Budget] = (),
+    alone: str = ALONE,
+) -> Exercise:
+    """An exercise whose answer is a kernel.
+
+    Args:
+        specification: of the tested kernel that is its solution, and gives it its name.
+        task: one sentence.
+        cases: makes the launches anew for each check.
+        answers: known answers, as plain functions or kernels.
+        budgets: what a right kernel may cost; the first that is exceeded is told.
+        alone: the advice to a right kernel in which single threads do everything.
+    """
+    limits = [
+        lanes(advice=alone),
+        *budgets,
+        even(lambda: [specification.kernel, *answers.rights], cases),
+    ]
+    return Exercise(
+        task=task,
+        reference=specification.kernel,
+        cases=cases,
+        answers=answers,
+        run=run,
+        fault=no_kernel,
+        ready=as_kernel,
+        expect=lambda case: tuple(specification.expected(*case.args).values()),
+        difference=difference,
+        demand=lambda answer, outcomes: over_budget(limits, outcomes),
+        kinships=(same_results, same_finding),
+    )
+
+
+def even(known: Callable[[], Sequence[Answer]], cases: Callable[[], Sequence[Launch]]) -> Budget:
+    """No thread, warp or block makes far more accesses to memory than its share.
+
+    Its share is the mean of the answer's own, if the busiest of a right answer exceeds it by as
+    much, and never less than the busiest of a right answer has. The largest launch is judged: in
+    a small one there may be too little to share out. Blocks are told apart where there are three
+    of them, or more.
+
+    Args:
+        known: gives right answers, the solution first.
+        cases: makes the launches anew.
+    """
+
+    @functools.cache
+    def largest() -> tuple[str, list[Shares]]:
+        found = [c for c in cases() if c.measured] or cases()
+        launch = max(found, key=lambda one: np.prod(one.grid) * np.prod(one.block))
+        return launch.label, [simulate(one, launch).report.shares for one in known()]
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        label, usual = largest()
+        if launch.label != label:
+            return None
+        for level, factor in UNEVEN.items():
+            most, mean = getattr(report.shares, level)
+            seen = [getattr(shares, level) for shares in usual]
+            above = max(one.most / one.mean if one.mean else 1.0 for one in seen)
+            share = mean * above if level != "thread" else mean
+            if most > factor * max(share, 1, *(one.most for one in seen)):
+                return (
+                    f"one {level} makes {most:,} accesses to memory, where {mean:,.1f} is the mean "
+                    f"of all and no {level} of the solution makes more than {seen[0].most:,}"
+                )
+        return None
+
+    return Budget(excess, SHARE)
+
+
+def no_kernel(answer: Answer) -> str | None:
+    """Why an answer cannot be launched, whatever its lines say; None if it can be tried.
+
+    A plain function can: the check puts the decorator over it.
+    """
+    decorator = f"write @cuda.jit over def {getattr(answer, '__name__', 'kernel')}(…)"
+    options = getattr(answer, "targetoptions", {})
+    if named := uncalled(answer):
+        return f"{named} is named and not called: write {named}() with parentheses."
+    if getattr(answer, "device", False) is True or options.get("device"):
+        return "it is a device function, which only kernels can call: leave out device=True."
+    if hasattr(answer, "griddim") or isinstance(answer, Configured):
+        return "it comes with the shape of a launch: give the kernel alone, without [ ]."
+    if python_function(answer) is None:
+        return None if hasattr(answer, "__code__") else f"it is {shown(answer)}: {decorator}."
+    of_the_cpu = not isinstance(answer, Kernel) and ".cuda" not in type(answer).__module__
+    return f"it is compiled for the CPU: {decorator}, not jit or njit." if of_the_cpu else None
+
+
+def as_kernel(answer: Answer) -> Answer:
+    """A plain function as a kernel: its source is read, judged and translated once for all cases.
+
+    What a GPU runs as well stays as it is, since it keeps what it has compiled; so does CUDA C++.
+    """
+    ready = python_function(answer) or isinstance(answer, Launchable)
+    return answer if ready else Kernel(answer)
+
+
+def run(answer: Answer, case: Case) -> Outcome:
+    """Launch an answer under the SIMT machine, once per seed; stop where it goes wrong.
+
+    On a computer with a GPU, an answer without findings runs there as well.
+
+    Raises:
+        Refused: it writes to an argument that is an input, or its results change from seed
+            to seed, or are others on the GPU.
+    """
+    assert isinstance(case, Launch)
+    outcomes: list[Outcome] = []
+    for number in SEEDS:
+        with block_order(number):
+            outcomes.append(simulate(answer, case))
+        if outcomes[-1].finding:
+            return outcomes[-1]
+    for other in outcomes[1:]:
+        if difference(other, outcomes[0].results):
+            raise Refused(
+                "its result depends on the order in which blocks and threads happen to run"
+            )
+    if selection.current().kind == "gpu" and not isinstance(answer, CppSource):
+        there = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
+        if said := difference(there, outcomes[0].results):
+            raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
+    return outcomes[0]
+
+
+def simulate(answer: Answer, launch: Launch) -> Outcome:
+    """One launch on the SIMT machine, with everything on.
+
+    Raises:
+        MachineFault: the machine itself failed; no answer is blamed for that.
+        Refused: it writes to an argument that is an input.
+    """
+    given = launch.arguments()
+    there = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
+        report = xray(answer)[launch.grid, launch.block](*there)
+    for found in report.findings:
+        if found.kind == "machine-fault":
+            raise MachineFault(str(found))
+    names = launch.names(report)
+    for position, (before, after) in enumerate(zip(given, there, strict=True)):
+        if position in launch.results or not isinstance(before, np.ndarray):
+            continue
+        counts = report.arrays.get(names.get(position, ""))
+        stored = counts is not None and counts.global_store_requests  # even what was there before
+        same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
+        if stored or not same:
+            raise Refused(f"it writes to {names[position]}, which is an input")
+    return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
+
+
+def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
+    """What is wrong with an outcome: its finding, or how its first wrong result differs."""
+    assert isinstance(got, Outcome)
+    if got.finding:
+        return got.evidence
+    for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
+        if compare.arrays(array, wanted):
+            empty = poison(array.dtype) if position in got.launch.outputs else None
+            names = got.launch.names(got.report)
+            name = names.get(position, f"argument number {position + 1}")
+            if empty is not None and reads_first(got, name) and spoilt(array, empty):
+                return (
+                    f"{name} is read, or added to, before anything is written to it: what it "
+                    f"holds at the start means nothing"
+                )
+            stored = stores(got, name)
+            said = patterns.describe(
+                array, wanted, got.launch, position, empty, name, stored=stored, names=names
+            )
+            fixed = patterns.fixed_size(got.report.source, got.launch)
+            return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))
+    return None
+
+
+def spoilt(array: Array, empty: Any) -> bool:
+    """Whether an output holds what stood there before, or what came of reckoning with it."""
+    return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
+
+
+def stores(outcome: Outcome, name: str) -> bool:
+    """Whether a kernel writes to an array, even if that leaves it as it was."""
+    counts = outcome.report.arrays.get(name)
+    return bool(counts and counts.global_store_requests + counts.atomics)
+
+
+def reads_first(outcome: Outcome, name: str) -> bool:
+    """Whether a kernel both reads and writes an array, as `+=` and an atomic update do."""
+    counts = outcome.report.arrays[name]
+    loads = counts.global_load_requests + counts.atomics
+    return bool(loads and counts.global_store_requests + counts.atomics)
+
+
+def same_results(one: Any, other: Any) -> bool:
+    """Whether two outcomes have the same finding, if any, and the same results."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if (one.finding or other.finding) and not same_finding(one, other):
+        return False
+    if one.touched != other.touched:
+        return False
+    pairs = zip(one.results, other.results, strict=True)
+    return all(compare.arrays(a, b) is None for a, b in pairs)
+
+
+def same_finding(one: Any, other: Any) -> bool:
+    """Whether two outcomes went wrong in the same way, if not to the same effect."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if one.finding is None or other.finding is None:
+        return one.finding is other.finding and same_results(one, other)
+    return _trait(one, one.finding) == _trait(other, other.finding)
+
+
+def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
+    """What of a finding does not depend on names and lines."""
+    names = outcome.launch.names(outcome.report)
+    argument = next((p for p, name in names.items() if name == found.array), None)
+    if found.kind == "out-of-bounds":
+        return found.kind, argument, found.index, found.count
+    if found.kind == "race":  # the same two threads do the same to the same element
+        threads = tuple(tuple(sorted(t.items())) for t in found.threads)
+        verbs = tuple(re.findall(r"(\w+) it on line", found.message))
+        one_line = found.line == found.other_line
+        warps_only = "no barrier of the block" in found.message  # they had a syncwarp
+        return found.kind, argument, found.index, threads, verbs, one_line, warps_only
+    if found.kind in ("barrier-divergence", "left-before-barrier"):
+        # of a block, wherever its other threads are, or of a warp, whose mask is at fault
+        return "barrier", "mask of" in found.message, "its mask" in found.message
+    if found.kind == "uninitialised-read":
+        return found.kind, "local memory" in found.message
+    return (found.kind,)
+
+
+def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:
+    """The first budget that the outcomes exceed, in one or two sentences."""
+    chosen = [o for o in outcomes if o.launch.measured] or outcomes
+    for budget in budgets:
+        for outcome in chosen:
+            if excess := budget.excess(outcome.report, outcome.launch):
+                return (
+                    f"the results are right, but for {outcome.launch.label}, {excess}. "
+                    f"{budget.advice}"
+                )
+    return None

@@ -1,0 +1,188 @@
+"""Asks what will happen before a cell runs: `gl.predict("name", "question")`.
+
+The notebook has the question. The choices, and what each wrong one would mean, are the
+package's. Below the next cell, what was predicted and what came stand side by side.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from gpulearn.display import bundle
+from gpulearn.errors import BadInput
+from gpulearn.judge import progress
+from gpulearn.judge.prediction import Choices, Judged, Prediction, find
+from gpulearn.judge.progress import Foresight
+from gpulearn.require import installed, shown
+
+__all__ = ["Asked", "Came", "predict"]
+
+_waiting: dict[str, Callable[[Any], None]] = {}  # for the cells that show what comes, by name
+
+
+@dataclass(frozen=True)
+class Came:
+    """What was predicted beside what came; it shows itself."""
+
+    said: str
+    judged: Judged
+
+    def _columns(self) -> list[tuple[str, str]]:
+        came = self.judged.came
+        if self.judged.foresaw:
+            return [("✓ You foresaw it", came)]
+        return [("You predicted", self.said), ("What came", came)]
+
+    def __repr__(self) -> str:
+        told = [f"{head}: {text}" for head, text in self._columns()]
+        return " · ".join([*told, *filter(None, [self.judged.why])])
+
+    def _repr_html_(self) -> str:
+        columns = "".join(
+            f'<div style="margin-right:3em"><strong>{head}</strong><br>{escape(text)}</div>'
+            for head, text in self._columns()
+        )
+        return (
+            '<div role="status" style="border-left:4px solid #888;padding:0.2em 0.8em">'
+            f'<div style="display:flex">{columns}</div>{escape(self.judged.why)}</div>'
+        )
+
+
+class Asked:
+    """A question, and what is said to it until the next cell has shown what comes."""
+
+    def __init__(self, prediction: Prediction, question: str) -> None:
+        self.prediction = prediction
+        self.question = question
+        self.said = ""
+        self.came: Any = None
+        self.over = False
+        self.widget: Any = None
+        if installed("ipywidgets"):
+            self._build()
+
+    def say(self, said: str) -> None:
+        """Note what is predicted.
+
+        Raises:
+            BadInput: it is no answer to the question.
+        """
+        said = self.prediction.read(said)
+        if self.over:
+            judged = self.prediction.judged(said, self.came)
+            return self._tell(f"{Came(said, judged)} (Said after the cell had run: not counted.)")
+        self.said, name = said, self.prediction.name
+        unsaved = progress.record_prediction(name, Foresight(said))
+        first = progress.load().predicted.get(name, Foresight(said)).said
+        more = f" (Counted is what you said first: {first}.)" if first != said else ""
+        more = f" (Not saved: {unsaved}.)" if unsaved else more
+        return self._tell(f"Noted: {said}. Now run the next cell.{more}")
+
+    def settle(self, names: dict[str, Any]) -> Came | None:
+        """Hold what was predicted against what came; None if nothing was.
+
+        Raises:
+            NameError: the cell that shows it has not run yet.
+        """
+        self.came, self.over = self.prediction.value(names), True
+        kept = progress.load().predicted.get(self.prediction.name)
+        said = self.said or (kept.said if kept is not None and kept.foresaw is None else "")
+        if not said:
+            return None
+        judged = self.prediction.judged(said, self.came)
+        progress.record_prediction(self.prediction.name, Foresight(said, judged.foresaw))
+        return Came(said, judged)
+
+    def _build(self) -> None:
+        import ipywidgets as widgets
+
+        entry = row = widgets.Text(placeholder="a number", continuous_update=False)
+        if isinstance(self.prediction, Choices):
+            choices = list(self.prediction.choices)
+            entry = row = widgets.RadioButtons(
+                options=choices, index=None, layout={"width": "max-content"}
+            )
+        elif unit := getattr(self.prediction, "unit", ""):
+            row = widgets.HBox([entry, widgets.Label(unit)])
+        entry.observe(self._entered, names="value")
+        self._note = widgets.HTML()
+        self.widget = widgets.VBox([widgets.HTML(self._html(self.question)), row, self._note])
+
+    def _entered(self, change: Any) -> None:
+        try:
+            if change["new"]:
+                self.say(change["new"])
+        except BadInput as error:
+            self._tell(str(error))
+
+    def _tell(self, text: str) -> None:
+        if self.widget is not None:
+            self._note.value = f'<span role="status">{escape(text)}</span>'
+
+    @staticmethod
+    def _html(question: str) -> str:
+        return f"<strong>Predict:</strong> {escape(question)}"
+
+    def _choices(self) -> list[str]:
+        return list(self.prediction.choices) if isinstance(self.prediction, Choices) else []
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Predict: {self.question}", *(f"  ○ {one}" for one in self._choices())])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        items = "".join(f"<li>{escape(one)}</li>" for one in self._choices())
+        html = self._html(self.question) + (f"<ul>{items}</ul>" if items else "")
+        return bundle(self.widget, html, repr(self))
+
+
+def predict(name: str, question: str) -> Asked:
+    """Ask what the next cell will show; what you say is held against it, below that cell.
+
+    Choose with Tab and Space or the mouse, or type a number and press Enter; you may change your
+    mind until the next cell runs. To skip it, run that cell.
+
+    Args:
+        name: the prediction's name in the course.
+        question: the question, as it stands in the notebook.
+
+    Raises:
+        BadInput: there is no such prediction, or no question.
+    """
+    prediction = find(name)
+    if not isinstance(question, str) or not question.strip():
+        raise BadInput(f'question is {shown(question)}: write gl.predict("{name}", "…?").')
+    progress.visit(prediction.notebook)
+    asked = Asked(prediction, question)
+    _watch(asked)
+    return asked
+
+
+def _watch(asked: Asked) -> None:
+    """Wait for the cell that shows what comes; outside of a notebook there is none."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return
+    name = asked.prediction.name
+
+    def after(result: Any) -> None:
+        if not result.success or "gl.predict(" in (result.info.raw_cell or ""):
+            return
+        try:
+            came = asked.settle(shell.user_ns)
+        except (NameError, LookupError, AttributeError):  # it is not there yet
+            return
+        shell.events.unregister("post_run_cell", _waiting.pop(name))
+        if came is not None:
+            from IPython.display import display
+
+            display(came)
+
+    if name in _waiting:
+        shell.events.unregister("post_run_cell", _waiting.pop(name))
+    _waiting[name] = after
+    shell.events.register("post_run_cell", after)

@@ -1,0 +1,322 @@
+"""Answers that run on ranks: tried on simulated ones first, then on real ones.
+
+A simulated deadlock is seen at once and a real one after seconds, so an answer that is wrong on
+simulated ranks never meets real ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn.errors import RankError
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.exercise import TooLong
+from gpulearn.judge.isolation import layers, told_of_calls
+from gpulearn.judge.limits import waiting_elsewhere
+from gpulearn.judge.stubs import unwrapped
+from gpulearn.parallel.launch.failures import ECHO
+from gpulearn.parallel.launch.forkserver import processes
+from gpulearn.parallel.launch.launch import launch
+from gpulearn.parallel.simulate.simulate import simulate
+from gpulearn.parallel.simulate.simulation import Simulation
+from gpulearn.require import shorten
+from simt.device.selection import waited_seconds
+
+__all__ = [
+    "REAL_SECONDS",
+    "Ending",
+    "apart",
+    "demand_on_real_ranks",
+    "ending",
+    "failed_alike",
+    "failed_the_same",
+    "on_real_ranks",
+    "on_simulated_ranks",
+    "plain",
+    "same_result",
+    "watched",
+]
+
+QUIET_SECONDS = 5.0  # that a simulated rank may run without speaking to another
+REAL_SECONDS = 5.0  # that a real rank waits for another
+PATIENT_SECONDS = 25.0  # the same where that was too short, for a busy machine
+
+Work = TypeVar("Work")
+Returns = TypeVar("Returns")
+Kinship = Callable[[Any, Any], bool]  # whether two outcomes have one cause
+Act = Callable[[Answer, Any], Any]  # be one rank: call the answer, and say what came of it
+
+RAISED = re.compile(r"rank (\d+) of \d+ raised (\w+)(?:: (.*))?")
+WAITS = re.compile(r"rank (\d+) (sends|receives|waits) .*?(to|from|for) rank (\d+)")
+NOT_ENDED = "did not come to an end"
+MOST = 4  # waiting ranks that are listed
+KINDS = {
+    "as many of one dtype": "misfit",
+    "to is 0, which is this rank": "sends to itself",
+    "which is this rank": "speaks to itself",
+    "there are": "no such rank",
+    "there is rank 0 alone": "no such rank",
+    "process group": "torch.distributed",
+    "wait() was called": "never waits",
+    "changed before wait": "changes what is under way",
+}
+
+
+def on_simulated_ranks(act: Act, count: int, answer: Answer, work: Any) -> Simulation[Any] | Ending:
+    """Let each simulated rank act; how the answer ended, if not as it should.
+
+    Raises:
+        TooLong: a rank runs on and on.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return simulate(act, count, answer, work, timeout=QUIET_SECONDS)
+    except RankError as error:
+        end = ending(error, answer)
+        if end.kind == "endless":
+            raise TooLong(end.said) from None
+        return end
+    finally:
+        torch.set_num_threads(threads)
+
+
+class RanksWait:
+    """What the real ranks of this process, and their server, have waited for a core so far.
+
+    It only grows: of those that have ended, what they were seen to have waited counts on.
+    """
+
+    def __init__(self) -> None:
+        self._by_process: dict[int, float] = {}
+
+    def __call__(self) -> float:
+        """Seconds, all processes together; 0 where nobody knows."""
+        for one in processes():
+            self._by_process[one] = max(self._by_process.get(one, 0.0), waited_seconds(one, one))
+        return sum(self._by_process.values())
+
+
+RANKS_WAIT = RanksWait()
+
+
+def on_real_ranks(
+    start: Callable[[float], list[Returns]], answer: Answer
+) -> list[Returns] | Ending:
+    """What real ranks return, or how the answer ended, if not as it should.
+
+    A rank that waits too long may wait for one that has no core to run on. So the ranks then start
+    once more, with far more patience: a deadlock is one again, whatever else the machine does.
+
+    Args:
+        start: launches ranks that wait for each other for so many seconds.
+        answer: what they run.
+    """
+    if RANKS_WAIT not in waiting_elsewhere:
+        waiting_elsewhere.append(RANKS_WAIT)
+    for seconds in (REAL_SECONDS, PATIENT_SECONDS):
+        try:
+            return start(seconds)
+        except RankError as error:
+            end = ending(error, answer)
+        if end.kind != "deadlock":
+            break
+    return end
+
+
+def demand_on_real_ranks(
+    act: Act,
+    counts: Sequence[int],
+    works: Callable[[int], Sequence[Work]],
+    judge: Callable[[Work, list[Any]], str | None],
+) -> Callable[[Answer, Sequence[Any]], str | None]:
+    """A demand on an answer that is right on simulated ranks: to be right on real ones too.
+
+    Args:
+        act: what a rank does with one work.
+        counts: how many ranks there are, one launch after another.
+        works: for so many ranks, what they do one after another.
+        judge: one sentence on what the ranks made of a work, or None.
+    """
+
+    def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+        if not hasattr(os, "fork"):
+            return None  # no real ranks here
+        for count in counts:
+            if sentence := _real(act, answer, works(count), count, judge):
+                return f"right on simulated ranks, but on {count} real ones {sentence}."
+        return None
+
+    return demand
+
+
+def _real(
+    act: Act,
+    answer: Answer,
+    works: Sequence[Work],
+    count: int,
+    judge: Callable[[Work, list[Any]], str | None],
+) -> str | None:
+    def start(seconds: float) -> list[Any]:
+        return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
+
+    ranks = on_real_ranks(start, answer)
+    if isinstance(ranks, Ending):
+        return ranks.said
+    for number, work in enumerate(works):
+        if sentence := judge(work, [outcomes[number] for outcomes in ranks]):
+            return sentence
+    return None
+
+
+def _act_often(act: Act, answer: Answer, works: Sequence[Any]) -> list[Any]:
+    """Be one real rank, for several works one after another."""
+    return [act(answer, work) for work in works]
+
+
+def apart(number: int, weights: np.ndarray, first: np.ndarray) -> str | None:
+    """One sentence on a replica whose weights are not rank 0's to the bit, or None."""
+    if np.array_equal(weights, first):
+        return None
+    away = np.linalg.norm(weights - first) / np.linalg.norm(first)
+    return (
+        f"afterwards the weights of rank {number} are {away:.2g} away from rank 0's, "
+        f"relative to their length, and should be equal to the bit"
+    )
+
+
+def plain(tensor: Tensor) -> np.ndarray:
+    """A tensor's numbers, as they can travel and stay."""
+    return tensor.detach().cpu().contiguous().numpy().copy()
+
+
+@contextmanager
+def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterator[set[str]]:
+    """Notes which of the library's functions an answer calls; what those call is theirs.
+
+    Args:
+        answer: whose calls count.
+        library: the functions; a module stands for those that it makes public.
+    """
+    called: set[str] = set()
+    public = [
+        getattr(one, name) for one in library if isinstance(one, ModuleType) for name in one.__all__
+    ]
+    known = [found[-1] for one in (*library, *public) if (found := layers(one))]
+    places = {(one.__code__.co_filename, one.__code__.co_name) for one in known}
+    code = getattr(unwrapped(answer), "__code__", None)
+    if code is None or code.co_filename in {file for file, _ in places}:
+        yield called
+        return
+
+    def note(frame: FrameType) -> None:
+        outer = frame.f_back
+        while outer is not None:
+            if (outer.f_code.co_filename, outer.f_code.co_name) in places:
+                return  # one of those functions calls another
+            outer = outer.f_back
+        called.add(frame.f_code.co_name)
+
+    with told_of_calls(known, note):
+        yield called
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How it ended; two are equal when they are of one kind and the same ranks wait, after as much.
+
+    Attributes:
+        kind: "deadlock", "endless", the name of an exception, or what it is about.
+        said: one sentence without its full stop.
+        waits: in a deadlock, who sends to or receives from whom.
+        messages: in a deadlock of simulated ranks, how many messages had gone before.
+    """
+
+    kind: str
+    said: str = field(compare=False)
+    waits: frozenset[tuple[int, str, int]] = frozenset()
+    messages: int = 0
+
+
+def same_result(one: Any, other: Any) -> bool:
+    """Whether two ranks' results are the same: numbers nearly, words on what is none exactly."""
+    if isinstance(one, str) or isinstance(other, str):
+        return isinstance(one, str) and isinstance(other, str) and one == other
+    same_shape = np.shape(one) == np.shape(other)
+    return same_shape and bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
+
+
+def failed_alike(same: Kinship) -> Kinship:
+    """A comparison of outcomes with an `ending`: failures by their kind, all others by `same`."""
+
+    @functools.wraps(same)
+    def compared(one: Any, other: Any) -> bool:
+        if one.ending or other.ending:
+            return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
+        return same(one, other)
+
+    return compared
+
+
+def failed_the_same(same: Kinship) -> Kinship:
+    """The same, and of failures also who waits for whom."""
+    alike = failed_alike(same)
+    return lambda one, other: one.ending == other.ending and alike(one, other)
+
+
+def ending(error: RankError, answer: Answer) -> Ending:
+    """What a launcher's error says of an answer."""
+    text = str(error)
+    first = text.partition("\n")[0]
+    if text.startswith("deadlock"):
+        return replace(_deadlock(text), messages=error.messages)
+    line = _line(text, answer)
+    where = f" in line {line} of your function" if line else ""
+    if NOT_ENDED in first or ECHO.search(first):
+        # a rank that fails of itself is named before those that waited for it
+        return Ending("deadlock", f"it is a deadlock: rank {error.rank} waits in vain{where}")
+    if found := RAISED.match(first):
+        number, kind, said = found.groups()
+        sentence = f"rank {number} raises {kind}{where}" + (
+            f": {shorten(said.rstrip('.'), 160)}" if said else ""
+        )
+        about = next((name for words, name in KINDS.items() if words in (said or "")), kind)
+        return Ending(about, sentence)
+    kind = "endless" if "without speaking" in first else first
+    return Ending(kind, shorten(first.rstrip("."), 160))
+
+
+def _deadlock(text: str) -> Ending:
+    waits, said = [], []
+    for line in text.splitlines()[1:]:
+        if found := WAITS.search(line):
+            verb, word = found[2], found[3]
+            one, other = int(found[1]), int(found[4])
+            waits.append((one, verb, other))
+            gone = ", which has ended" if line.endswith("which has ended") else ""
+            said.append(f"rank {one} {verb} {word} rank {other}{gone}")
+    more = [f"{len(said) - MOST} more wait"] if len(said) > MOST else []
+    listed = "; ".join([*said[:MOST], *more]) or "all ranks wait"
+    return Ending("deadlock", f"it is a deadlock: {listed}", frozenset(waits))
+
+
+def _line(text: str, answer: Answer) -> int | None:
+    """The line of the answer, from 1, in which a rank raised."""
+    code = getattr(unwrapped(answer), "__code__", None)
+    if code is None:
+        return None
+    found = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
+    own = {line for _, _, line in code.co_lines() if line is not None}
+    lines = [int(n) for n in found if int(n) in own]
+    return lines[-1] - code.co_firstlineno + 1 if lines else None

@@ -1,0 +1,117 @@
+"""The trial of an answer on one case: its result, or how it failed to give one."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+import traceback
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import MachineFault
+from gpulearn.judge import limits, stubs
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.isolation import borrowing, undisturbed
+from gpulearn.require import shorten
+
+__all__ = ["Raised", "cannot_be_called", "tried"]
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An answer ended in an exception, or broke the trial's rules, instead of giving a result."""
+
+    kind: str
+    sentence: str
+
+
+def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
+    """Why an answer cannot be called as the exercise calls it, or gives no result then, if so.
+
+    That is by position, but for what the solution takes by name only. An input check of the
+    solution may add arguments that the solution itself does not have.
+    """
+    wanted = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
+    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
+    placed = [p.name for p in wanted if p.name not in named]
+    if inspect.isgeneratorfunction(answer) or inspect.iscoroutinefunction(answer):
+        word = "yield" if inspect.isgeneratorfunction(answer) else "async"
+        return (
+            f"with {word} in it, a call runs nothing yet and gives no result: end it with return, "
+            f"without {word}."
+        )
+    try:
+        given = inspect.signature(answer)
+    except Exception:  # some built-in functions have none, some objects a broken one
+        return None
+    try:
+        given.bind(*placed, **dict.fromkeys(named))
+    except TypeError:
+        by_name = f", and {', '.join(named)} by name" if named else ""
+        return f"it takes {given}, and is called with ({', '.join(placed)}), by position{by_name}."
+    return None
+
+
+def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
+    """What comes out of one case; an exception is an outcome as well."""
+    fresh = replace(case, args=copy.deepcopy(case.args))
+    try:
+        with undisturbed(), borrowing(exercise.reference) as callers:
+            got = exercise.run(answer, fresh)
+    except (KeyboardInterrupt, TimeoutError, MachineFault):
+        raise
+    except Refused as refused:
+        return Raised(Refused.__name__, str(refused))
+    except BaseException as error:
+        return Raised(type(error).__name__, _sentence_of(error, answer))
+    if callers:
+        return Raised(
+            Refused.__name__, f"it calls the library's {exercise.name}: write it yourself"
+        )
+    for before, after in zip(case.args, fresh.args, strict=True):
+        if isinstance(before, np.ndarray | list | set | dict) and not _unchanged(before, after):
+            return Raised(Refused.__name__, "it changes its input; work on a copy")
+    return got
+
+
+def _unchanged(before: Any, after: Any) -> bool:
+    if isinstance(before, set | dict):
+        return bool(before == after)
+    if isinstance(before, np.ndarray) and before.dtype.kind == "f":
+        return np.array_equal(before, after, equal_nan=True)
+    return np.array_equal(before, after)
+
+
+def _sentence_of(error: BaseException, answer: Answer) -> str:
+    """What an exception says, and in which line of the answer it was raised."""
+    try:
+        plain = COLOURS.sub("", str(error))
+        said = shorten(plain.strip().partition("\n")[0], 120)
+    except Exception:
+        said = ""
+    kind = type(error).__name__
+    if isinstance(error, MemoryError) and not said:
+        said = f"it takes more than {limits.MOST_BYTES / (1 << 30):g} GiB; does a loop never end?"
+    line = _line_in(answer, error)
+    where = f" in line {line} of your function" if line else ""
+    return f"it raises {kind}{where}" + (f": {said}" if said else "")
+
+
+def _line_in(answer: Answer, error: BaseException) -> int | None:
+    """The last line of the answer's own source in which an exception was raised, from 1."""
+    code = getattr(stubs.unwrapped(answer), "__code__", None)
+    if code is None:
+        return None
+    own = {line for _, _, line in code.co_lines() if line is not None}
+    lines = [
+        frame.lineno - code.co_firstlineno + 1
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == code.co_filename and frame.name == code.co_name and frame.lineno in own
+    ]
+    return lines[-1] if lines else None

@@ -1,0 +1,95 @@
+"""Notebook 07: histograms by kernel and by how crowded the bins are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import WrongResultError, agree, kernels_on, timed
+from gpulearn.perf.recordings import Recording, recorded_here
+from simt.host.settings import unchecked
+
+__all__ = ["histogram_rows", "record_histograms"]
+
+REHEARSAL = {"n": 512, "repeated": 256}
+
+VALUES = 2**27  # bytes, more than a cache holds
+LIVE_VALUES = 2**24
+REPEATED = 2**22  # values that are drawn; the rest repeats them
+THREADS = 256
+
+# how the notebook calls it -> kernel, and its blocks, None for a thread each value
+KERNELS: dict[str, tuple[Any, int | None]] = {
+    "racy": (histogram_racy, None),
+    "atomics": (histogram_global, None),
+    "copies, a thread each value": (histogram_shared, None),
+    "copies, 64 blocks": (histogram_shared, 64),
+    "copies, 1,024 blocks": (histogram_shared, 1024),
+}
+
+
+def record_histograms(n: int = VALUES, repeated: int = REPEATED) -> Recording:
+    """Time histograms of n bytes that are random, skewed and all equal.
+
+    Args:
+        n: how many values, a multiple of `repeated`.
+        repeated: how many of them are drawn.
+
+    Returns:
+        Rows with `n`, `kernel`, `data`, `bytes` (what must be read at least), `counted` (the
+        share of the updates of a launch that arrived, 1 but for the racy kernel) and `seconds`.
+    """
+    n, repeated = require.whole("n", n), require.whole("repeated", repeated)
+    return recorded_here("histograms", _rows(n, repeated), kernels_on())
+
+
+def drawn(repeated: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Random bytes, bytes of which half are below 9, and bytes that are all 7."""
+    rng = np.random.default_rng(7)
+    return {
+        "random": rng.integers(0, BINS, repeated, np.uint8),
+        "skewed": np.minimum(rng.exponential(12, repeated), BINS - 1).astype(np.uint8),
+        "all equal": np.full(repeated, 7, np.uint8),
+    }
+
+
+def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
+    for data, part in drawn(repeated).items():
+        times = max(1, n // repeated)
+        values = cuda.to_device(np.tile(part, times))
+        wanted = times * np.bincount(part, minlength=BINS)
+        for name in KERNELS:
+            fields = {"n": times * repeated, "kernel": name, "data": data, "bytes": values.size}
+            with unchecked():  # the race is known
+                row = timed(fields, _count(fields, values, wanted))
+            yield row
+
+
+def _count(
+    fields: dict[str, Any], values: Any, wanted: np.ndarray[Any, Any]
+) -> Callable[[], Callable[[], object]]:
+    def prepare() -> Callable[[], object]:
+        kernel, blocks = KERNELS[fields["kernel"]]
+        launch = kernel[blocks or (values.size + THREADS - 1) // THREADS, THREADS]
+        counts = cuda.to_device(np.zeros(BINS, np.int32))
+        launch(values, counts)
+        got = counts.copy_to_host()
+        if fields["kernel"] == "racy":
+            if ((got > wanted) | ((got == 0) & (wanted > 0))).any():
+                raise WrongResultError("The racy histogram counts what is not there.")
+        else:
+            agree(f"{fields['kernel']}, {fields['data']}", got, wanted)
+        fields["counted"] = float(got.sum() / wanted.sum())
+        return lambda: launch(values, counts)
+
+    return prepare
+
+
+def histogram_rows() -> GpuRows | None:
+    """The rows of a GPU here, else the recorded ones, else None."""
+    return gpu_rows("histograms", lambda: record_histograms(LIVE_VALUES))

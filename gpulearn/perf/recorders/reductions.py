@@ -1,0 +1,103 @@
+"""Notebook 07: sums by every plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels import reduction
+from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
+from gpulearn.perf.recordings import Recording, recorded_here
+
+__all__ = ["record_reductions", "reduction_rows"]
+
+REHEARSAL = {"n": 2**14}
+
+VALUES = 2**26  # float32: 256 MB, several times a cache
+LIVE_VALUES = 2**24
+THREADS = 256
+BLOCKS = 1024  # where threads stride; a cooperative launch has fewer
+TOGETHER = 128  # blocks that any GPU of the course holds at once
+
+TREES = {
+    "interleaved": reduction.block_sums_interleaved,
+    "packed": reduction.block_sums_packed,
+    "sequential": reduction.block_sums_sequential,
+    "shuffle": reduction.block_sums_shuffle,
+    "warps alone": reduction.warp_sum,
+}
+Prepared = Callable[[], Callable[[], object]]
+
+
+def record_reductions(n: int = VALUES) -> Recording:
+    """Time every plan of notebook 07 to add n numbers up.
+
+    Args:
+        n: how many numbers, a multiple of 256.
+
+    Returns:
+        Rows with `n`, `kernel`, `bytes` (what must be read and written at least) and `seconds`.
+    """
+    n = require.whole("n", n)
+    values = np.random.default_rng(7).random(n, np.float32)
+    return recorded_here("reductions", _sums(values, cuda.to_device(values)), kernels_on())
+
+
+def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
+    n = len(values)
+    blocks = n // THREADS
+    for name, kernel in TREES.items():
+        parts = 32 if kernel is reduction.warp_sum else THREADS
+        fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
+        sums = cuda.device_array(n // parts, np.float32)
+        wanted = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
+        launch = _launch(kernel[blocks, THREADS], there, sums)
+        yield timed(fields, _checked(name, launch, sums, wanted))
+    few, sums = min(BLOCKS, blocks), cuda.device_array(min(BLOCKS, blocks), np.float32)
+    together, their = min(TOGETHER, blocks), cuda.device_array(min(TOGETHER, blocks), np.float32)
+    total, whole = cuda.device_array(1, np.float32), values.sum(dtype=np.float64).reshape(1)
+
+    def two_launches() -> None:
+        reduction.sum_blocks[few, THREADS](there, sums)
+        reduction.sum_blocks[1, THREADS](sums, total)
+
+    striding: dict[str, Callable[[], object]] = {
+        "striding, two launches": two_launches,
+        "striding, atomics": _launch(grid_sum_atomic[few, THREADS], there, total),
+        "striding, grid barrier": _launch(
+            grid_sum_cooperative[together, THREADS], there, their, total
+        ),
+    }
+    for name, launch in striding.items():
+        fields = {"n": n, "kernel": name, "bytes": 4 * n}
+        yield timed(fields, _checked(name, launch, total, whole, 1e-5))
+
+
+def _launch(configured: Any, *arguments: Any) -> Callable[[], object]:
+    return lambda: configured(*arguments)
+
+
+def _checked(
+    name: str,
+    launch: Callable[[], object],
+    out: Any,
+    wanted: np.ndarray[Any, Any],
+    tolerance: float = 1e-6,
+) -> Prepared:
+    def prepare() -> Callable[[], object]:
+        out.copy_to_device(np.zeros(out.shape, out.dtype))
+        launch()
+        agree(name, out, wanted, tolerance)
+        return launch
+
+    return prepare
+
+
+def reduction_rows() -> GpuRows | None:
+    """The rows of a GPU here, else the recorded ones, else None."""
+    return gpu_rows("reductions", lambda: record_reductions(LIVE_VALUES))

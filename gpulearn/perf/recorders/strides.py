@@ -1,0 +1,103 @@
+"""Notebook 04: how many bytes a second a copy delivers when its lanes read apart, or shifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.copies import copy_strided
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
+from gpulearn.perf.recordings import Recording, recorded_here
+
+__all__ = ["record_strides", "sectors", "stride_rows"]
+
+REHEARSAL = {"n": 256, "strides": (1, 3, 32), "offsets": (0, 1), "repeated": 100}
+
+NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
+STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
+OFFSETS = (0, 1, 2, 4, 8, 16)
+LIVE_NUMBERS = 2**23  # a notebook's GPU may have little memory
+BLOCK = 256
+REPEATED = 2**22  # random numbers that fill the source again and again
+SECTOR, FLOAT, LANES = 32, 4, 32
+
+
+def sectors(stride: int, offset: int = 0) -> int:
+    """The sectors of a request whose lanes read float32 that are `stride` apart.
+
+    >>> [sectors(s) for s in (1, 2, 3, 8, 32)], sectors(1, offset=1)
+    ([4, 8, 12, 32, 32], 5)
+    """
+    return len({FLOAT * (offset + stride * lane) // SECTOR for lane in range(LANES)})
+
+
+def record_strides(
+    n: int = NUMBERS,
+    strides: Sequence[int] = STRIDES,
+    offsets: Sequence[int] = OFFSETS,
+    repeated: int = REPEATED,
+) -> Recording:
+    """Time target[i] = source[offset + i·stride] for n float32, each stride and each offset.
+
+    Args:
+        n: numbers to copy; the source takes 4·n·max(strides) bytes.
+        strides: each with the offset 0.
+        offsets: each with the stride 1.
+        repeated: how many random numbers the source repeats.
+
+    Returns:
+        Rows with `n`, `stride`, `offset`, `useful` (bytes read and written that were asked
+        for), `moved` (bytes of the sectors that hold them) and `seconds`.
+    """
+    n = require.whole("n", n)
+    return recorded_here("strides", _rows(n, strides, offsets, repeated), kernels_on())
+
+
+def _rows(
+    n: int, strides: Sequence[int], offsets: Sequence[int], repeated: int
+) -> Iterator[dict[str, Any]]:
+    numbers = np.random.default_rng(4).standard_normal(repeated, dtype=np.float32)
+    walks = [(s, 0) for s in strides] + [(1, o) for o in offsets if o or 1 not in strides]
+    source = _filled(numbers, max(o + (n - 1) * s + 1 for s, o in walks))
+    target = cuda.device_array(n, np.float32)
+    for stride, offset in walks:
+        useful = 2 * FLOAT * n
+        moved = FLOAT * n + n // LANES * sectors(stride, offset) * SECTOR
+        fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
+        yield timed(fields, _walk(source, target, numbers, stride, offset))
+
+
+def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
+    """A device array of `size` float32 that repeats `numbers`: random, and quickly filled."""
+    array = cuda.device_array(size, np.float32)
+    there = cuda.to_device(numbers)
+    for start in range(0, size, len(numbers)):
+        part = min(len(numbers), size - start)
+        array[start : start + part].copy_to_device(there[:part])
+    return array
+
+
+def _walk(
+    source: Any, target: Any, numbers: np.ndarray[Any, Any], stride: int, offset: int
+) -> Callable[[], Callable[[], object]]:
+    def prepare() -> Callable[[], object]:
+        n = target.size
+        launch = copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK]
+        part = source[offset:]
+        launch(part, target, stride)
+        # what a walk meets repeats itself as the numbers do
+        walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
+        wanted = np.resize(numbers[walk], n)
+        agree(f"copy_strided, stride {stride}, offset {offset}", target, wanted)
+        return lambda: launch(part, target, stride)
+
+    return prepare
+
+
+def stride_rows() -> GpuRows | None:
+    """The rows of a GPU here, else the recorded ones, else None."""
+    return gpu_rows("strides", lambda: record_strides(LIVE_NUMBERS))

@@ -1,0 +1,139 @@
+"""Notebook 13: images a second in a step of training, by network, precision and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.perf.matmul_times import float32_products, runs_here
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import agree, host_seconds, timed, torch_on
+from gpulearn.perf.recordings import Recording, recorded_here
+
+__all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
+
+REHEARSAL = {"batches": (4,), "precisions": ("float32", "bfloat16")}
+
+PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
+BATCHES = (4, 16, 64, 256, 1024, 4096)
+CHECKED = 64  # images whose gradient is held against float32 on the CPU
+WIDE = 256  # channels of the wide network's first convolution; LeNet has 32
+
+# how far a gradient may be off, relative to its largest element: well above what rounding in
+# this precision makes, well below a wrong one
+BOUNDS = {"float32": 1e-3, "tf32": 5e-2, "bfloat16": 0.25, "float16": 0.1}
+
+
+def networks() -> dict[str, Callable[[], Any]]:
+    """How the notebook calls a network → makes it."""
+    from gpulearn.train.models import MLP, LeNet
+
+    return {
+        "LeNet": lambda: LeNet(seed=0),
+        "MLP": lambda: MLP(seed=0),
+        f"LeNet, {WIDE // 32} times as wide": lambda: LeNet(width=WIDE, seed=0),
+    }
+
+
+def record_training(
+    batches: Sequence[int] = BATCHES,
+    precisions: Sequence[str] = PRECISIONS,
+    models: Mapping[str, Callable[[], Any]] | None = None,
+) -> Recording:
+    """Time a step of AdamW on a batch of random 8 × 8 images, with the host's part of it.
+
+    Args:
+        batches: images of a batch.
+        precisions: "float32" (TF32 off), "tf32", "bfloat16" and "float16" (mixed precision);
+            those that the GPU has no units for are left out.
+        models: name → makes a network; by default those of `networks`.
+
+    Returns:
+        Rows with `network`, `precision`, `batch` and `seconds` of a step.
+    """
+    require.package("torch", "Recording")
+    return recorded_here("training", _rows(batches, precisions, models or networks()), torch_on())
+
+
+def _rows(
+    batches: Sequence[int], precisions: Sequence[str], models: Mapping[str, Callable[[], Any]]
+) -> Iterator[dict[str, Any]]:
+    torch, on = require.package("torch", "Recording"), torch_on()
+    generator = torch.Generator().manual_seed(12)
+    images = torch.randn(max(*batches, CHECKED), 1, 8, 8, generator=generator)
+    labels = torch.randint(10, (len(images),), generator=generator)
+    there = images.to(on), labels.to(on)
+    for name, make in models.items():
+        for precision in precisions:
+            if on == "cuda" and not runs_here(precision):
+                continue
+            for batch in batches:
+                fields = {"network": name, "precision": precision, "batch": batch}
+                part = there[0][:batch], there[1][:batch]
+                with _arithmetic(precision):
+                    row = timed(fields, _step(make, precision, part), host_seconds)
+                yield row
+
+
+def _step(
+    make: Callable[[], Any], precision: str, batch: tuple[Any, Any]
+) -> Callable[[], Callable[[], object]]:
+    from torch.nn import functional
+
+    from gpulearn.train.precision import Precision
+
+    torch = require.package("torch", "Recording")
+    images, labels = batch
+
+    def gradient(model: Any, passes: Precision, images: Any, labels: Any) -> np.ndarray[Any, Any]:
+        with passes.autocast():
+            loss = functional.cross_entropy(model(images), labels)
+        found = torch.autograd.grad(loss * passes.scale, list(model.parameters()))
+        flat = torch.cat([g.flatten() for g in found]) / passes.scale
+        return flat.double().cpu().numpy()  # type: ignore[no-any-return]
+
+    def prepare() -> Callable[[], object]:
+        name = "float32" if precision == "tf32" else precision
+        on = torch_on()
+        passes, model = Precision(name, on), make().to(on)
+        model.eval()  # without dropout, so that both gradients are of one network
+        some, theirs = images[:CHECKED], labels[:CHECKED]
+        # a scale so low that nothing overflows: the first steps of a run may, and leave it out
+        got = gradient(model, Precision(name, on, scale=2.0**10), some, theirs)
+        wanted = gradient(make().eval(), Precision(), some.cpu(), theirs.cpu())
+        agree(f"the gradient in {precision}", got, wanted, BOUNDS[precision])
+        model.train()
+        optimizer = torch.optim.AdamW(model.parameters())
+
+        def step() -> None:
+            optimizer.zero_grad()
+            with passes.autocast():
+                loss = functional.cross_entropy(model(images), labels)
+            passes.backward(loss)
+            passes.step(optimizer)
+
+        return step
+
+    return prepare
+
+
+@contextmanager
+def _arithmetic(precision: str) -> Iterator[None]:
+    """Let matrix products and convolutions use TF32, or keep them from it."""
+    torch = require.package("torch", "Recording")
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    try:
+        with float32_products(torch, precision == "tf32"):
+            yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+
+
+def training_rows(batches: Sequence[int]) -> GpuRows | None:
+    """The rows of a GPU here that torch can use, else the recorded ones, else None."""
+    return gpu_rows("training", lambda: record_training(batches), torch_on)

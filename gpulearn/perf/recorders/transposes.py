@@ -1,0 +1,77 @@
+"""Notebook 05: the transposes, straight and through a tile with and without bank conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.copies import copy_by_rows
+from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
+from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
+from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
+from gpulearn.perf.recordings import Recording, recorded_here
+
+__all__ = ["KERNELS", "record_transposes", "transpose_rows"]
+
+REHEARSAL = {"sizes": (32,)}
+
+SIZES = (1024, 2048, 4096, 8192)
+SHOWN = 4096  # by notebook 05, as in what it quotes
+
+# how the notebooks call it -> the kernel; "copy" is what no transpose can beat
+KERNELS = {
+    "copy": copy_by_rows,
+    "straight": transpose_naive,
+    "straight, x along out": transpose_to_rows,
+    "tile 32 × 32": transpose_whole,
+    "tile 32 × 33": transpose_padded,
+    "tile 32 × 33, two guards": transpose_tiled,
+}
+
+
+def record_transposes(sizes: Sequence[int] = SIZES) -> Recording:
+    """Time every transpose of n × n float32, and a plain copy, in blocks of 32 × 32 threads.
+
+    Args:
+        sizes: the n, ascending, multiples of `TILE`.
+
+    Returns:
+        Rows with `n`, `kernel`, `useful` (bytes read and written) and `seconds`.
+    """
+    return recorded_here("transposes", _rows(sizes), kernels_on())
+
+
+def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for n in require.ascending("sizes", sizes):
+        image = np.random.default_rng(5).standard_normal((n, n), dtype=np.float32)
+        there, out = cuda.to_device(image), cuda.device_array((n, n), np.float32)
+        turned = np.ascontiguousarray(image.T)
+        for name, kernel in KERNELS.items():
+            wanted = image if name == "copy" else turned
+            fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
+            yield timed(fields, _turn(name, kernel, there, out, wanted))
+
+
+def _turn(
+    name: str, kernel: Any, image: Any, out: Any, wanted: np.ndarray[Any, Any]
+) -> Callable[[], Callable[[], object]]:
+    def prepare() -> Callable[[], object]:
+        blocks = len(wanted) // TILE
+        launch = kernel[(blocks, blocks), (TILE, TILE)]
+        launch(image, out)
+        agree(f"{name}, n = {len(wanted)}", out, wanted)
+        return lambda: launch(image, out)
+
+    return prepare
+
+
+def transpose_rows(n: int = SHOWN) -> GpuRows | None:
+    """The rows of one size: of a GPU here, else the recorded ones, else None."""
+    found = gpu_rows("transposes", lambda: record_transposes([n]))
+    rows = found.where(n=n) if found else []
+    return GpuRows(rows, found.provenance) if found and rows else None

@@ -1,0 +1,176 @@
+"""A student's process as its judge has it: asked, listened to, watched, and ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import MachineFault
+from gpulearn.judge.limits import waiting_elsewhere
+from gpulearn_grading.apart.channel import ChannelClosed
+from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.server import Server
+from simt.device.selection import waited_seconds
+
+__all__ = ["Box", "Gone"]
+
+LOOK_SECONDS = 0.05
+PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+class Gone(MachineFault):  # it passes through a trial untouched
+    """The process has ended, or was ended; its judge says why."""
+
+
+class Box:
+    """One process.
+
+    Args:
+        server: what it is copied from.
+        limits: what all its processes together may use.
+        closed: whether it must not see exercises and checks.
+
+    Attributes:
+        ended: why it was ended: "processes", "memory", "output", or "ended" where it did so.
+        notes: what it did that is worth telling, and with what.
+        lacks: which walls it lacks, in one sentence, or "".
+    """
+
+    def __init__(self, server: Server, limits: Limits, *, closed: bool) -> None:
+        self._channel, self._output, self._pid, self.lacks = server.start(closed=closed)
+        self._limits = limits
+        self.ended = ""
+        self.notes: dict[str, str] = {}
+        self._base = _used(self._pid, 1)[0]
+        self._over = threading.Event()
+        # what it waits for a core does not count; but it may make itself wait, with its children
+        self._last = time.monotonic() + PATIENCE * limits.seconds + 60
+        waiting_elsewhere.append(self._waited)
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def ask(self, do: str, **what: Any) -> dict[str, Any]:
+        """Ask for something, and wait for what comes.
+
+        Raises:
+            Gone: the process is no more.
+        """
+        if self.ended:
+            raise Gone(self.ended)
+        heard = False
+        try:
+            self._channel.send({"do": do, **what})
+            while "note" in (message := self._channel.receive()):
+                self.notes.setdefault(str(message["note"])[:200], str(message.get("about"))[:200])
+            heard = True
+            return message
+        except ChannelClosed:
+            self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
+            self.ended = self.ended or "ended"
+            raise Gone(self.ended) from None
+        finally:
+            if not heard:  # interrupted: what comes later would answer another question
+                self.ended = self.ended or "time"
+
+    def _waited(self) -> float:
+        """How many seconds its first thread has waited for a core, where the system tells."""
+        return waited_seconds(self._pid, self._pid)
+
+    def close(self) -> None:
+        """End it with all that it has started."""
+        waiting_elsewhere.remove(self._waited)
+        self._over.set()
+        self._watcher.join()
+        self._kill()
+        self._channel.end.close()
+        os.close(self._output)
+        end = time.monotonic() + 5
+        while _lives(self._pid) and time.monotonic() < end:
+            time.sleep(0.001)
+
+    def _kill(self) -> None:
+        """The first process of a namespace takes all others with it; else the session does."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self.lacks:
+                os.killpg(self._pid, signal.SIGKILL)
+            else:
+                os.kill(self._pid, signal.SIGKILL)
+
+    def _watch(self) -> None:
+        printed = 0
+        while not self._over.wait(LOOK_SECONDS):
+            printed += self._drained(self._limits.output + 1 - printed)
+            anonymous, processes = _used(self._pid, self._limits.processes)
+            if printed > self._limits.output:
+                self.ended = self.ended or "output"
+            elif processes > self._limits.processes:
+                self.ended = self.ended or "processes"
+            elif time.monotonic() > self._last:
+                self.ended = self.ended or "time"
+            elif anonymous > self._limits.memory + self._base * max(1, processes):
+                self.ended = self.ended or "memory"
+            else:
+                continue
+            self._kill()
+            self._over.set()
+
+    def _drained(self, most: int) -> int:
+        """Read what was printed away, so that nobody waits for room; how much it was."""
+        count = 0
+        while count < most:
+            try:
+                part = os.read(self._output, 1 << 16)
+            except BlockingIOError:
+                return count
+            except OSError:
+                return count
+            if not part:
+                return count
+            count += len(part)
+        return count
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    state = re.search(r"\) (\w)", _read(f"/proc/{pid}/stat"))
+    return state is None or state[1] != "Z"
+
+
+def _used(pid: int, most: int) -> tuple[int, int]:
+    """Bytes of memory of its own, and number, of a process with its children; until too many."""
+    bytes_, count = 0, 0
+    waiting = [pid]
+    while waiting and count <= most:
+        one = waiting.pop()
+        count += 1
+        sizes = _read(f"/proc/{one}/statm").split()
+        bytes_ += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+        for task in _folders(f"/proc/{one}/task"):
+            waiting += map(int, _read(f"{task}/children").split())
+    return bytes_, count
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        return [one.path for one in os.scandir(path)]
+    except OSError:
+        return []

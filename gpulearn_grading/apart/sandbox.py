@@ -1,0 +1,235 @@
+"""The walls round a student's process: namespaces, limits, an empty home.
+
+On Linux the process has namespaces of its own for users, processes, mounts, network and System V
+objects, as containers have (user_namespaces(7)): it sees no other process, no network but its
+own loopback, and every file system read-only, but for a small one in memory that is its home.
+The submissions and the results are hidden. It holds no capability and can gain none. Where the
+system allows no namespaces, the limits of setrlimit(2) alone remain, and `confine` says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import re
+import resource
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from gpulearn_grading.apart.limits import Limits
+from simt.device.selection import data_bytes
+
+__all__ = ["bury_with", "confine", "in_namespaces"]
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = 1, 4, 28, 38
+SYS_MOUNT_SETATTR = 442  # on every architecture (Linux 5.12)
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
+SECURE = 0x2F  # root is nobody special, and that stays so
+WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
+FEWEST_PIDS = 301  # the kernel takes no less
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# where sockets of other programs lie, which no read-only mount closes
+SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _called(status: int, what: str) -> None:
+    if status != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def bury_with(parent: int) -> None:
+    """End this process when its parent ends; so nothing is left behind."""
+    if sys.platform == "linux":
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before that was said
+            os._exit(1)
+
+
+def in_namespaces() -> str:
+    """Move this process into namespaces of its own; why that is not possible here, or "".
+
+    Its children, not itself, are in the namespace of processes. Where it is not possible, nothing
+    has changed: a copy of the process tries first. A system may make namespaces and then refuse
+    to name their users, as Ubuntu's AppArmor does; whoever is half in can start nothing.
+    """
+    if sys.platform != "linux" or os.environ.get(WITHOUT):
+        return f"{sys.platform} has no namespaces here"
+    read, write = os.pipe()
+    copy = os.fork()
+    if not copy:
+        try:
+            os.write(write, _entered().encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as told:
+        fault = told.read().decode(errors="replace")
+    with suppress(ChildProcessError):  # where the system buries them
+        os.waitpid(copy, 0)
+    return fault or _entered()
+
+
+def _entered() -> str:
+    """Enter them, by all steps; which one fails, or ""."""
+    user, group = os.getuid(), os.getgid()
+    try:
+        _called(libc.unshare(NAMESPACES), "unshare")
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    except OSError as error:
+        return f"the system allows no namespaces here ({error})"
+    return ""
+
+
+def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -> None:
+    """Close the walls round this process, for good.
+
+    Args:
+        box: a folder, which becomes its home.
+        hidden: folders that are to look empty.
+        limits: of each process; those of all together are watched from outside.
+        walls: whether `in_namespaces` has worked; if not, only the limits hold.
+
+    Raises:
+        OSError: a wall does not stand; the process must not go on then.
+    """
+    if walls:
+        _mount_all(box, hidden, limits.disk)
+        _loopback_up()
+        for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
+            _quietly(partial(Path(f"/proc/sys/user/{name}").write_text, "0"))
+        if _release() >= (6, 14):  # from which on it is the namespace's own; else everybody's
+            _quietly(lambda: Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS)))
+        _attributes("/proc", set_=MS_RDONLY)
+    home = box / "home"
+    home.mkdir(exist_ok=True)
+    os.chdir(home)
+    kept = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
+    for name in set(os.environ) - kept - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
+        del os.environ[name]
+    os.environ.update({name: str(home) for name in ("HOME", "TMPDIR", "XDG_DATA_HOME")})
+    _limit(limits)
+    if walls:
+        _drop_capabilities()
+
+
+def _release() -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+
+
+def _limit(limits: Limits) -> None:
+    """What one process may take; with a hard limit each, which it cannot raise."""
+    taken = data_bytes()  # by what is loaded before the answer
+    # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
+    wanted = {
+        resource.RLIMIT_DATA: taken + limits.memory,
+        resource.RLIMIT_FSIZE: limits.disk,
+        resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_CORE: 0,
+    }
+    if os.getuid() and sys.platform == "linux":
+        wanted[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
+    for kind, value in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        _quietly(partial(resource.setrlimit, kind, (value, value)))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
+
+
+def _quietly(act: Callable[[], object]) -> None:
+    try:
+        act()
+    except (OSError, ValueError):
+        return
+
+
+def _threads_of_user() -> int:
+    """How many threads this user has outside, where the count is not the namespace's own."""
+    count = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if status.stat().st_uid == os.getuid():
+                count += int(status.read_text().rpartition(")")[2].split()[17])
+        except (OSError, ValueError, IndexError):
+            continue
+    return count
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
+    status = libc.mount(
+        source.encode(), target.encode(), kind and kind.encode(), flags, data.encode() or None
+    )
+    _called(status, f"mount {target}")
+
+
+def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = False) -> None:
+    """mount_setattr(2); its flags for read-only, no set-user-ID and no devices are mount's."""
+    wanted = struct.pack("QQQQ", set_, clear, 0, 0)
+    status = libc.syscall(
+        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, wanted, len(wanted)
+    )
+    _called(status, f"mount_setattr {path}")
+
+
+def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
+    """Everything read-only, a few devices, one small file system in memory, hidden folders."""
+    _mount("none", "/", None, MS_REC | MS_PRIVATE)
+    devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
+    _attributes("/", set_=MS_RDONLY | MS_NOSUID | MS_NODEV, recursive=True)
+    for folder in hidden:
+        if folder.is_dir():
+            _mount("none", str(folder), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+    if not box.is_dir():  # it lies in what has just been hidden
+        box.mkdir(parents=True)
+    for folder in hidden:
+        if os.path.ismount(folder):
+            _attributes(str(folder), set_=MS_RDONLY)
+    sizes = f"size={disk},nr_inodes=20000,mode=700"
+    _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
+    _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")
+    for name, file in devices.items():
+        Path("/dev", name).touch()
+        _mount(f"/proc/self/fd/{file}", f"/dev/{name}", None, MS_BIND)
+        _attributes(f"/dev/{name}", clear=MS_NODEV)
+        os.close(file)
+    (box / "shm").mkdir()
+    Path("/dev/shm").symlink_to(box / "shm")
+    Path("/dev/fd").symlink_to("/proc/self/fd")
+    _attributes("/dev", set_=MS_RDONLY)
+    try:
+        _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    except OSError:  # a container that masks parts of it; then there is none
+        _mount("none", "/proc", "tmpfs", MS_RDONLY)
+
+
+def _loopback_up() -> None:
+    """Ranks that talk by sockets need it; it leads nowhere else."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
+        _quietly(lambda: fcntl.ioctl(one, SIOCSIFFLAGS, request))
+
+
+def _drop_capabilities() -> None:
+    """Give up what made the mounts possible, and the way to get it back."""
+    _called(libc.prctl(PR_SET_SECUREBITS, SECURE, 0, 0, 0), "securebits")
+    _called(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    version = struct.pack("Ii", 0x20080522, 0)
+    _called(libc.capset(version, struct.pack("6I", 0, 0, 0, 0, 0, 0)), "capset")

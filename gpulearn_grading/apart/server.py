@@ -1,0 +1,192 @@
+"""The process that students' processes are copied from, with the libraries loaded once.
+
+`python -m gpulearn_grading.apart.server FD` loads NumPy, Numba and torch, and then copies itself
+for each request that comes over the socket: a copy starts in milliseconds, where loading takes
+seconds. It never runs an answer itself, and has nothing open but that socket.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import MissingPackage
+from gpulearn_grading.apart import sandbox, student
+from gpulearn_grading.apart.channel import MessageChannel
+from gpulearn_grading.apart.limits import Limits
+
+__all__ = ["Server", "main"]
+
+# what answers use; so that a copy need not load it
+PRELOADED = (
+    "numpy", "numba", "torch", "torch.utils.data", "torch.distributed", "gpulearn.cuda",
+    "gpulearn.kernels", "gpulearn.nn.autograd", "gpulearn.optim.optimizers", "gpulearn.perf.gpus",
+    "gpulearn.parallel.collectives", "gpulearn.tables", "simt.host.xray",
+)  # fmt: skip
+
+CLOSED = ("exercise", "checker", "grade")
+
+
+class Server:
+    """The judge's side: starts the server, and asks it for processes.
+
+    Args:
+        hidden: folders that are to look empty to students' processes.
+        box: a folder, in which a student's process finds its home.
+        limits: of each process.
+    """
+
+    def __init__(self, hidden: list[Path], box: Path, limits: Limits) -> None:
+        self._ours, theirs = socket.socketpair()
+        settings = json.dumps([[str(p) for p in hidden], str(box), vars(limits)])
+        home = str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", __spec__.name, str(theirs.fileno()), settings]
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd=box,
+        )
+        theirs.close()
+        MessageChannel(self._ours).receive()  # it is ready
+
+    def start(self, *, closed: bool) -> tuple[MessageChannel, int, int, str]:
+        """A fresh process: its channel, where it prints, its number, and which walls it lacks.
+
+        Args:
+            closed: whether the folders with exercises and checks look empty too.
+
+        Raises:
+            RuntimeError: it could not be made safe, and was not started.
+        """
+        ours, theirs = socket.socketpair()
+        read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        os.set_blocking(write, True)
+        with suppress(OSError, AttributeError):  # so that much is seen at each look
+            fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)
+        socket.send_fds(self._ours, [b"c" if closed else b"o"], [theirs.fileno(), write])
+        theirs.close()
+        os.close(write)
+        answer = json.loads(MessageChannel(self._ours).receive()["v"])
+        if "failed" in answer:
+            os.close(read)
+            ours.close()
+            raise RuntimeError(answer["failed"])
+        return MessageChannel(ours), read, answer["pid"], answer["lacks"]
+
+    def close(self) -> None:
+        """End the server, and what it has started."""
+        self._ours.close()
+        self._process.terminate()
+        self._process.wait()
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until the judge is gone."""
+    sandbox.bury_with(os.getppid())
+    hidden, box, limits = json.loads(arguments[1])
+    control = socket.socket(fileno=int(arguments[0]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to deal with
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the copies
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in PRELOADED:
+            with suppress(ModuleNotFoundError, MissingPackage):
+                importlib.import_module(name)
+    student.prepare()
+    gc.freeze()  # a copy need not look for garbage in all this
+    MessageChannel(control).send({"v": "ready"})
+    while True:
+        message, files, _, _ = socket.recv_fds(control, 1, 2)
+        if not message or len(files) != 2:
+            return 0
+        more = [str(student.PACKAGE / part) for part in CLOSED] if message == b"c" else []
+        answer = _copy(files, [Path(p) for p in [*hidden, *more]], Path(box), Limits(**limits))
+        for one in files:
+            os.close(one)
+        MessageChannel(control).send({"v": json.dumps(answer)})
+
+
+def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> dict[str, Any]:
+    """Start a process behind walls, and tell its number once the walls stand."""
+    read, write = os.pipe()
+    server = os.getpid()
+    if os.fork() == 0:
+        try:
+            os.close(read)
+            sandbox.bury_with(server)
+            _behind_walls(files, write, hidden, box, limits)
+        finally:
+            os._exit(1)
+    os.close(write)
+    with os.fdopen(read, "rb") as told:
+        return _understood(told.read().decode(errors="replace"))
+
+
+def _understood(told: str) -> dict[str, Any]:
+    """What a new process and its warden said, in whichever order they came to say it."""
+    said = dict(line.partition(" ")[::2] for line in told.splitlines())
+    if "pid" in said and "ready" in said:
+        return {"pid": int(said["pid"]), "lacks": said["lacks"]}
+    return {"failed": said.get("failed", "it ended before it was ready")}
+
+
+def _behind_walls(
+    files: list[int], told: int, hidden: list[Path], box: Path, limits: Limits
+) -> None:
+    lacks = sandbox.in_namespaces()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    warden = os.getpid()
+    inmate = 0 if lacks else os.fork()
+    if inmate:  # its own copy of the pipe ends with it, so that the server reads what it says
+        _say(told, f"pid {inmate}\nlacks {lacks}")
+        os.close(told)
+        for one in files:
+            os.close(one)
+        with suppress(OSError):
+            os.waitpid(inmate, 0)
+        os._exit(0)
+    os.setsid()  # to signal its own group would reach the judge's otherwise
+    if lacks:
+        box.mkdir(exist_ok=True)
+        _say(told, f"pid {warden}\nlacks {lacks}")
+    elif sys.platform == "linux":
+        sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    try:
+        channel, output = (os.dup2(one, 200 + n) for n, one in enumerate(files))
+        told = os.dup2(told, 202)
+        for one in (0, 1, 2):
+            os.dup2(output, one)
+        os.closerange(3, 200)
+        os.closerange(203, 4096)
+        sandbox.confine(box, hidden, limits, walls=not lacks)
+        _say(told, "ready")
+        os.close(told)
+        os.close(output)
+    except BaseException as error:
+        _say(told, f"failed {type(error).__name__}: {error}".replace("\n", " "))
+        os._exit(1)
+    student.serve(MessageChannel(socket.socket(fileno=channel)))
+    os._exit(0)
+
+
+def _say(told: int, text: str) -> None:
+    os.write(told, f"{text}\n".encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,303 @@
+"""A student's process: loads an answer, calls it, and sends back what came out, as data.
+
+Nothing that is said here is believed: the judge takes a message for an outcome of the answer and
+compares that. What is noted on the way, such as a call of the library's own solution, is sent at
+once, before the answer can take it back; it names what was done, and can be evaded by an answer
+that reaches deeper into the interpreter than Python's audit events do (PEP 578).
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.abc
+import linecache
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.isolation import borrowing
+from gpulearn.judge.stubs import unwrapped
+from gpulearn.require import shorten, shown
+from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
+from gpulearn_grading.apart.values import decoded, encoded
+
+__all__ = ["SUBMISSION", "prepare", "serve"]
+
+SUBMISSION = "<submission>"
+PACKAGE = Path(__file__).parents[1]
+FORBIDDEN = ("gpulearn.judge", "gpulearn.judge", "gpulearn_grading")
+LOOK_OUT = "takes the grader's look-out away"
+# of audit events, what is worth a note
+NOTED = {
+    "os.fork": "starts processes",
+    "os.forkpty": "starts processes",
+    "os.posix_spawn": "starts processes",
+    "subprocess.Popen": "starts processes",
+    "os.exec": "starts another program",
+    "os.system": "starts processes",
+    "socket.connect": "reaches for the network",
+    "socket.getaddrinfo": "reaches for the network",
+    "os.kill": "sends signals to processes",
+    "signal.pthread_kill": "sends signals to processes",
+    "sys.setprofile": LOOK_OUT,
+    "sys.settrace": LOOK_OUT,
+    "sys.monitoring.register_callback": LOOK_OUT,
+    "ctypes.dlopen": "calls C",
+    "os.remove": "removes files",
+    "os.rename": "renames files",
+    "shutil.rmtree": "removes files",
+}
+
+
+class _Watch:
+    """Python's audit events, as notes; each kind once."""
+
+    def __init__(self) -> None:
+        self.note: Callable[[str, str], None] | None = None
+        self.quiet = True  # the grader's own doing
+        self._seen: set[str] = set()
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.note is None or self.quiet:
+            return
+        what = NOTED.get(event) or self._of_file(event, arguments)
+        if event == "object.__setattr__" and arguments[1] == "__code__":
+            what = LOOK_OUT
+        if what and what not in self._seen:
+            self._seen.add(what)
+            self.note(what, shorten(", ".join(map(str, arguments[:1])), 80))
+
+    @staticmethod
+    def _of_file(event: str, arguments: tuple[Any, ...]) -> str:
+        if event != "open" or not isinstance(arguments[0], str):
+            return ""
+        path, mode = os.path.realpath(arguments[0]), arguments[1] or "r"
+        if any(path.startswith(str(PACKAGE / part)) for part in ("exercise", "checker", "grade")):
+            return "reads the catalogue of answers"
+        written = isinstance(mode, str) and set(mode) & set("wax+")
+        if written and not path.startswith((os.environ["HOME"], "/dev/")):
+            return "writes outside of its home"
+        return ""
+
+
+watch = _Watch()
+
+
+class _Closed(importlib.abc.MetaPathFinder):
+    """Refuses to import what holds the answers and judges them."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Nothing is found; what is asked for here is noted."""
+        if name.startswith(FORBIDDEN):
+            if watch.note:
+                watch.note("reads the catalogue of answers", name)
+            raise ModuleNotFoundError(f"{name} is not here while a submission is graded", name=name)
+
+
+def prepare() -> None:
+    """What all copies share: the audit hook, which nothing in Python can take away."""
+    sys.addaudithook(watch.hear)
+    linecache.cache.clear()
+
+
+def serve(channel: MessageChannel) -> None:
+    """Do what the judge asks for until it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    warnings.simplefilter("ignore")
+    watch.note = lambda what, about: _note(channel, what, about)
+    one = _Student()
+    while True:
+        try:
+            message = channel.receive()
+        except ChannelClosed:
+            return
+        act = getattr(one, f"do_{message.pop('do')}")
+        try:
+            channel.send(act(**message))
+        except ChannelClosed:
+            return
+
+
+def _note(channel: MessageChannel, what: str, about: str) -> None:
+    try:
+        channel.send({"note": what, "about": about})
+    except ChannelClosed:
+        os._exit(1)
+
+
+class _Student:
+    """The answer and what is asked of it."""
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+        self.names: dict[str, Any] = {}
+        self.reference: Any = None
+        self.exercise: Exercise | None = None
+        self.cases: Sequence[Case] = ()
+        self.outcomes: list[Any] = []
+
+    def do_load(
+        self,
+        source: str,
+        name: str,
+        reference: str,
+        exercise: str,
+        files: dict[str, str],
+        text: str,
+    ) -> dict[str, Any]:
+        """Run what the answer needs of the submission; what the name stands for then."""
+        for file, inside in files.items():
+            Path(file).write_text(inside, encoding="utf-8")
+        sys.path.insert(0, str(Path.cwd()))
+        if reference:
+            home, _, attribute = reference.partition(":")
+            self.reference = getattr(importlib.import_module(home), attribute)
+        if exercise:
+            self._take(exercise, text)
+        else:
+            _close()
+        self.names = {"__name__": "submission", "__builtins__": builtins}
+        lines = source.splitlines(keepends=True)
+        linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
+        sys.modules["submission"] = module = ModuleType("submission")
+        module.__dict__.update(self.names)
+        self.names = module.__dict__
+        if "gpulearn" in sys.modules:
+            _stand_ins(sys.modules["gpulearn"])
+        try:
+            with self._heard():
+                exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
+        except BaseException as error:
+            return {"failed": f"{type(error).__name__}: {_said(error)}".rstrip(": ")}
+        if name not in self.names:
+            return {"missing": True}
+        self.answer = self.names[name]
+        own = self.exercise.reference if self.exercise else self.reference
+        if own is not None and unwrapped(self.answer) is unwrapped(own):
+            return {"borrowed": True}
+        return {"callable": callable(self.answer) and not isinstance(self.answer, type),
+                "shown": shown(self.answer)}  # fmt: skip
+
+    def do_values(self, names: list[str]) -> dict[str, Any]:
+        """Global values that a kernel uses."""
+        values = {name: self.names.get(name) for name in names}
+        return {name: encoded(one, strict=False).decode() for name, one in values.items()}
+
+    def do_call(self, args: str, options: str) -> dict[str, Any]:
+        """Call the answer; what it returns, and what it has changed of its arguments."""
+        given = decoded(args.encode())
+        before = [encoded(one) for one in given]
+        with borrowing(self.reference) as callers:
+            told = self._outcome(lambda: self.answer(*given, **decoded(options.encode())), given)
+        after = [encoded(one, strict=False) for one in given]
+        told["changed"] = {
+            str(n): new.decode()
+            for n, (old, new) in enumerate(zip(before, after, strict=True))
+            if new != old
+        }
+        return told | {"borrowed": bool(callers)}
+
+    def _outcome(self, act: Callable[[], Any], given: Sequence[Any] = ()) -> dict[str, Any]:
+        try:
+            with self._heard():
+                got = act()
+            same = next((n for n, one in enumerate(given) if one is got), None)
+            return {"result": encoded(got, strict=False).decode(), "same": same}
+        except BaseException as error:
+            return {"raised": [type(error).__name__, _said(error), self._line(error)]}
+
+    def _line(self, error: BaseException) -> int:
+        """The line of the answer in which it was raised, from 1; 0 if that is elsewhere."""
+        code = getattr(self.answer, "__code__", None)
+        lines = [
+            frame.lineno - code.co_firstlineno + 1
+            for frame in traceback.extract_tb(error.__traceback__)
+            if code and frame.filename == SUBMISSION and frame.name == code.co_name and frame.lineno
+        ]
+        return lines[-1] if lines else 0
+
+    @contextmanager
+    def _heard(self) -> Any:
+        watch.quiet = False
+        try:
+            yield
+        finally:
+            watch.quiet = True
+
+    # --- an exercise whose cases hold more than data is tried here, and compared by the judge
+
+    def _take(self, place: str, text: str) -> None:
+        from gpulearn.judge.catalogue import find
+
+        if text:  # the file itself may be hidden here
+            file = Path("exercises_of_the_course.py")
+            file.write_text(text, encoding="utf-8")
+            place = f"{file.resolve()}:{place.rpartition(':')[2]}"
+        self.exercise = find(place)
+        self.cases = self.exercise.cases()
+
+    def do_try(self, case: int) -> dict[str, Any]:
+        """What comes out of one case; an exception is an outcome as well."""
+        from gpulearn.judge.trial import tried
+
+        exercise = self.exercise
+        assert exercise is not None
+        if not case:
+            self.outcomes, self.answer = [], exercise.ready(self.answer)
+        watch.quiet = True
+        self.outcomes.append(tried(exercise, self.answer, self.cases[case]))
+        return {"result": encoded(self.outcomes[-1], strict=False).decode()}
+
+    def do_demand(self) -> dict[str, Any]:
+        """What else is asked of a right answer: one sentence, or None."""
+        assert self.exercise is not None
+        return {"said": self.exercise.demand(self.answer, self.outcomes)}
+
+    def do_examine(self, seconds: float) -> dict[str, Any]:
+        """The whole examination, where not even an outcome is data; the judge must believe it."""
+        from gpulearn.judge.diagnosis import examine
+
+        assert self.exercise is not None
+        found = examine(self.exercise, self.answer, seconds)
+        return {"said": found and list(found)}
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return shorten(str(error), 1000)
+    except BaseException:  # it is the answer's own class
+        return ""
+
+
+def _close() -> None:
+    """Take away what an answer to be called has no business with."""
+    sys.meta_path.insert(0, _Closed())
+    for name in [one for one in sys.modules if one.startswith(FORBIDDEN)]:
+        parent, _, attribute = name.rpartition(".")
+        vars(sys.modules.get(parent, sys)).pop(attribute, None)
+        del sys.modules[name]
+
+
+def _stand_ins(package: ModuleType) -> None:
+    """What a notebook calls beside its answers, doing nothing; the solution is not handed out."""
+
+    def nothing(*args: Any, **options: Any) -> None:
+        """While a submission is graded."""
+
+    def no_solution(name: str) -> None:
+        if watch.note:
+            watch.note("asks for the solution", f"gl.solution({name!r})")
+        raise RuntimeError("gl.solution gives nothing while a submission is graded")
+
+    for name in ("check", "predict", "progress", "banner", "show", "case", "exercises"):
+        setattr(package, name, nothing)
+    package.solution = no_solution  # type: ignore[attr-defined]

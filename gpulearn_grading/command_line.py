@@ -1,0 +1,126 @@
+"""`python -m gpulearn grade`: a folder of submissions, graded.
+
+Each student's notebook, `.py` file or folder is read, and each answer judged as `gl.check` judges
+it, in a process of its own without network, with limits of time, memory, processes, files and
+output. Beside the CSV stand the same results as JSON, as JUnit's XML, and as a page to read.
+Whoever stops it can go on later: the journal beside the results holds what is done. The status is
+1 if an answer could not be judged, and 2 if the folder or the settings cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gpulearn.errors import BadInput, GpulearnError
+from gpulearn.judge.catalogue import find
+from gpulearn.require import installed, package
+from gpulearn_grading import settings as settings_of
+from gpulearn_grading.grading import Grading, grade
+from gpulearn_grading.results import write_csv, write_json, write_junit
+from gpulearn_grading.settings import GradingSettings
+from gpulearn_grading.summary import write_page
+
+__all__ = ["main"]
+
+USUAL = "grading.toml"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gpulearn grade", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a notebook, .py file or folder for each student")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("results.csv"), metavar="FILE.csv",
+        help="results, with .json, .xml, .html and .journal beside it (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-s", "--settings", type=Path, metavar="FILE.toml",
+        help=f"exercises, weights, deadline, limits (default: {USUAL} in the folder, if there)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-e", "--exercises", metavar="NAME,…",
+        help="names of exercises, or file.py:name (default: those that are answered)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=0, help="answers at a time (default: one on each core)"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Grade a folder, and write what came of it; 1 if an answer could not be judged."""
+    options = _parser().parse_args(arguments)
+    output: Path = options.output
+    try:
+        if output.suffix != ".csv":
+            raise BadInput(f"--output is {str(output)!r}: give a file that ends in .csv.")
+        if not output.resolve().parent.is_dir():
+            raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
+        if options.jobs < 0:
+            raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
+        wanted = _settings(options)
+        bar, end = _progress_bar()
+        journal = output.resolve().with_suffix(".journal")
+        try:
+            done = grade(options.folder, wanted, journal, workers=options.jobs, told=bar)
+        finally:
+            end()
+    except GpulearnError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    for suffix, write in (
+        (".csv", write_csv), (".json", write_json), (".xml", write_junit), (".html", write_page),
+    ):  # fmt: skip
+        write(done, output.with_suffix(suffix))
+    return _told(done, output)
+
+
+def _settings(options: argparse.Namespace) -> GradingSettings:
+    usual = options.folder / USUAL
+    file = options.settings or (usual if usual.is_file() else None)
+    found = settings_of.load(file) if file else GradingSettings()
+    if options.exercises:
+        places = [find(one.strip()) for one in options.exercises.split(",")]
+        names = [
+            f"{Path(one.file).resolve()}:{one.name}" if one.file else one.name for one in places
+        ]
+        found = dataclasses.replace(found, exercises=tuple(names))
+    return found
+
+
+def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]:
+    """What shows how far it is, and what ends that; without tqdm a line now and then."""
+    if installed("tqdm"):
+        bar = package("tqdm", "A progress bar").tqdm(unit=" answers", file=sys.stderr)
+
+        def tell(done: int, of: int) -> None:
+            bar.total = of
+            bar.update(done - bar.n)
+
+        return tell, bar.close
+    return lambda done, of: print(f"{done} of {of} answers", file=sys.stderr), lambda: None
+
+
+def _told(done: Grading, output: Path) -> int:
+    passed = sum(v.passed for one in done.students for v in one.verdicts)
+    answers = sum(len(one.verdicts) for one in done.students)
+    print(
+        f"{len(done.students)} students, {answers} answers, {passed} right, in "
+        f"{done.seconds:.0f} s: {output}, and beside it .html, .json and .xml."
+    )
+    if done.lacks:
+        print(
+            f"No walls round the answers: {done.lacks}. They could reach files and the network; "
+            f"limits of time, memory and output held.",
+            file=sys.stderr,
+        )
+    lost = [v.hint for one in done.students for v in one.verdicts if v.kind == "not judged"]
+    if lost:
+        print(f"{len(lost)} answers could not be judged, such as {lost[0]}", file=sys.stderr)
+    return int(bool(lost))

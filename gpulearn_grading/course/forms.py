@@ -1,0 +1,131 @@
+"""The forms of a notebook of the pack: for students, solved, for nbgrader, for Otter Assign.
+
+nbgrader (https://nbgrader.readthedocs.io) and Otter (https://otter-grader.readthedocs.io) each make
+the students' notebook and its tests from one source that has the solutions in it. In both, what
+students start from stands above the solution in one cell, so that taking the solution away leaves
+the course's own stub, whether it has one hole, several, or a mistake to be mended.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpulearn.judge.cells import checked, has, in_solution_form, stub_name
+from gpulearn.judge.stubs import cell_source
+from gpulearn_grading.course.own_notebook import new_cell
+from gpulearn_grading.course.selection import Assignment
+
+__all__ = ["counted", "for_nbgrader", "for_otter", "for_students", "solved"]
+
+Cell = dict[str, Any]
+Notebook = dict[str, Any]
+
+SCHEMA = 3  # of nbgrader's metadata
+OPTIONAL = "*Optional: it does not count.*"
+
+
+def for_students(assignment: Assignment) -> Notebook:
+    """As the course has it; below its title each exercise says what it counts."""
+    notebook = copy.deepcopy(assignment.notebook)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(
+                r"^(#+ Exercise: (\w+))$",
+                lambda found: f"{found[1]}\n\n{_counts(assignment, found[2])}",
+                cell["source"],
+                flags=re.MULTILINE,
+            )
+    return notebook
+
+
+def _counts(assignment: Assignment, name: str) -> str:
+    points = assignment.points.get(name)
+    return OPTIONAL if points is None else f"*{counted(points, 'point')}.*"
+
+
+def counted(number: float, noun: str) -> str:
+    """A number of things, such as "1 point" or "0.5 points"."""
+    return f"{number:g} {noun}{'s' * (number != 1)}"
+
+
+def solved(assignment: Assignment) -> Notebook:
+    """With a solution in place of each stub."""
+    known = {**assignment.optional, **assignment.exercises}
+    return in_solution_form(
+        for_students(assignment), known, lambda name: cell_source(known[name].reference)
+    )
+
+
+def for_nbgrader(assignment: Assignment) -> Notebook:
+    """The source of an assignment of nbgrader's: solutions to take away, locked tests that score.
+
+    A test cell that raises scores 0. It prints what the check returns: nbgrader would try to read
+    a value as points.
+    """
+
+    def answered(stub: Cell, check: Cell, name: str) -> Iterator[Cell]:
+        stub["source"] = _both(assignment, stub, name, "### BEGIN SOLUTION", "### END SOLUTION")
+        stub["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
+        check["source"] = f"print({check['source']})"
+        test = _nbgrader(f"test_{name}", grade=True, locked=True)
+        check["metadata"]["nbgrader"] = test | {"points": assignment.points[name]}
+        yield from (stub, check)
+
+    return _with_answers(assignment, answered)
+
+
+def _nbgrader(identity: str, **set_here: bool) -> dict[str, Any]:
+    flags = dict.fromkeys(("grade", "locked", "solution", "task"), False)
+    return {"schema_version": SCHEMA, "grade_id": identity, **flags, **set_here}
+
+
+def for_otter(assignment: Assignment) -> Notebook:
+    """What Otter Assign takes: a question for each exercise, with an exception-based test."""
+
+    def answered(stub: Cell, check: Cell, name: str) -> Iterator[Cell]:
+        def fence(what: str) -> Cell:
+            identity = f"{name}-{what.lower().partition(chr(10))[0].replace(' ', '-')}"
+            return new_cell(identity, "raw", f"# {what}")
+
+        begin, end = "# BEGIN SOLUTION NO PROMPT", "# END SOLUTION"
+        stub["source"] = _both(assignment, stub, name, begin, end)
+        check["source"] = (
+            f"def test_{name}({name}):\n    import gpulearn as gl\n\n    {check['source']}"
+        )
+        yield fence(f"BEGIN QUESTION\nname: {name}\npoints: {assignment.points[name]:g}")
+        yield from (fence("BEGIN SOLUTION"), stub, fence("END SOLUTION"))
+        yield from (fence("BEGIN TESTS"), check, fence("END TESTS"), fence("END QUESTION"))
+
+    notebook = _with_answers(assignment, answered)
+    files = f"\nfiles:\n  - {assignment.file.name}" if assignment.file else ""
+    settings = (
+        f"# ASSIGNMENT CONFIG\nname: {assignment.name}\nrequirements: requirements.txt\n"
+        f"tests:\n  ok_format: false\nexport_cell:\n  pdf: false{files}"
+    )
+    notebook["cells"].insert(0, new_cell("assignment-config", "raw", settings))
+    return notebook
+
+
+def _with_answers(
+    assignment: Assignment, answered: Callable[[Cell, Cell, str], Iterator[Cell]]
+) -> Notebook:
+    """The students' form, with other cells for the stub and the check of what counts."""
+    notebook = for_students(assignment)
+    cells: list[Cell] = []
+    for cell in notebook["cells"]:
+        name = checked(cell) if has(cell, "check") else None
+        before = stub_name(cells[-1], assignment.points) if cells else None
+        if name is not None and name == before:
+            cells += answered(cells.pop(), cell, name)
+        else:
+            cells.append(cell)
+    notebook["cells"] = cells
+    return notebook
+
+
+def _both(assignment: Assignment, stub: Cell, name: str, begin: str, end: str) -> str:
+    solution = cell_source(assignment.exercises[name].reference)
+    return "\n".join([stub["source"], begin, solution, end])

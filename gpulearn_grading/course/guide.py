@@ -1,0 +1,123 @@
+"""The instructor's guide: of each notebook its minutes and goals, misconceptions, solutions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from gpulearn.judge.catalogue import places
+from gpulearn.judge.cells import PREDICTED
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.prediction import Choices, Prediction
+from gpulearn.judge.prediction import find as prediction_of
+from gpulearn.judge.stubs import cell_source
+from gpulearn_grading.course.forms import counted
+from gpulearn_grading.course.selection import Assignment
+
+__all__ = ["guide", "literal"]
+
+MOST_HINTS = 5  # of an exercise; some have more than a hundred
+OPENING = "## What you will do"
+MINUTES = re.compile(r"- \*\*Time:\*\* about (\d+) minutes")
+ABOUT = f"""\
+# Instructor's guide
+
+For each notebook: what students are told they will do, how long it takes, which predictions they \
+make and what a wrong one means, the exercises with their hints and solutions. Minutes are for a \
+student who meets the subject for the first time, with all exercises of the notebook.
+
+An exercise knows wrong answers, each with the hint that it gets. Up to {MOST_HINTS} \
+hints of each stand here, first those that most of its known wrong answers get. Which mistakes \
+*your* students make is counted on the page that `python -m gpulearn grade` writes.
+"""
+
+
+def guide(assignments: Sequence[Assignment]) -> str:
+    """The guide to a pack, as Markdown."""
+    text = [ABOUT, "| notebook | minutes | exercises that count | points |", "|---|---|---|---|"]
+    text += [
+        f"| {one.title} | {_minutes(one)} | {', '.join(one.exercises) or 'none'} | {one.most:g} |"
+        for one in assignments
+    ]
+    for one in assignments:
+        text += ["", f"## {one.title}", "", *_told(one)]
+        if asked := list(_predictions(one)):
+            text += ["### Predictions", "", *asked]
+        text += ["### Exercises", ""]
+        for name, exercise in {**one.exercises, **one.optional}.items():
+            text += _exercise(exercise, one.points.get(name))
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _opening(assignment: Assignment) -> str:
+    """What a notebook tells its learners at the beginning; "" where it tells nothing."""
+    sources = (str(cell["source"]) for cell in assignment.notebook["cells"])
+    found = next((one for one in sources if one.startswith(OPENING)), "")
+    return found.removeprefix(OPENING).strip()
+
+
+def _minutes(assignment: Assignment) -> str:
+    found = MINUTES.search(_opening(assignment))
+    return found[1] if found else "–"
+
+
+def _told(assignment: Assignment) -> list[str]:
+    told = _opening(assignment).splitlines()
+    return [*(f"> {line}".rstrip() for line in told), ""] * bool(told)
+
+
+def _predictions(assignment: Assignment) -> Iterator[str]:
+    """The questions of a notebook in their order, with what wrong answers to them would need."""
+    for cell in assignment.notebook["cells"]:
+        if cell["cell_type"] == "code" and PREDICTED.match(cell["source"]):
+            name, question = _call(cell["source"])
+            one = prediction_of(name)
+            yield f"**{question}** {_right(one)}"
+            yield ""
+            yield from (f"- *{said}*: {why}" for said, why in one.misconceptions.items())
+            yield ""
+
+
+def _call(source: str) -> tuple[str, str]:
+    """Name and question of a cell that asks for a prediction."""
+    call = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    name, question = (
+        ast.literal_eval(one) if isinstance(one, ast.Constant) else ast.unparse(one)
+        for one in call.args
+    )
+    return name, question
+
+
+def _right(prediction: Prediction) -> str:
+    if not isinstance(prediction, Choices):
+        return "(A number; the next cell computes it.)"
+    right = [one for one, why in prediction.choices.items() if not why]
+    return f"Right: *{right[0]}*." if right else "(What is right is measured by the next cell.)"
+
+
+def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
+    counts = "optional" if points is None else counted(points, "point")
+    hints = exercise.answers.hints
+    ranked = sorted(hints, key=lambda hint: -hints[hint])[:MOST_HINTS]
+    if len(ranked) == len(hints):
+        told = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
+    else:
+        told = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
+    yield from (f"#### {exercise.name} ({counts})", "", literal(exercise.task), "")
+    if ranked:
+        yield from (told, "", *(f"- {literal(hint)}" for hint in ranked), "")
+    yield from ("Solution:", "", "```python", cell_source(exercise.reference), "```", "")
+
+
+def _where(exercise: Exercise) -> str:
+    """Where all hints of an exercise stand."""
+    if exercise.file:
+        return f"in `{exercise.file}`"
+    module = f"{places()[exercise.name].__name__}.{exercise.name}"
+    return f"in `{module.replace('.', '/')}.py`"
+
+
+def literal(sentence: str) -> str:
+    """A sentence of the package as Markdown that says the same."""
+    return re.sub(r"([\\*_<\[\]$|])", r"\\\1", sentence)

@@ -1,0 +1,153 @@
+"""The files of a course pack, all of them made before the first is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gpulearn import __version__
+from gpulearn.errors import BadInput
+from gpulearn.require import project_page
+from gpulearn_grading.course.classroom import LIMITS, scale, workflow
+from gpulearn_grading.course.forms import counted, for_nbgrader, for_otter, for_students, solved
+from gpulearn_grading.course.guide import guide
+from gpulearn_grading.course.selection import Assignment
+from gpulearn_grading.settings import GradingSettings, written
+
+__all__ = ["pack", "write"]
+
+README = Path(__file__).with_name("README.txt")
+NEEDS = {"torch": re.compile(r"^(?:import|from) torch\b", re.M), "cpp": re.compile("__global__")}
+NBGRADER = """\
+# The settings under which nbgrader makes these assignments and grades them.
+import os
+
+c = get_config()
+# above the solution stands what students start from: nothing has to take its place
+c.ClearSolutions.code_stub = {"python": ""}
+c.ExecutePreprocessor.timeout = 600  # seconds for a cell; nbgrader's own 30 are too few for some
+# what gl.check notes as solved lies beside each graded notebook, not with the grader's own progress
+os.environ["GPULEARN_PROGRESS"] = ".gpulearn_progress.json"
+"""
+
+
+def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[str, str]:
+    """Path of each file in the pack → its text.
+
+    Args:
+        assignments: of the pack.
+        settings: of the grading; exercises and weights are those of the pack.
+
+    Raises:
+        BadInput: nothing in it counts, or this package is not installed, so that students could
+            not be told where to get it.
+    """
+    if not any(one.exercises for one in assignments):
+        raise BadInput("No exercise of these notebooks counts: give --exercises, or leave it out.")
+    files: dict[str, str] = {}
+    for one in assignments:
+        forms = {
+            f"student/{one.name}": for_students(one),
+            f"instructor/solutions/{one.name}": solved(one),
+            f"nbgrader/source/{one.name}/{one.name}": for_nbgrader(one),
+            f"otter/{one.name}": for_otter(one),
+        }
+        files |= {f"{place}.ipynb": _stored(notebook) for place, notebook in forms.items()}
+        if one.file is not None:
+            text = one.file.read_text(encoding="utf-8")
+            files |= {f"{Path(place).parent.as_posix()}/{one.file.name}": text for place in forms}
+    grader = _requirement(_extras(assignments))
+    return files | {
+        "README.md": _readme(assignments),
+        "grading.toml": written(_settings(assignments, settings)),
+        "student/.github/workflows/classroom.yml": workflow(assignments, grader),
+        f"student/{LIMITS}": written(GradingSettings(limits=settings.limits)),
+        "nbgrader/nbgrader_config.py": NBGRADER,
+        "otter/requirements.txt": f"{_requirement(['lab'])}\n",
+        "instructor/guide.md": guide(assignments),
+    }
+
+
+def write(files: Mapping[str, str], folder: Path, *, over: bool) -> None:
+    """Write the files of a pack into a folder.
+
+    Args:
+        files: path below the folder → text.
+        folder: it is made where it does not exist.
+        over: whether files of the same name are written over; nothing is ever removed.
+
+    Raises:
+        BadInput: the folder holds something and `over` is not set, or cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{str(folder)!r} is a file: give a folder for the pack.")
+    if folder.is_dir() and any(folder.iterdir()) and not over:
+        raise BadInput(
+            f"{str(folder)!r} is not empty: give another folder, or --force to write over the "
+            f"files of an older pack."
+        )
+    try:
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{str(folder)!r} cannot be written: {error}.") from None
+
+
+def _stored(notebook: Mapping[str, Any]) -> str:
+    """A notebook as Jupyter stores it, each source a list of lines."""
+    cells = [
+        {**cell, "source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]
+    ]
+    return json.dumps({**notebook, "cells": cells}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _settings(assignments: Sequence[Assignment], settings: GradingSettings) -> GradingSettings:
+    """What `python -m gpulearn grade` is told of the pack."""
+    places = [
+        f"student/{exercise.place}" if exercise.file else exercise.place
+        for one in assignments
+        for exercise in one.exercises.values()
+    ]
+    weights = {name: p for one in assignments for name, p in one.points.items()}
+    return replace(settings, exercises=tuple(places), weights=weights)
+
+
+def _extras(assignments: Iterable[Assignment]) -> list[str]:
+    """The extras of this package that judging takes, read from what the notebooks use."""
+    texts = [cell["source"] for one in assignments for cell in one.notebook["cells"]]
+    texts += [one.file.read_text(encoding="utf-8") for one in assignments if one.file]
+    return [extra for extra, sign in NEEDS.items() if any(map(sign.search, texts))]
+
+
+def _requirement(extras: Sequence[str]) -> str:
+    """What `pip install` is given to get this package with some extras."""
+    page = project_page()
+    if page is None:
+        raise BadInput("This gpulearn is not installed, so students cannot be told where it is "
+                       "from: pip install it, from the checkout too.")  # fmt: skip
+    return f"gpulearn{f'[{chr(44).join(extras)}]' if extras else ''} @ git+{page}"
+
+
+def _readme(assignments: Sequence[Assignment]) -> str:
+    factor = scale(assignments)
+    protected = [".github/**/*", *(one.file.name for one in assignments if one.file)]
+    rows = [
+        f"| {one.title} | `{one.name}` | {', '.join(one.exercises) or 'none'} "
+        f"| {counted(one.most, 'point')} |"
+        for one in assignments
+    ]
+    return README.read_text(encoding="utf-8").format(
+        version=__version__,
+        rows="\n".join(rows),
+        install=f'pip install "{_requirement(["lab"])}"',
+        first=next(one.name for one in assignments if one.exercises),
+        protected=" and ".join(f"`{path}`" for path in protected),
+        scaled=f" All points are {factor} times those here, since it counts whole ones."
+        * (factor > 1),
+    )

@@ -1,0 +1,197 @@
+"""What an instructor chose: notebooks, the exercises in them that count, and their points."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import gpulearn
+from gpulearn import require
+from gpulearn.errors import BadInput, MissingPackage
+from gpulearn.judge import own
+from gpulearn.judge.catalogue import find, places
+from gpulearn.judge.cells import has, heading, stub_name
+from gpulearn.judge.exercise import Exercise
+from gpulearn_grading.course.own_notebook import own_notebook
+from gpulearn_grading.settings import GradingSettings
+
+__all__ = ["Assignment", "assignments", "notebooks_in", "usual_folder"]
+
+STORED = re.compile(r"[0-9A-Z]+_\w+\.ipynb")
+BADGE = re.compile(r"\n*\[!\[Open in Colab\]\([^)]*\)\]\([^)]*\)")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A notebook of the pack.
+
+    Attributes:
+        name: of its file, without `.ipynb`.
+        notebook: as students get it, as JSON, each source in one text.
+        exercises: those that count, by name, in the notebook's order.
+        optional: its others, but for those whose package is absent.
+        points: of each exercise that counts.
+        file: the instructor's, which must lie beside the notebook; None for one of the course.
+    """
+
+    name: str
+    notebook: dict[str, Any]
+    exercises: Mapping[str, Exercise]
+    optional: Mapping[str, Exercise]
+    points: Mapping[str, float]
+    file: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """Its first heading, without what makes it one."""
+        return heading(self.notebook)
+
+    @property
+    def most(self) -> float:
+        """Points of a student who has everything right."""
+        return sum(self.points.values())
+
+
+def usual_folder() -> Path:
+    """The notebooks of the checkout that this package is part of.
+
+    Raises:
+        BadInput: it is part of none.
+    """
+    folder = Path(gpulearn.__file__).parents[1] / "notebooks"
+    if not (folder.is_dir() and any(STORED.fullmatch(one.name) for one in folder.iterdir())):
+        raise BadInput(
+            "The notebooks do not come with the installed package: clone the project and give "
+            "the folder that holds them, --from gpulearn/notebooks."
+        )
+    return folder
+
+
+def notebooks_in(folder: Path) -> dict[str, Path]:
+    """Name of each notebook of a folder → its file.
+
+    Raises:
+        BadInput: there is no such folder, or no notebook of the course in it.
+    """
+    files = sorted(folder.glob("*.ipynb")) if folder.is_dir() else []
+    found = {one.stem: one for one in files if STORED.fullmatch(one.name)}
+    if not found:
+        raise BadInput(
+            f"{str(folder)!r} holds no notebook of the course: give the folder in which "
+            f"03_threads_blocks_grids.ipynb lies."
+        )
+    return found
+
+
+def assignments(
+    folder: Path, notebooks: Sequence[str], exercises: Sequence[str], settings: GradingSettings
+) -> list[Assignment]:
+    """The notebooks of a pack, in the order of the course, those of own exercises last.
+
+    Args:
+        folder: that holds the course's notebooks.
+        notebooks: numbers or names.
+        exercises: names, or `file.py:name`; if none, all of these notebooks.
+        settings: of the grading; its weights are the points, 1 where it says nothing.
+
+    Raises:
+        BadInput: there is no such notebook or exercise, or the exercise is set elsewhere.
+        MissingPackage: an exercise needs a package that is not here.
+    """
+    files = notebooks_in(folder)
+    names = sorted({_notebook(one.strip(), files) for one in notebooks})
+    read = {name: _read(files[name]) for name in names}
+    set_in = {one: name for name in names for one in _stubs(read[name])}
+    chosen = [one.strip() for one in exercises]
+    outside = [one for one in chosen if own.PLACE.fullmatch(one)]
+    inside = {_set_here(one, set_in) for one in chosen if one not in outside} or (
+        set() if chosen else set(set_in)
+    )
+    found = []
+    for name in names:
+        here = [one for one in set_in if set_in[one] == name]
+        counting = {one: find(one) for one in here if one in inside}
+        rest = _present(one for one in here if one not in inside)
+        points = {one: settings.weights.get(one, 1.0) for one in counting}
+        found.append(Assignment(name, read[name], counting, rest, points))
+    named = Counter([*inside, *(find(one).name for one in dict.fromkeys(outside))])
+    if twice := [name for name, count in named.items() if count > 1]:
+        raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
+    return [*found, *_own(outside, settings, names)]
+
+
+def _notebook(asked: str, files: Mapping[str, Path]) -> str:
+    """A notebook's name, from the name, with or without `.ipynb`, or the number."""
+    numbers = {name.partition("_")[0].lstrip("0"): name for name in files}
+    if (number := asked.upper().lstrip("0")) in numbers:
+        return numbers[number]
+    return require.choice("notebook", asked.removesuffix(".ipynb"), files)
+
+
+def _set_here(exercise: str, set_in: Mapping[str, str]) -> str:
+    if exercise not in set_in and (topic := places().get(exercise)):
+        number = topic.NOTEBOOK.partition("_")[0]
+        raise BadInput(
+            f"{exercise} is set in notebook {number}, which is not among --notebooks: add {number}."
+        )
+    return require.choice("exercise of these notebooks", exercise, set_in)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """A notebook with each source as one text, without its badge, which opens another copy."""
+    try:
+        notebook: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            cell["source"] = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                cell["source"] = BADGE.sub("", cell["source"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        said = require.shorten(f"{type(error).__name__}: {error}", 120)
+        raise BadInput(f"{file} cannot be read as a notebook ({said}).") from None
+    return notebook
+
+
+def _stubs(notebook: Mapping[str, Any]) -> list[str]:
+    """The exercises of the course that a notebook sets."""
+    cells = (cell for cell in notebook["cells"] if has(cell, "exercise"))
+    return [name for cell in cells if (name := stub_name(cell, places()))]
+
+
+def _present(names: Iterable[str]) -> dict[str, Exercise]:
+    found = {}
+    for name in names:
+        with suppress(MissingPackage):
+            found[name] = find(name)
+    return found
+
+
+def _own(
+    outside: Sequence[str], settings: GradingSettings, taken: Sequence[str]
+) -> list[Assignment]:
+    """A notebook for each file of the instructor's, with those of its exercises that count."""
+    files: dict[Path, dict[str, Exercise]] = {}
+    for place in outside:
+        exercise = find(place)
+        path = Path(exercise.file).expanduser().resolve()
+        # the notebook speaks of the file that lies beside it
+        files.setdefault(path, {})[exercise.name] = replace(exercise, file=path.name)
+    for path in files:
+        if path.stem in taken or [one.stem for one in files].count(path.stem) > 1:
+            raise BadInput(f"Two notebooks would be called {path.stem}: rename {path}.")
+    return [
+        Assignment(
+            name=path.stem,
+            notebook=own_notebook(path.stem, list(these.values())),
+            exercises=these,
+            optional={},
+            points={name: settings.weights.get(name, 1.0) for name in these},
+            file=path,
+        )
+        for path, these in files.items()
+    ]

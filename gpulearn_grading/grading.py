@@ -1,0 +1,260 @@
+"""A folder of submissions graded, several at a time; what is done is kept, and not done again."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import queue
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import gpulearn
+from gpulearn.errors import BadInput
+from gpulearn.judge.catalogue import find, places
+from gpulearn_grading.apart.sandbox import SOCKETS
+from gpulearn_grading.judge import Verdict
+from gpulearn_grading.settings import GradingSettings
+from gpulearn_grading.slices import binds
+from gpulearn_grading.submissions import Submission, read, students
+from gpulearn_grading.worker import Worker, WorkerLost
+
+__all__ = ["Graded", "Grading", "grade", "hidden"]
+
+PACKAGE = Path(__file__).parents[0]
+TRIES = 2  # of an answer at which a judge got lost
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A student's verdicts and score.
+
+    Attributes:
+        student: as the submission is called.
+        verdicts: one for each exercise, in their order.
+        points: of right answers, less what being late costs.
+        days_late: days begun after the deadline.
+    """
+
+    student: str
+    verdicts: tuple[Verdict, ...]
+    points: float
+    days_late: int
+
+
+@dataclass
+class Grading:
+    """What came of a folder.
+
+    Attributes:
+        students: in the order of their names.
+        exercises: names, in their order.
+        most: points of a student who has everything right.
+        lacks: which walls the answers lacked here, in one sentence, or "".
+        seconds: that it took.
+    """
+
+    students: list[Graded] = field(default_factory=list)
+    exercises: tuple[str, ...] = ()
+    most: float = 0.0
+    lacks: str = ""
+    seconds: float = 0.0
+
+
+def grade(
+    folder: Path,
+    settings: GradingSettings,
+    journal: Path,
+    *,
+    workers: int = 0,
+    told: Callable[[int, int], object] = lambda done, of: None,
+) -> Grading:
+    """Grade a folder of submissions.
+
+    Args:
+        folder: with a notebook, a `.py` file or a folder for each student.
+        settings: the instructor's.
+        journal: a file to which each verdict is added. What stands there already, of the same
+            text under the same settings, is not judged again.
+        workers: judges at a time; as many as there are cores if 0.
+        told: is called with how many answers are done, of how many.
+
+    Raises:
+        BadInput: there is nothing to grade, or the system cannot start processes as this needs.
+    """
+    if not hasattr(os, "fork"):
+        raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
+    begin = time.monotonic()
+    handed_in = _without(students(folder), settings.exercises, folder)
+    exercises = settings.exercises or _answered(handed_in)
+    if not exercises:
+        raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
+    # all answers to one exercise in a row: what a judge finds out of its known ones is used again
+    tasks = [(one, place) for place in exercises for one in handed_in]
+    keys = [_key(one, place, settings) for one, place in tasks]
+    known, lacks = _known(journal)
+    todo = [n for n, key in enumerate(keys) if key not in known]
+    told(len(tasks) - len(todo), len(tasks))
+    if todo:
+        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, told)
+    graded = []
+    for student in handed_in:
+        mine = [known[key] for (one, _), key in zip(tasks, keys, strict=True) if one is student]
+        days = settings.days_late(student.student, student.moment)
+        points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
+        score = round(points * settings.kept(days), 4)
+        graded.append(Graded(student.student, tuple(mine), score, days))
+    names = tuple(find(place).name for place in exercises)
+    most = sum(settings.weights.get(name, 1.0) for name in names)
+    return Grading(graded, names, most, lacks, time.monotonic() - begin)
+
+
+def _without(
+    handed_in: Sequence[Submission], exercises: Sequence[str], folder: Path
+) -> list[Submission]:
+    """The submissions without copies of the instructor's files, which hold the solutions.
+
+    A copy that lies beside the submissions is no student's. Whoever handed in a copy alone stays,
+    without an answer.
+    """
+    own = {Path(place.rpartition(":")[0]).name for place in exercises}
+    beside = {folder / name for name in own}
+    return [
+        dataclasses.replace(one, files=tuple(file for file in one.files if file.name not in own))
+        for one in handed_in
+        if not (one.files and beside.issuperset(one.files))
+    ]
+
+
+def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
+    """The exercises of the course to which any submission has an answer, in their order."""
+    defined = {
+        name for one in handed_in for statement in read(one).statements
+        for name in binds(statement.node)
+    }  # fmt: skip
+    return tuple(name for name in places() if name in defined)
+
+
+def _key(one: Submission, place: str, settings: GradingSettings) -> str:
+    """What a verdict depends on: the text, the exercise, the limits, this package."""
+    text = hashlib.sha256()
+    about = [_package(), one.student, place, vars(settings.limits)]
+    file = Path(place.rpartition(":")[0])
+    for path in [*one.files, *([file] if file.name else [])]:
+        about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
+    text.update(json.dumps(about).encode())
+    return text.hexdigest()[:32]
+
+
+@functools.cache
+def _package() -> str:
+    """This package as it stands: a clone's exercises change between two versions too."""
+    text = hashlib.sha256()
+    for file in sorted(Path(gpulearn.__file__).parent.rglob("*.py")):
+        text.update(file.read_bytes())
+    return text.hexdigest()
+
+
+def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
+    """The verdicts of a journal; a last line that was cut short is left out."""
+    found: dict[str, Verdict] = {}
+    lacks = ""
+    if journal.is_file():
+        for line in journal.read_text(encoding="utf-8").splitlines():
+            try:
+                data = json.loads(line)
+                key, lacks = data.pop("key"), data.pop("lacks")
+                found[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return {key: one for key, one in found.items() if one.kind != "not judged"}, lacks
+
+
+def _judge_all(
+    folder: Path,
+    tasks: Sequence[tuple[Submission, str]],
+    keys: Sequence[str],
+    todo: Sequence[int],
+    known: dict[str, Verdict],
+    journal: Path,
+    settings: GradingSettings,
+    workers: int,
+    told: Callable[[int, int], object],
+) -> str:
+    """Judge what is left to do, and add each verdict to the journal at once."""
+    waiting: queue.Queue[int] = queue.Queue()
+    for number in todo:
+        waiting.put(number)
+    done, lacking, failed = threading.Lock(), [""], list[BaseException]()
+    stop = threading.Event()
+
+    def keep(number: int, verdict: Verdict, lacks: str) -> None:
+        with done:
+            known[keys[number]] = verdict
+            lacking[0] = lacks or lacking[0]
+            line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
+            with journal.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+            told(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
+
+    def work(box: Path) -> None:
+        box.mkdir()
+        worker: Worker | None = None
+        try:
+            while not stop.is_set():
+                number = waiting.get_nowait()
+                submission, place = tasks[number]
+                verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
+                for _ in range(TRIES):
+                    worker = worker or Worker(hidden(folder, journal.parent), box, settings.limits)
+                    try:
+                        verdict, lacks = worker.verdict(submission, place)
+                        break
+                    except WorkerLost as error:
+                        said = f"{verdict.exercise}: {error}; nothing is said of the answer."
+                        verdict = dataclasses.replace(verdict, hint=said)
+                        worker.close()
+                        worker = None
+                keep(number, verdict, lacks)
+        except queue.Empty:
+            return
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            if worker is not None:
+                worker.close()
+
+    count = min(workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
+                else workers or os.cpu_count() or 1, len(todo))  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch:
+        threads = [threading.Thread(target=work, args=(Path(scratch, f"box{n}"),))
+                   for n in range(count)]  # fmt: skip
+        for one in threads:
+            one.start()
+        try:
+            for one in threads:
+                one.join()
+        except BaseException:
+            stop.set()
+            for one in threads:
+                one.join()
+            raise
+    if failed:
+        raise failed[0]
+    return lacking[0]
+
+
+def hidden(folder: Path, results: Path) -> list[Path]:
+    """Folders that are to look empty, but for those in which Python or the package lies."""
+    needed = [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *map(Path, sys.path)]
+    needed = [path.resolve() for path in needed if path.name]
+    wanted = [*map(Path, SOCKETS), Path.home(), folder, results]
+    found = dict.fromkeys(path.resolve() for path in wanted if path.is_dir())
+    return [path for path in found if not any(one.is_relative_to(path) for one in needed)]

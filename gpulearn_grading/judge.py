@@ -1,0 +1,282 @@
+"""Verdicts on answers, reached where their code does not run.
+
+A kernel is a text: the judge rebuilds it and has the SIMT machine carry it out. An ordinary
+function runs in a process of its own behind walls (`sandbox`), is called by the judge case by case,
+and returns data, which the judge compares. Where a case holds more than data (a network, a rank's
+communicator), the whole trial runs there, and what comes out of each case is compared here. What
+else an exercise asks of a right answer, such as real ranks, is then told by that process, and could
+be forged; so could the outcome itself, by code that finds the right one in that process. The one
+exercise whose outcomes are no data, `average_gradients`, is judged there altogether.
+
+An answer that fetches the solution in its own process gives right data. That is seen as `gl.check`
+sees it, by the calls; who copies the published solution as text cannot be told from who wrote it,
+so an answer with the very lines of `gl.solution` passes with a note.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import functools
+import io
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
+from gpulearn.judge import stubs
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.check import examined, no_function
+from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.limits import time_limit
+from gpulearn.require import shorten
+from gpulearn_grading import rebuilt, ways
+from gpulearn_grading.apart.box import Box, Gone
+from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.server import Server
+from gpulearn_grading.apart.values import NotData, decoded
+from gpulearn_grading.slices import slice_of
+from gpulearn_grading.submissions import Statement, SubmittedCode
+
+__all__ = ["Judge", "Verdict"]
+
+SENTENCES = {
+    "processes": "it starts more than {processes} processes, and was ended.",
+    "memory": "it takes more than {memory} MiB of memory, and was ended.",
+    "output": "it prints more than {output} MiB, and was ended.",
+    "ended": "it ends the process in which it runs.",
+    "time": "what it needs of the submission did not end within {seconds:g} s.",
+}
+# what an exception says → what it is for an instructor
+SYMPTOMS = (
+    (re.compile(r"it did not end within|does not end"), "time"),
+    (re.compile(r"raises MemoryError|GiB of memory"), "memory"),
+    (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
+    (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
+    (re.compile(r"it calls the library's"), "borrowed"),
+    (re.compile(r"raises SystemExit"), "ended"),
+    (re.compile(r"is not here while a submission is graded|gives nothing while"), "forbidden"),
+    (re.compile(r"Read-only file system|Network is unreachable"), "forbidden"),
+    (re.compile(r"it raises \w+"), "raises"),
+)
+BORROWED = "it is the library's own: write it yourself."
+LONG = 6  # lines, that two people do not write alike
+PATCHED = re.compile(r"^(?:gl|gpulearn)\b")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of one answer.
+
+    Attributes:
+        exercise: its name.
+        passed: whether it is right.
+        kind: "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
+            "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged".
+        hint: what `gl.check` says, or why there is no verdict.
+        seconds: that it took.
+        notes: what the answer did besides, for the instructor to look at.
+    """
+
+    exercise: str
+    passed: bool
+    kind: str
+    hint: str = ""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class Judge:
+    """Judges answers one after another.
+
+    Args:
+        hidden: folders that no answer may see.
+        box: a folder for the home of students' processes.
+        limits: of each answer.
+    """
+
+    def __init__(self, hidden: Sequence[Path], box: Path, limits: Limits) -> None:
+        self._server = Server(list(hidden), box, limits)
+        self._limits = limits
+        self.lacks = ""
+
+    def close(self) -> None:
+        """End what was started."""
+        self._server.close()
+
+    def verdict(self, place: str, code: SubmittedCode) -> Verdict:
+        """Judge a submission's answer to one exercise."""
+        begin = time.monotonic()
+        exercise = find(place)
+        notes: dict[str, str] = _patches(code)
+        with contextlib.redirect_stdout(io.StringIO()):
+            kind, hint = self._judged(exercise, place, code, notes)
+        told = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
+        seconds = round(time.monotonic() - begin, 2)
+        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, told)
+
+    def _judged(
+        self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
+    ) -> tuple[str, str]:
+        if missing := exercise.missing():
+            return "not judged", f"{exercise.name} cannot be judged here: {missing}."
+        begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
+        for said, cell in code.unread:
+            if begins.search(cell):
+                return "unreadable", f"{exercise.name}: Python cannot read its cell, {said}."
+        statements = slice_of(code.statements, exercise.name)
+        if not statements:
+            unread = "".join(f" Not all could be read: {said}." for said, _ in code.unread[:1])
+            return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
+        return self._tried(exercise, place, code, statements, notes)
+
+    def _tried(
+        self,
+        exercise: Exercise,
+        place: str,
+        code: SubmittedCode,
+        statements: Sequence[Statement],
+        notes: dict[str, str],
+    ) -> tuple[str, str]:
+        boxes: list[Box] = []
+        way = ways.way(place)
+
+        def opened() -> Box:
+            """A process in which the answer is loaded."""
+            if not boxes:
+                boxes.append(Box(self._server, self._limits, closed=way in ("text", "calls")))
+                self.lacks = boxes[0].lacks
+                reference = _place_of(exercise) if way in ("text", "calls") else ""
+                with time_limit(self._limits.seconds):
+                    loaded = boxes[0].ask(
+                        "load",
+                        source="".join(one.text for one in statements),
+                        name=exercise.name,
+                        reference=reference,
+                        exercise="" if way in ("text", "calls") else place,
+                        files=code.modules,
+                        text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
+                    )
+                _load_fault(exercise, loaded)
+            return boxes[0]
+
+        forget: rebuilt.Forget = lambda: None  # noqa: E731
+        try:
+            if exercise.kernel:
+                answer: Any = rebuilt.text_of(statements, exercise.name)
+            elif way == "text":
+                values = functools.partial(_values, opened)
+                answer, forget = rebuilt.kernel(statements, exercise.name, values)
+                if answer is not None and answer is exercise.reference:
+                    raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
+            else:
+                shape, forget = rebuilt.function_shown(statements, exercise.name)
+                answer = ways.proxy(exercise, shape, opened)
+                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
+                if not stubs.is_stub(answer):
+                    opened()
+            if way == "there" and boxes:
+                found = ways.judged_there(boxes[0], exercise, self._limits.seconds)
+            else:
+                found = examined(exercise, answer, self._limits.seconds)
+            if _is_long(exercise) and stubs.same_code(answer, exercise.reference):
+                notes["has the lines of gl.solution"] = ""
+            if boxes and boxes[0].ended:
+                raise Gone(boxes[0].ended)
+            return "passed", f"right in all {found} cases."
+        except _NotLoaded as error:
+            return str(error.args[0]), str(error.args[1])
+        except TimeoutError:
+            return "time", f"{exercise.name}: {self._sentence('time')}"
+        except NotSolvedYet as error:
+            return "not solved", str(error)
+        except WrongAnswer as error:
+            return _kind(str(error)), str(error)
+        except BadInput as error:
+            return "wrong", str(error)
+        except (MissingPackage, NotData) as error:
+            return "not judged", str(error)
+        except GpulearnError as error:
+            if not isinstance(error, Gone) and not (boxes and boxes[0].ended):
+                return "not judged", str(error)
+            ended = (boxes[0].ended if boxes else "") or str(error)
+            return ended, f"{exercise.name}: {self._sentence(ended)}"
+        finally:
+            forget()
+            for box in boxes:
+                box.close()
+                notes |= {what: about for what, about in box.notes.items() if what not in notes}
+
+    def _sentence(self, ended: str) -> str:
+        limits = self._limits
+        return SENTENCES[ended].format(
+            processes=limits.processes,
+            memory=limits.memory >> 20,
+            output=limits.output >> 20,
+            seconds=limits.seconds,
+        )
+
+
+def _is_long(exercise: Exercise) -> bool:
+    """Whether a solution has so many lines that two people do not write the same ones."""
+    if exercise.kernel:
+        return False
+    return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
+
+
+class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
+    """The answer could not be made from the submission; kind and sentence."""
+
+
+def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
+    name = exercise.name
+    if loaded.get("borrowed"):
+        raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
+    if said := loaded.get("failed"):
+        sentence = f"what {name} needs of the submission raises {shorten(str(said), 300)}"
+        raise _NotLoaded(_kind(f"it raises {said}"), f"{name}: {sentence}")
+    if loaded.get("missing"):
+        raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
+    if not loaded.get("callable"):
+        raise BadInput(no_function(name, shorten(str(loaded.get("shown")), 100)))
+
+
+def _kind(sentence: str) -> str:
+    return next((kind for symptom, kind in SYMPTOMS if symptom.search(sentence)), "wrong")
+
+
+def _patches(code: SubmittedCode) -> dict[str, str]:
+    """Statements that set something of the package's, which they cannot reach here."""
+    found = {}
+    for one in code.statements:
+        for node in ast.walk(one.node):
+            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
+            for target in targets:
+                text = ast.unparse(target)
+                if isinstance(target, ast.Attribute) and PATCHED.match(text):
+                    found["changes the library"] = text
+            match node:
+                case ast.Call(func=ast.Name(id="setattr"), args=[one_set, *_]):
+                    if PATCHED.match(text := ast.unparse(one_set)):
+                        found["changes the library"] = text
+            if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
+                text = ast.unparse(node)
+                if re.search(r"gpulearn\.(exercise|checker|grade)\b", text):
+                    found["reads the catalogue of answers"] = shorten(text, 80)
+    return found
+
+
+def _place_of(exercise: Exercise) -> str:
+    """Module and name of the solution, where the package has it."""
+    function = stubs.unwrapped(exercise.reference)
+    module = str(getattr(function, "__module__", ""))
+    return f"{module}:{function.__name__}" if module.startswith("gpulearn.") else ""
+
+
+def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:
+    told = opened().ask("values", names=names)
+    values = {name: decoded(str(told[name]).encode()) for name in names if name in told}
+    return {name: one for name, one in values.items() if one is not None}

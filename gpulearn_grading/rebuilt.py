@@ -1,0 +1,235 @@
+"""An answer made anew from its text, without running a line of it.
+
+A kernel is a text that the SIMT machine carries out, and so is a kernel in CUDA C++: the judge
+reads them itself. What is run to define them is a `def` without decorators, defaults and
+annotations, and imports of a few modules that are known; `cuda.jit` is put over it by the judge.
+Of an ordinary function the result is never called: it shows the judge the answer's signature, its
+names and its source, while the answer itself runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import importlib
+import itertools
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any
+
+from gpulearn_grading.slices import binds
+from gpulearn_grading.submissions import Statement
+
+__all__ = ["Forget", "function_shown", "kernel", "text_of"]
+
+# importing them, or from them, runs nothing of a student's
+MODULES = frozenset((
+    "__future__", "math", "operator", "numpy", "numba", "numba.cuda", "numba.types",
+    "numba.cuda.random", "numba.core.types", "gpulearn", "gpulearn.cuda", "gpulearn.kernels",
+))  # fmt: skip
+CUDA = frozenset(("simt.host.api", "numba.cuda"))  # what `gpulearn.cuda` may be
+JIT = ("jit", "njit")
+_number = itertools.count()
+
+Values = Callable[[list[str]], Mapping[str, Any]]
+Forget = Callable[[], None]
+
+
+def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[Any, Forget]:
+    """A kernel from its slice; what forgets its text again.
+
+    Args:
+        statements: the slice.
+        name: of the kernel.
+        values: gives global values that only running code can tell, by name, as data.
+    """
+    space: dict[str, Any] = {"__name__": "submission"}
+    asked: list[str] = []
+    files: list[str] = []
+    for one in statements:
+        if isinstance(one.node, ast.Import | ast.ImportFrom):
+            _import(one.node, space)
+        elif not isinstance(one.node, ast.FunctionDef) and not _assigned(one.node, space):
+            asked += sorted(binds(one.node))
+    if asked:
+        space |= values(asked)
+    for one in statements:
+        if isinstance(one.node, ast.FunctionDef):
+            function = _defined(one, space, files)
+            space[one.node.name] = _decorated(function, one.node.decorator_list, space)
+    for one in statements:  # kernel = cuda.jit(function)
+        _assigned(one.node, space)
+    return space.get(name), lambda: _forget(files)
+
+
+def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, Forget]:
+    """A function like the answer, to be looked at and not called; None if it is no function."""
+    files: list[str] = []
+    space: dict[str, Any] = {"__name__": "submission"}
+    for one in reversed(statements):
+        node = one.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            return _lifeless(_defined(one, space, files)), lambda: _forget(files)
+        if isinstance(node, ast.Assign) and name in binds(node):
+            if isinstance(node.value, ast.Lambda):
+                bare = _without_defaults(ast.parse(one.text).body[0])
+                exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
+                return _lifeless(space[name]), lambda: None
+            break
+    return None, lambda: None
+
+
+def text_of(statements: Sequence[Statement], name: str) -> str | None:
+    """The text that a name stands for, as a literal or as the argument of `gl.cpp`."""
+    for one in reversed(statements):
+        if isinstance(one.node, ast.Assign) and name in binds(one.node):
+            value = one.node.value
+            if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
+                value = value.args[0] if value.args else value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                return value.value
+            return None
+    return None
+
+
+def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
+    """Carry out an import of a module that is known; another one binds nothing."""
+    if isinstance(node, ast.ImportFrom):
+        module_name = node.module or ""
+        ours = module_name.startswith("gpulearn.kernels.")
+        if (module_name in MODULES or ours) and not node.level:
+            module = importlib.import_module(module_name)
+            stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
+            for one in node.names:
+                for name in stars if one.name == "*" else [one.name]:
+                    if not hasattr(module, name):
+                        continue
+                    found = getattr(module, name)
+                    if not isinstance(found, ModuleType) or found.__name__ in MODULES | CUDA:
+                        space[one.asname or name] = found
+        return
+    for one in node.names:
+        if one.name in MODULES:
+            module = importlib.import_module(one.name)
+            top = importlib.import_module(one.name.partition(".")[0])
+            space[one.asname or top.__name__] = module if one.asname else top
+
+
+def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
+    """Whether an assignment could be carried out without running anything: a literal, an alias."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return isinstance(node, ast.FunctionDef)
+    target, value = node.targets[0], node.value
+    if not isinstance(target, ast.Name):
+        return False
+    try:
+        space[target.id] = ast.literal_eval(value)
+        return True
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    try:
+        if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+            inner = value.args[0]
+            if isinstance(inner, ast.Name) and isinstance(space.get(inner.id), FunctionType):
+                space[target.id] = _decorated(space[inner.id], [value.func], space)
+                return True
+            return False
+        space[target.id] = _followed(value, space)
+    except LookupError:
+        return False
+    return True
+
+
+def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
+    """What a dotted name stands for, as far as it leads through modules that are known.
+
+    Raises:
+        LookupError: it leads elsewhere.
+    """
+    if isinstance(node, ast.Name):
+        return space[node.id]
+    if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
+        base = _followed(node.value, space)
+        found = getattr(base, node.attr, None) if isinstance(base, ModuleType) else None
+        elsewhere = isinstance(found, ModuleType) and found.__name__ not in MODULES | CUDA
+        if found is not None and not elsewhere:
+            return found
+    raise LookupError(ast.unparse(node))
+
+
+def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str, Any]) -> Any:
+    """A function under those of its decorators that compile it, with their plain options."""
+    for one in reversed(decorators):
+        call = one if isinstance(one, ast.Call) else None
+        try:
+            jit = _followed(call.func if call else one, space)
+        except LookupError:
+            continue
+        if getattr(jit, "__name__", "") not in JIT:
+            continue
+        options = {
+            word.arg: word.value.value
+            for word in (call.keywords if call else ())
+            if word.arg and isinstance(word.value, ast.Constant)
+        }
+        function = jit(**options)(function) if options else jit(function)
+    return function
+
+
+def _defined(one: Statement, space: dict[str, Any], files: list[str]) -> Any:
+    """The function of a `def`; its globals are the space, its text can be found."""
+    node = one.node
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    filename = f"<submission {next(_number)}>"
+    cell = one.cell
+    linecache.cache[filename] = len(cell), None, cell.splitlines(keepends=True), filename
+    files.append(filename)
+    begin = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    (bare,) = [n for n in ast.parse(cell).body if getattr(n, "lineno", 0) == node.lineno]
+    code = compile(ast.Module([_without_defaults(bare)], []), filename, "exec", dont_inherit=True)
+    exec(code, space)
+    function = space[node.name]
+    function.__code__ = function.__code__.replace(co_firstlineno=begin)
+    return function
+
+
+def _lifeless(function: Any) -> Any:
+    """A function of which nothing runs if it is called: its first constant comes back.
+
+    Its names, lines and signature are what they were.
+    """
+    names = ("RESUME", "LOAD_CONST", "RETURN_VALUE")
+    nothing = bytes(byte for name in names for byte in (dis.opmap[name], 0))
+    code = function.__code__
+    function.__code__ = code.replace(co_code=nothing, co_exceptiontable=b"")
+    return function
+
+
+def _without_defaults(node: ast.stmt) -> ast.stmt:
+    """A definition of which nothing runs when it is made."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node.decorator_list, node.returns = [], None
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.arguments):
+            parts = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs, inner.vararg, inner.kwarg]
+            for argument in parts:
+                if argument is not None:
+                    argument.annotation = None
+    args = node.value.args if isinstance(node, ast.Assign) else node.args  # type: ignore[attr-defined]
+    args.defaults = [_constant(one) for one in args.defaults]
+    args.kw_defaults = [one and _constant(one) for one in args.kw_defaults]
+    return node
+
+
+def _constant(node: ast.expr) -> ast.expr:
+    try:
+        ast.literal_eval(node)
+        return node
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ast.copy_location(ast.Constant(None), node)
+
+
+def _forget(files: Sequence[str]) -> None:
+    for one in files:
+        linecache.cache.pop(one, None)

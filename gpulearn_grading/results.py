@@ -1,0 +1,84 @@
+"""Results of a grading as files: CSV, JSON and JUnit's XML."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from gpulearn_grading.grading import Graded, Grading
+from gpulearn_grading.judge import Verdict
+
+__all__ = ["write_csv", "write_json", "write_junit"]
+
+HEADINGS = ("student", "exercise", "passed", "kind", "seconds", "hint", "notes", "score", "of",
+            "days_late")  # fmt: skip
+# a cell that begins so is a formula to a spreadsheet, which a student must not write into it
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # for XML 1.0
+
+
+def write_csv(grading: Grading, file: Path) -> None:
+    """One line for each student and exercise; the score stands in each line of a student."""
+    with file.open("w", newline="", encoding="utf-8") as out:
+        lines = csv.writer(out)
+        lines.writerow(HEADINGS)
+        for student in grading.students:
+            for one in student.verdicts:
+                lines.writerow(map(_cell, _row(student, one, grading.most)))
+
+
+def _row(student: Graded, one: Verdict, most: float) -> list[Any]:
+    return [
+        student.student, one.exercise, int(one.passed), one.kind, one.seconds, one.hint,
+        "; ".join(one.notes), student.points, most, student.days_late,
+    ]  # fmt: skip
+
+
+def _cell(value: Any) -> Any:
+    text = isinstance(value, str) and value.startswith(FORMULA)
+    return f"'{value}" if text else value
+
+
+def write_json(grading: Grading, file: Path) -> None:
+    """All of it, by student."""
+    file.write_text(json.dumps(dataclasses.asdict(grading), indent=1) + "\n", encoding="utf-8")
+
+
+def write_junit(grading: Grading, file: Path) -> None:
+    """A suite for each student and a case for each exercise, as CI servers read them."""
+    root = ElementTree.Element("testsuites", name="gpulearn grade")
+    for student in grading.students:
+        wrong = [one for one in student.verdicts if not one.passed]
+        errors = sum(one.kind == "not judged" for one in wrong)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=_fit(student.student),
+            tests=str(len(student.verdicts)),
+            failures=str(len(wrong) - errors),
+            errors=str(errors),
+            time=f"{sum(one.seconds for one in student.verdicts):.2f}",
+        )
+        for one in student.verdicts:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=_fit(student.student),
+                name=one.exercise,
+                time=f"{one.seconds:.2f}",
+            )
+            if not one.passed:
+                word = "error" if one.kind == "not judged" else "failure"
+                ElementTree.SubElement(case, word, type=one.kind, message=_fit(one.hint))
+            if one.notes:
+                ElementTree.SubElement(case, "system-out").text = _fit("\n".join(one.notes))
+    ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _fit(text: str) -> str:
+    return UNFIT.sub("�", text)

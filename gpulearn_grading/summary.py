@@ -1,0 +1,135 @@
+"""The summary of a grading as one page of HTML, which loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from html import escape
+from pathlib import Path
+
+from gpulearn_grading.grading import Graded, Grading
+
+__all__ = ["write_page"]
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; }
+caption { text-align: left; padding-bottom: .4rem; }
+th, td { border: 1px solid #bbb; padding: .25rem .6rem; text-align: left; vertical-align: top; }
+thead th { background: #eee; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.passed { background: #e3f1e3; }
+td.odd { background: #fbe3d6; font-weight: 600; }
+.wide { overflow-x: auto; }
+"""
+COMMON = 5  # hints of an exercise
+ABSENT = ("missing", "not solved", "not judged")  # no answer, so no wrong one
+# what a learner's honest answer can come to; the others are for the instructor to look at
+HONEST = ("passed", "wrong", "raises", "not solved", "missing", "unreadable")
+
+
+def write_page(grading: Grading, file: Path) -> None:
+    """Scores, the commonest wrong answers by hint, and what to look at."""
+    parts = [
+        f"<h1>Results of {len(grading.students)} submissions</h1>",
+        f"<p>{escape(_said(grading))}</p>",
+        _scores(grading),
+        "<h2>The commonest wrong answers</h2>",
+        *[_hints(grading, name) for name in grading.exercises],
+        _to_look_at(grading),
+    ]
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Results</title><style>{STYLE}</style></head><body>"
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+    file.write_text(page, encoding="utf-8")
+
+
+def _said(grading: Grading) -> str:
+    middle = statistics.median(one.points for one in grading.students)
+    text = f"Median score {middle:g} of {grading.most:g}."
+    if grading.lacks:
+        text += (
+            f" The answers ran without walls round them: {grading.lacks}. They were held by limits "
+            "of time, memory and output alone, and could reach files and the network."
+        )
+    return text
+
+
+def _scores(grading: Grading) -> str:
+    names = grading.exercises
+    head = "".join(f'<th scope="col">{escape(n)}</th>' for n in ("student", *names, "score"))
+    rows = "".join(_score(one, grading.most) for one in grading.students)
+    counts = [sum(s.verdicts[n].passed for s in grading.students) for n in range(len(names))]
+    last = "".join(f'<td class="n">{count} passed</td>' for count in counts)
+    return (
+        '<div class="wide"><table><caption>What became of each answer, and the score of each '
+        f"student.</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+        f'<tfoot><tr><th scope="row">all</th>{last}<td></td></tr></tfoot></table></div>'
+    )
+
+
+def _score(one: Graded, most: float) -> str:
+    cells = "".join(
+        f'<td class="{"passed" if v.passed else "" if v.kind in HONEST else "odd"}" '
+        f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'
+        for v in one.verdicts
+    )
+    late = f" ({one.days_late} days late)" if one.days_late else ""
+    return (
+        f'<tr><th scope="row">{escape(one.student)}</th>{cells}'
+        f'<td class="n">{one.points:g} of {most:g}{late}</td></tr>'
+    )
+
+
+def _hints(grading: Grading, name: str) -> str:
+    """What an exercise's wrong answers were told, the commonest first."""
+    told: Counter[str] = Counter()
+    who: dict[str, list[str]] = defaultdict(list)
+    for student in grading.students:
+        for one in student.verdicts:
+            if one.exercise == name and not one.passed and one.kind not in ABSENT:
+                told[one.hint] += 1
+                who[one.hint].append(student.student)
+    if not told:
+        return f"<h3>{escape(name)}</h3><p>Nobody has it wrong.</p>"
+    rows = "".join(
+        f'<tr><td class="n">{count}</td><td>{escape(hint)}</td>'
+        f"<td>{escape(', '.join(who[hint]))}</td></tr>"
+        for hint, count in told.most_common(COMMON)
+    )
+    rest = len(told) - COMMON
+    more = f"<p>{rest} more hints were given.</p>" if rest > 0 else ""
+    return (
+        f"<h3>{escape(name)}</h3><table><thead><tr>"
+        '<th scope="col">answers</th><th scope="col">they were told</th>'
+        f'<th scope="col">students</th></tr></thead><tbody>{rows}</tbody></table>{more}'
+    )
+
+
+def _to_look_at(grading: Grading) -> str:
+    """What no honest answer comes to, and what was noted of any."""
+    rows = [
+        (student.student, one.exercise, one.kind, "; ".join(one.notes) or one.hint)
+        for student in grading.students
+        for one in student.verdicts
+        if one.notes or one.kind not in HONEST
+    ]
+    if not rows:
+        return "<h2>To look at</h2><p>Nothing: no answer did more than answer.</p>"
+    head = ("student", "exercise", "kind", "what it did")
+    cells = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        "<h2>To look at</h2><p>These answers did something that honest ones rarely do. What that "
+        "means for a student's score is yours to decide.</p><table><thead><tr>"
+        + "".join(f'<th scope="col">{one}</th>' for one in head)
+        + f"</tr></thead><tbody>{cells}</tbody></table>"
+    )

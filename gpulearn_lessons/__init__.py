@@ -1,0 +1,1 @@
+"""gpulearn_lessons"""

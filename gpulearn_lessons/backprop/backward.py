@@ -1,0 +1,359 @@
+"""The walk from a result back to the inputs, on which the shares are collected."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from gpulearn.judge import compare
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.nn.autograd import Variable, backward
+from gpulearn.require import shown
+from gpulearn_lessons.backprop.results import without
+
+Gradients = dict[Variable, Any]
+answers = Answers(backward)
+AGAIN = "the graph of 3·s + s, walked a second time"
+KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an answer gave to each node, in the order of the nodes; `more` is what it gave else.
+
+    `again` is the first node that it asked for shares more than once, if there is one.
+    """
+
+    names: tuple[str, ...]
+    gradients: tuple[Any, ...]
+    more: int
+    again: str | None = None
+
+
+def square() -> Variable:
+    """(w·x + b)², as a product of a number with itself."""
+    w, b = Variable(2.0, "w"), Variable(1.0, "b")
+    e = w * Variable(3.0, "x", requires_grad=False) + b
+    return e * e
+
+
+def shared() -> Variable:
+    """3·s + s with s = a·a: what is computed is used twice, and so is what was given."""
+    a = Variable(3.0, "a")
+    s = a * a
+    s.name = "s"
+    return 3 * s + s
+
+
+def two_sums() -> Variable:
+    """Additions pass one and the same array to both operands."""
+    a, b = Variable([1.0, -2.0], "a"), Variable([4.0, 0.5], "b")
+    return (a + b) + a * 2 + (a + b)
+
+
+def chain() -> Variable:
+    """A value that is used at once and five steps later."""
+    a = Variable([0.5, -1.5, 2.0], "a")
+    late = a.exp().tanh() * 3 - 1
+    return late * a + a
+
+
+def layer() -> Variable:
+    """Two layers on a batch; biases are repeated over it, and weights are used twice."""
+    rng = np.random.default_rng(5)
+    x = Variable(rng.normal(size=(4, 3)), "x", requires_grad=False)
+    w, b = Variable(rng.normal(size=(3, 3)), "w"), Variable(rng.normal(size=3), "b")
+    return ((x @ w + b).tanh() @ w + b).relu()
+
+
+def stopped() -> Variable:
+    """A ReLU that lets nothing through: what arrives behind it is zero, and is a gradient too."""
+    a, b = Variable([2.0, -1.0], "a"), Variable([3.0, 1.0], "b")
+    return (a - b - 1).relu() * b
+
+
+def cases() -> list[Case]:
+    """Graphs in which values are used once, twice and late; gradients that are not 1."""
+
+    def case(make: Callable[[], Variable], gradient: Any, label: str) -> Case:
+        return Case(label, (make, np.asarray(gradient, float)))
+
+    return [
+        case(lambda: 2 * Variable(3.0, "a") + 1, 1.0, "2·a + 1"),
+        case(square, 1.0, "e·e with e = w·x + b"),
+        case(shared, 1.0, "3·s + s with s = a·a"),
+        case(shared, 1.0, AGAIN),
+        case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
+        case(shared, 1.0, KEPT),
+        case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
+        case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
+        case(layer, np.arange(12.0).reshape(4, 3) - 5, "two layers with the same weights"),
+        case(lambda: Variable(3.0, "a"), 4.0, "a alone"),
+        case(stopped, [1.0, 2.0], "relu(a − b − 1)·b, where ReLU lets nothing through"),
+    ]
+
+
+def run(answer: Answer, case: Case) -> Found | None:
+    """Let an answer walk through a graph that is made anew."""
+    make, gradient = case.args
+    nodes = make().order()[::-1]
+    given, handed = gradient.copy(), list(nodes)
+    for node in nodes:
+        node.grad = np.full(node.shape, 7.0) if case.label == KEPT else None
+    before = [copy.copy(node.grad) for node in nodes]
+    asked: list[Variable] = []
+
+    def noted(node: Variable, *gradients: Any) -> Any:
+        asked.append(node)
+        return shares(node, *gradients)
+
+    shares = Variable.shares
+    with without("backward"), patch.object(Variable, "shares", noted):
+        if case.label == AGAIN:
+            answer(list(nodes), given)
+            asked.clear()
+        found = answer(handed, given)
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise Refused(
+            compare.odd(found)
+            or f"it returns {shown(found)}, expected a dictionary of nodes and gradients"
+        )
+    if not np.array_equal(given, gradient):
+        raise Refused("it changes the gradient that it was given")
+    if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
+        raise Refused("it changes the list of nodes that it was given; work on a copy")
+    if not all(map(np.array_equal, (node.grad for node in nodes), before)):
+        raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
+    names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
+    more = [key for key in found if not any(key is node for node in nodes)]
+    again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
+    return Found(names, tuple(_copied(found.get(node)) for node in nodes), len(more), again)
+
+
+def _copied(value: Any) -> Any:
+    return np.array(value) if compare.is_number(value) or isinstance(value, np.ndarray) else value
+
+
+def difference(got: Any, expected: Found) -> str | None:
+    """One sentence on the first node, from the result on, whose gradient differs."""
+    if not isinstance(got, Found):
+        return compare.NOTHING
+    for name, one, other in zip(got.names, got.gradients, expected.gradients, strict=True):
+        if one is None:
+            return f"{name} has no gradient"
+        if not isinstance(one, np.ndarray):
+            return f"the gradient of {name} is {shown(one)}, expected numbers"
+        if one.shape != other.shape:
+            return f"the gradient of {name} has shape {one.shape}, expected {other.shape}"
+        if not compare.alike(one, other).all():
+            where = tuple(int(i) for i in np.argwhere(~compare.alike(one, other))[0])
+            place = f"[{', '.join(map(str, where))}]" if where else ""
+            return (
+                f"the gradient of {name}{place} is {compare.told_apart(one[where], other[where])}"
+            )
+    if got.more:
+        return "the dictionary holds more than the nodes"
+    if got.again:
+        return f"the gradients are right, but {got.again} is asked for its shares more than once"
+    return None
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two walks gave the same to every node, or nothing to the same ones."""
+    if not isinstance(one, Found) or not isinstance(other, Found) or one.more != other.more:
+        return False
+    if (one.again is None) != (other.again is None):
+        return False
+    return all(
+        mine is theirs
+        if mine is None or theirs is None
+        else mine.shape == theirs.shape and bool(compare.alike(mine, theirs).all())
+        for mine, theirs in zip(one.gradients, other.gradients, strict=True)
+    )
+
+
+SUM = "arrived.get(parent, 0) + share"
+START = "arrived = {nodes[0]: gradient}"
+LOOP = "    for node in nodes:\n"
+SENT = "node.shares(arrived[node])"
+RETURN = "    return arrived"
+
+answers.edit(
+    {
+        START: "arrived = elsewhere\n    arrived[nodes[0]] = gradient",
+        RETURN: "    return {node: arrived[node] for node in nodes}",
+    },
+    "what arrived in an earlier call is still there, as in a dictionary that is made once, outside "
+    "of the function or as a default: make a new one in each call.",
+    elsewhere={},
+)
+
+answers.edit(
+    {SUM: "share"},
+    "each share overwrites the one before: a value that is used several times adds up what comes "
+    "back.",
+)
+answers.edit(
+    {SUM: "arrived.get(parent, share)"},
+    "only the first share is kept; those that come later are lost. Add them.",
+)
+answers.edit(
+    {SUM: "arrived.get(parent, 0) + arrived[node]"},
+    "a parent gets what arrived at the node, whatever the node did: add the share, which holds "
+    "the local derivative too.",
+)
+answers.edit(
+    {SUM: "arrived.get(parent, 0) + share * arrived[node]"},
+    "the share is multiplied by what arrived once more: node.shares(…) has done that.",
+)
+answers.edit(
+    {
+        START: "arrived = {node: node.grad for node in nodes if node.grad is not None}\n"
+        "    arrived[nodes[0]] = arrived.get(nodes[0], 0) + gradient"
+    },
+    "what stands in .grad from before is added to what arrives: begin with `gradient` alone.",
+)
+answers.edit(
+    {SENT: "node.shares(gradient)"},
+    "every node passes on what arrived at the result: it is what arrived at the node itself, "
+    "arrived[node], that it must pass on.",
+)
+answers.edit(
+    {SENT: "node.shares(np.ones(node.shape))"},
+    "every node passes on its local derivative alone, as if 1 had arrived: pass on arrived[node].",
+    np=np,
+)
+answers.edit(
+    {START: "arrived = {nodes[0]: 1.0}"},
+    "it starts with 1, whatever `gradient` is: the result gets what was given.",
+)
+answers.edit(
+    {START: "arrived = {nodes[0]: np.ones(nodes[0].shape)}"},
+    "it starts with ones, whatever `gradient` is: the result gets what was given.",
+    np=np,
+)
+answers.edit(
+    {START: "arrived = {nodes[0]: 0.0}"},
+    "it starts with 0, so that every share is 0 too: the result gets `gradient`.",
+)
+answers.edit(
+    {LOOP: "    for node in reversed(nodes):\n"},
+    "it asks for what has arrived at a node where nothing has: begin at the result, which is the "
+    "first of nodes, and add each share to what its parent has.",
+)
+answers.edit(
+    {RETURN: "        return arrived"},
+    "it ends after the first node, as if return stood inside the loop: every node passes on what "
+    "it got, when its turn comes.",
+)
+answers.edit(
+    {LOOP: LOOP + "        if not np.any(arrived.get(node, 0)):\n            continue\n"},
+    "where only zeros arrive, it goes no further, and what lies behind has no gradient at all: "
+    "its gradient is zero, so pass zeros on like any other numbers.",
+    np=np,
+)
+answers.edit(
+    {RETURN: "    return {node: arrived[node] for node in nodes if not node.parents}"},
+    "only what was given has its gradient: return that of every node.",
+)
+answers.edit(
+    {f"{START}\n": "arrived = {}\n", SENT: "node.shares(arrived.get(node, gradient))"},
+    "the result's own gradient is missing: it is `gradient`.",
+)
+answers.edit(
+    {RETURN: "    return arrived[nodes[-1]]"}, "that is one gradient; return all, `arrived`."
+)
+answers.edit(
+    {SUM: "(arrived.get(parent, share) + share) / 2"},
+    "it takes a mean of the shares; they add up.",
+)
+
+
+@answers.wrong(
+    "+= changes an array in place, and the same array may be another node's gradient too: an "
+    "addition sends one array to both operands. Write arrived[parent] = arrived[parent] + share."
+)
+def in_place(nodes: Sequence[Variable], gradient: Any) -> Gradients:
+    arrived = {nodes[0]: gradient.copy()}
+    for node in nodes:
+        for parent, share in node.shares(arrived[node]):
+            if parent in arrived:
+                arrived[parent] += share
+            else:
+                arrived[parent] = share
+    return arrived
+
+
+@answers.wrong(
+    "a node passes on each share as it comes, and so some twice: wait until all that use it have "
+    "sent theirs. The order of nodes does that, with one visit for each."
+)
+def on_every_path(nodes: Sequence[Variable], gradient: Any) -> Gradients:
+    arrived = dict.fromkeys(nodes, 0.0)
+
+    def send(node: Variable, share: Any) -> None:
+        arrived[node] = arrived[node] + share
+        for parent, more in node.shares(arrived[node]):
+            send(parent, more)
+
+    send(nodes[0], gradient)
+    return arrived
+
+
+answers.variant({SUM: "arrived[parent] + share if parent in arrived else share"})
+
+
+@answers.right
+def with_a_default(nodes: Sequence[Variable], gradient: Any) -> Gradients:
+    arrived: Gradients = defaultdict(float, {nodes[0]: gradient})
+    for node in nodes:
+        for parent, share in node.shares(arrived[node]):
+            arrived[parent] = arrived[parent] + share
+    return arrived
+
+
+@answers.right
+def into_arrays_of_its_own(nodes: Sequence[Variable], gradient: Any) -> Gradients:
+    arrived = {node: np.zeros(node.shape) for node in nodes}
+    arrived[nodes[0]] += gradient
+    for node in nodes:
+        for parent, share in node.shares(arrived[node]):
+            arrived[parent] += share
+    return arrived
+
+
+@answers.wrong(
+    "the gradients are right, and each share is passed on by itself, as it comes: a node that is "
+    "used k times is walked through k times, and so is all behind it. Let each node wait for its "
+    "turn, and pass on the sum once."
+)
+def share_by_share(nodes: Sequence[Variable], gradient: Any) -> Gradients:
+    arrived = dict.fromkeys(nodes, 0.0)
+
+    def send(node: Variable, share: Any) -> None:
+        arrived[node] = arrived[node] + share
+        for parent, more in node.shares(share):
+            send(parent, more)
+
+    send(nodes[0], gradient)
+    return arrived
+
+
+EXERCISE = Exercise(
+    task="Walk through a graph from its result on, and collect the gradient of every node.",
+    reference=backward,
+    cases=cases,
+    run=run,
+    difference=difference,
+    kinships=(alike,),
+    answers=answers,
+)

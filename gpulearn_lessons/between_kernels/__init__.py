@@ -1,0 +1,14 @@
+"""The exercises of notebook 08: streams, launches and fusion."""
+
+from gpulearn.lazy import attach
+
+NOTEBOOK = "08_streams_fusion_graphs"
+EXERCISES = (
+    "wait_for_event",
+    "pipeline_copies",
+    "launch_bound",
+    "fused_normalise",
+    "online_softmax",
+)
+
+__getattr__, __dir__ = attach(__name__, __file__)

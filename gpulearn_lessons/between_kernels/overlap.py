@@ -1,0 +1,77 @@
+"""Programs on several streams: copies and kernels that overlap, and the events that order them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.indexing import blocks_for
+from gpulearn.kernels.vectors import vector_add
+from gpulearn_lessons.between_kernels.populations import after_seasons
+
+__all__ = ["pipeline_copies", "wait_for_event"]
+
+Vector = np.ndarray[tuple[int], Any]
+
+BLOCK = 128
+
+
+def wait_for_event(a: Vector, b: Vector, out: Vector) -> None:
+    """Out = a + b on the GPU; a and b travel on two streams, and the sum waits for both.
+
+    A stream keeps its own order and nothing else: what the second stream copies is ordered before
+    the kernel on the first by an event.
+
+    Args:
+        a: shape (n,), in pinned memory.
+        b: shape (n,), of a's dtype, in pinned memory.
+        out: shape (n,), in pinned memory; filled when the function returns.
+
+    >>> a, b, out = (cuda.pinned_array(3) for _ in range(3))
+    >>> a[:], b[:] = 1, 2
+    >>> wait_for_event(a, b, out)
+    >>> out
+    array([3., 3., 3.])
+    """
+    first, second = cuda.stream(), cuda.stream()
+    on_gpu = [cuda.device_array_like(x) for x in (a, b, out)]
+    on_gpu[0].copy_to_device(a, stream=first)
+    on_gpu[1].copy_to_device(b, stream=second)
+    copied = cuda.event()
+    copied.record(second)
+    copied.wait(first)
+    vector_add[blocks_for(out.size, BLOCK), BLOCK, first](*on_gpu)
+    on_gpu[2].copy_to_host(out, stream=first)
+    first.synchronize()
+
+
+@require.sizes("chunks")
+def pipeline_copies(values: Vector, out: Vector, chunks: int) -> None:
+    """The populations after some seasons, in chunks on a stream each, so that copies overlap.
+
+    While one chunk is computed, the next is copied in and the last one copied out.
+
+    Args:
+        values: float64, shape (n,), in pinned memory.
+        out: float64, shape (n,), in pinned memory; filled when the function returns.
+        chunks: how many, from 1 to n.
+
+    Raises:
+        BadInput: `chunks` is not a whole number above zero.
+
+    >>> values, out = cuda.pinned_array(6), cuda.pinned_array(6)
+    >>> values[:] = 0
+    >>> pipeline_copies(values, out, 3)
+    >>> out
+    array([0., 0., 0., 0., 0., 0.])
+    """
+    there = cuda.device_array_like(values)
+    for k in range(chunks):
+        part = slice(k * values.size // chunks, (k + 1) * values.size // chunks)
+        stream = cuda.stream()
+        there[part].copy_to_device(values[part], stream=stream)
+        after_seasons[blocks_for(there[part].size, BLOCK), BLOCK, stream](there[part])
+        there[part].copy_to_host(out[part], stream=stream)
+    cuda.synchronize()

@@ -1,0 +1,212 @@
+"""Softmax of rows in three kernels, and with the maximum and the sum found in one pass.
+
+The three kernels are `row_maxima`, `row_sums` and `row_shares`; each reads all scores again.
+`online_softmax` reads them twice, where `softmax_rows` of notebook 07 reads them three times: it
+keeps a sum for the largest score seen so far, and scales it when a larger one comes.
+Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867
+(2018).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.reduction import FULL_WARP, WARP
+from gpulearn.kernels.softmax import SOFTMAX_ROWS
+from gpulearn.kernels.specification import blocks_along
+from simt.observers.traffic import SECTOR
+
+__all__ = [
+    "LOWEST", "ONLINE_SOFTMAX", "ROW_MAXIMA", "ROW_SHARES", "ROW_SUMS", "SOFTMAX_PASSES",
+    "online_softmax", "row_maxima", "row_shares", "row_sums", "softmax_bytes",
+]  # fmt: skip
+
+Matrix = np.ndarray[tuple[int, int], Any]
+Vector = np.ndarray[tuple[int], Any]
+
+LOWEST = np.float32(np.finfo(np.float32).min)  # below every score, and LOWEST − LOWEST is 0
+
+
+@cuda.jit
+def row_maxima(scores: Matrix, maxima: Vector) -> None:
+    """The largest score of each row. One warp for a row.
+
+    Args:
+        scores: float32, shape (m, n).
+        maxima: float32, shape (m,), overwritten.
+
+    Launch: at least 32·m threads; blocks of whole warps.
+
+    >>> maxima = np.zeros(2, np.float32)
+    >>> row_maxima[1, 64](np.array([[3, 9], [-5, -1]], np.float32), maxima)
+    >>> maxima
+    array([ 9., -1.], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = LOWEST
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        largest = max(largest, scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        largest = max(largest, cuda.shfl_xor_sync(FULL_WARP, largest, step))
+    if cuda.laneid == 0:
+        maxima[row] = largest
+
+
+@cuda.jit
+def row_sums(scores: Matrix, maxima: Vector, powers: Matrix, sums: Vector) -> None:
+    """exp(score − maximum of its row), and the sum of each row. One warp for a row.
+
+    Args:
+        scores: float32, shape (m, n).
+        maxima: float32, shape (m,), of the rows.
+        powers: float32, shape (m, n), overwritten.
+        sums: float32, shape (m,), overwritten.
+
+    Launch: at least 32·m threads; blocks of whole warps.
+
+    >>> powers, sums = np.zeros((1, 2), np.float32), np.zeros(1, np.float32)
+    >>> row_sums[1, 32](np.array([[7, 7]], np.float32), np.array([7], np.float32), powers, sums)
+    >>> sums
+    array([2.], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = maxima[row]
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        power = math.exp(scores[row, j] - largest)
+        powers[row, j] = power
+        total += power
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    if cuda.laneid == 0:
+        sums[row] = total
+
+
+@cuda.jit
+def row_shares(powers: Matrix, sums: Vector, out: Matrix) -> None:
+    """powers[i, j] / sums[i]. One warp for a row.
+
+    Args:
+        powers: float32, shape (m, n).
+        sums: float32, shape (m,), of the rows.
+        out: float32, shape (m, n), overwritten.
+
+    Launch: at least 32·m threads; blocks of whole warps.
+
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> row_shares[1, 32](np.array([[1, 3]], np.float32), np.array([4], np.float32), out)
+    >>> out
+    array([[0.25, 0.75]], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= powers.shape[0]:
+        return
+    total = sums[row]
+    for j in range(cuda.laneid, powers.shape[1], WARP):
+        out[row, j] = powers[row, j] / total
+
+
+@cuda.jit
+def online_softmax(scores: Matrix, out: Matrix) -> None:
+    """The softmax of each row, with its maximum and its sum from one pass. One warp for a row.
+
+    Args:
+        scores: float32, shape (m, n).
+        out: float32, shape (m, n), overwritten; each row is positive and sums to 1.
+
+    Launch: at least 32·m threads; blocks of whole warps. Each score is read twice.
+
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> online_softmax[1, 32](np.array([[1000, 1000]], np.float32), out)
+    >>> out
+    array([[0.5, 0.5]], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest, total = LOWEST, np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        score = scores[row, j]
+        higher = max(largest, score)
+        total = total * math.exp(largest - higher) + math.exp(score - higher)
+        largest = higher
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_xor_sync(FULL_WARP, largest, step)
+        others_total = cuda.shfl_xor_sync(FULL_WARP, total, step)
+        higher = max(largest, other)
+        total = total * math.exp(largest - higher) + others_total * math.exp(other - higher)
+        largest = higher
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - largest) / total
+
+
+# how often each element of the matrix is read or written, and each number of a row
+SOFTMAX_PASSES = {"three kernels": (5, 4), "one kernel": (4, 0), "online": (3, 0)}
+
+
+@require.sizes("m", "n")
+def softmax_bytes(m: int, n: int, way: str) -> int:
+    """Bytes that the softmax of m rows of n float32 scores moves.
+
+    Three kernels read the matrix three times, write it twice, and write and read a maximum and a
+    sum of each row, for which a whole sector moves each time: 20·m·n + 128·m. One kernel moves
+    16·m·n, with the online sum 12·m·n. Exact where n is a multiple of 8, the elements of a sector.
+
+    Args:
+        m: rows.
+        n: columns.
+        way: "three kernels", "one kernel" or "online".
+
+    Raises:
+        BadInput: a size is not a whole number above zero, or there is no such way.
+
+    >>> softmax_bytes(1000, 1000, "online")
+    12000000
+    """
+    matrix, row = SOFTMAX_PASSES[require.choice("way", way, SOFTMAX_PASSES)]
+    return 4 * matrix * m * n + SECTOR * row * m
+
+
+def maxima_of_rows(scores: Matrix, maxima: Vector) -> tuple[Vector]:
+    """The largest score of each row."""
+    return (scores.max(axis=1),)
+
+
+def powers_and_sums(
+    scores: Matrix, maxima: Vector, powers: Matrix, sums: Vector
+) -> tuple[Matrix, Vector]:
+    """exp(score − its row's maximum) and the sums of the rows, in float64."""
+    made = np.exp(scores.astype(np.float64) - maxima[:, None])
+    return made.astype(powers.dtype), made.sum(axis=1).astype(sums.dtype)
+
+
+def divided(powers: Matrix, sums: Vector, out: Matrix) -> tuple[Matrix]:
+    """Each row over its sum."""
+    return ((powers.astype(np.float64) / sums[:, None]).astype(out.dtype),)
+
+
+ROW_MAXIMA = replace(SOFTMAX_ROWS, kernel=row_maxima, reference=maxima_of_rows)
+ROW_SUMS = replace(
+    SOFTMAX_ROWS,
+    kernel=row_sums,
+    reference=powers_and_sums,
+    grid=lambda scores, maxima, powers, sums, block: blocks_along(WARP * len(scores), block),
+    outputs=(2, 3),
+)
+ROW_SHARES = replace(
+    SOFTMAX_ROWS,
+    kernel=row_shares,
+    reference=divided,
+    grid=lambda powers, sums, out, block: blocks_along(WARP * len(powers), block),
+    outputs=(2,),
+)
+ONLINE_SOFTMAX = replace(SOFTMAX_ROWS, kernel=online_softmax)

@@ -1,0 +1,223 @@
+"""The trial of an answer that is a host program: on the SIMT machine, with what it asked for."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge import compare
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.exercise import Case
+from gpulearn.kernels.reduction import WARP
+from gpulearn.kernels.specification import poison
+from gpulearn.perf.schedule import Timeline, modelled
+from simt.core.findings import Finding, SimtWarning
+from simt.device import numba_cuda
+from simt.host import api
+from simt.host.dispatcher import Kernel
+from simt.host.streams import Event
+from simt.host.work.operations import StreamOperation, record_work
+
+__all__ = ["GPU", "SeenProgram", "alike", "difference", "run"]
+
+GPU = "T4"
+WORKS = ("copy-in", "copy-out", "kernel")
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class SeenProgram:
+    """What a program did.
+
+    Attributes:
+        out: what its output held when it returned.
+        later: what it held when all that it had asked for was done.
+        race: the first race between streams, as a sentence, or "".
+        asked: each operation: its kind, the number of its stream in the order in which they came,
+            which operations it came after, whether the host waited for it, and how much it was of:
+            bytes, or the shapes that a kernel was given.
+        default: whether a copy or a kernel was on the default stream.
+        pageable: whether pageable memory was copied.
+        timeline: the modelled times, where kernels were counted.
+        label: of the case.
+        polled: whether the host asked an event, once at least, if it had happened.
+        changed: the name of an input that holds something else afterwards, or "".
+        warps: how many its kernels were launched with.
+    """
+
+    out: Array
+    later: Array
+    race: str
+    asked: tuple[Any, ...]
+    default: bool
+    pageable: bool
+    timeline: Timeline | None
+    label: str = ""
+    polled: bool = False
+    changed: str = ""
+    warps: int = 0
+
+    @property
+    def kernels(self) -> int:
+        """How many kernels were launched."""
+        return sum(one[0] == "kernel" for one in self.asked)
+
+    @property
+    def waits(self) -> int:
+        """How often the host waited for work before it had asked for all copies and kernels.
+
+        Who asks an event until it has happened has waited.
+        """
+        works = [i for i, one in enumerate(self.asked) if one[0] in WORKS]
+        return sum(one[3] for one in self.asked[: works[-1]]) + self.polled if works else 0
+
+
+def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
+    """Try an answer on a case, whose last array is the output.
+
+    Args:
+        answer: the program; it is given the case's arrays in pinned memory.
+        case: what it is given.
+        counters: whether kernels are counted, so that the times can be modelled.
+    """
+    given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
+    output = next(one for one in reversed(given) if isinstance(one, np.ndarray))
+    output[...] = poison(output.dtype)
+    with warnings.catch_warnings(), record_work(counters=counters) as work, polls() as polled:
+        warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
+        try:
+            machines(answer)(*given)
+        except BaseException:
+            api.synchronize()  # what it has asked for needs its arrays
+            raise
+        out = output.copy()
+    streams: dict[int, int] = {}
+    asked = tuple(
+        (
+            one.kind,
+            streams.setdefault(one.stream, len(streams)),
+            one.after,
+            one.host_waits,
+            one.bytes or tuple(shape for _, shape in one.arguments.values()),
+        )
+        for one in work
+    )
+    return SeenProgram(
+        out=out,
+        later=output.copy(),
+        race=first_race(work.findings),
+        asked=asked,
+        default=any(one.stream == 0 for one in work if one.kind in WORKS),
+        pageable=any(one.pinned is False for one in work),
+        timeline=modelled(work, GPU) if counters else None,
+        label=case.label,
+        polled=bool(polled),
+        changed=changed(answer, given, case.args, output),
+        warps=sum(map(warps, work)),
+    )
+
+
+def first_race(findings: Sequence[Finding]) -> str:
+    """The first race between streams, as a sentence, or "".
+
+    Where its line has several, the one with the last line: who waits for that waits for all.
+    """
+    if not findings:
+        return ""
+    first = findings[0]
+    alike = [one for one in findings if (one.line, one.array) == (first.line, first.array)]
+    return str(max(alike, key=lambda one: one.other_line or 0))
+
+
+@contextmanager
+def polls() -> Iterator[list[bool]]:
+    """What events answer when they are asked whether they have happened."""
+    said: list[bool] = []
+    own = Event.query
+
+    def query(self: Event) -> bool:
+        said.append(own(self))
+        return said[-1]
+
+    Event.query = query  # type: ignore[method-assign]
+    try:
+        yield said
+    finally:
+        Event.query = own  # type: ignore[method-assign]
+
+
+def changed(answer: Answer, given: list[Any], before: tuple[Any, ...], output: Array) -> str:
+    """The name of the first input that is not what it was, or ""."""
+    for name, now, was in zip(inspect.signature(answer).parameters, given, before, strict=False):
+        if isinstance(now, np.ndarray) and now is not output and not np.array_equal(now, was):
+            return name
+    return ""
+
+
+def warps(one: StreamOperation) -> int:
+    """How many warps a kernel is launched with; none where it is no kernel."""
+    if one.grid is None or one.block is None:
+        return 0
+    return int(np.prod(one.grid)) * -(-int(np.prod(one.block)) // WARP)
+
+
+def pinned(array: Array) -> Array:
+    """A copy in pinned memory."""
+    made: Array = api.pinned_array(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
+def machines(answer: Answer) -> Answer:
+    """The answer with the SIMT machine's `cuda` and kernels in place of a GPU's."""
+    real, names = numba_cuda.load(), dict(getattr(answer, "__globals__", {}))
+    changed = {}
+    for name, value in names.items():
+        if value is real:
+            changed[name] = api
+        elif hasattr(value, "py_func") and not isinstance(value, Kernel):
+            changed[name] = api.jit(value.py_func)
+    if not changed:
+        return answer
+    function: Any = answer
+    return types.FunctionType(
+        function.__code__, names | changed, function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
+
+
+def difference(got: Any, expected: Array) -> str | None:
+    """What is wrong with what a program did, in one sentence, or None."""
+    assert isinstance(got, SeenProgram)
+    if got.race:
+        return got.race
+    if compare.arrays(got.out, expected):
+        if compare.arrays(got.later, expected) is None:
+            missing = int((got.out != expected).sum())
+            return (
+                f"when the function returns, {missing:,} of {expected.size:,} values have not "
+                f"arrived in out: the host has not waited for all of them"
+            )
+        return f"out: {compare.arrays(got.later, expected)}"
+    if not got.kernels:
+        return "out is right, but the host has computed it: launch a kernel for it on the GPU"
+    if got.changed:
+        return f"it writes to {got.changed}, which is an input"
+    return None
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two programs asked for the same, in the same order, and left the same."""
+    if not isinstance(one, SeenProgram) or not isinstance(other, SeenProgram):
+        return False
+    ways = [(seen.asked, seen.polled, seen.changed) for seen in (one, other)]
+    return ways[0] == ways[1] and all(
+        compare.arrays(a, b) is None for a, b in ((one.out, other.out), (one.later, other.later))
+    )

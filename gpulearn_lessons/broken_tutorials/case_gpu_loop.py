@@ -1,0 +1,264 @@
+"""A training loop that has never met a second device, to be mended."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.virtual_gpu import VirtualGpu, zigzag
+from gpulearn.require import shorten
+from gpulearn_lessons.broken_tutorials import trial
+from gpulearn_lessons.broken_tutorials.mended_loops import case_gpu_loop
+from gpulearn_lessons.training.trial import Seen, apart
+
+answers = Answers(case_gpu_loop)
+
+# A device of torch on which tensors have a place, a shape and a dtype, and no numbers.
+DRY = "meta"
+# what brings numbers from a device to the host, and so waits for the device
+FETCHES = ("item", "tolist", "__float__", "numpy", "cpu", "__format__", "__repr__")
+EVERYWHERE = "all on the device"
+
+
+class Fetches(TorchFunctionMode):
+    """Waits for a virtual GPU where numbers are fetched; those of the dry device are zeros."""
+
+    def __init__(self, gpu: VirtualGpu | None = None) -> None:
+        super().__init__()
+        self.gpu = gpu
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """A call of torch."""
+        fetched = getattr(function, "__name__", "") in FETCHES and isinstance(args[0], torch.Tensor)
+        # a loader fetches its whole numbers on the CPU
+        fetched = fetched and args[0].is_floating_point()
+        if fetched and self.gpu is not None:
+            self.gpu.synchronize()
+        if fetched and args[0].device.type == DRY:
+            args = (torch.zeros(args[0].shape, dtype=args[0].dtype), *args[1:])
+        return function(*args, **(kwargs or {}))
+
+
+def cases() -> list[Case]:
+    """Batches that come out even and that do not; a device that is busy at the start."""
+    plans = ((64, 2, 0.0), (70, 2, 0.4), (40, 1, 0.4))
+    return [Case(f"{n} images, {epochs} epochs", (n, epochs, busy)) for n, epochs, busy in plans]
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Train without numbers on another device, then with numbers and a clock on the CPU."""
+    n, epochs, busy = case.args
+    images, labels = trial.pictures(n, n)
+    model, twin = trial.classifier(n), trial.classifier(n)
+    facts: dict[str, Any] = {"what it computes": dry(answer, model, images, labels, epochs)}
+    gpu = VirtualGpu(10e-3, zigzag, pending=busy)
+    begin: list[float] = []
+
+    def forward(module: Any, given: Any) -> None:
+        if not begin:
+            begin.append(max(gpu.now, gpu.busy_until))
+        gpu.run()
+
+    model.register_forward_pre_hook(forward)
+    with trial.watching(model, images) as seen, Fetches(gpu):
+        returned = answer(model, images, labels, "cpu", gpu.clock, gpu.synchronize, epochs)
+    two = isinstance(returned, tuple | list) and len(returned) == 2
+    losses, seconds = returned if two else ("nothing of the kind", None)
+    weights, right = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps))
+    same = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
+    losses, right_losses = trial.numbers(losses), np.array(right)
+    if not isinstance(losses, str):
+        kept = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
+        losses = "that of each batch" if kept else f"{len(losses)} numbers that are others"
+    took = gpu.busy_until - begin[0] if begin else 0.0
+    share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
+    close = abs(share - 1) < 0.02
+    facts |= {
+        "the images of a batch": f"up to {max(map(len, seen.batches), default=0)}",
+        "what it learns from": seen.by_epoch(epochs),
+        "what a step goes by": "its batch" if same else "something else than its batch",
+        "the list of losses": losses,
+        "the time that it reports": "that of the work" if close else amount(share, busy / took),
+    }
+    return Seen(facts)
+
+
+def amount(share: float, waiting: float) -> str:
+    """What a time is that is not that of the work."""
+    if share < 0.5:
+        return "that of the launches, without the work"
+    if abs(share - 1 - waiting) < 0.02:
+        return "that of the work and of what the device had to do before"
+    return "another than that of the work"
+
+
+def loaded(answer: Answer) -> Answer:
+    """The answer; torch loads more where it first computes without numbers, which takes seconds."""
+    linear = torch.nn.Linear(1, 2, device=DRY)
+    functional.cross_entropy(
+        linear(torch.zeros(1, 1, device=DRY)), torch.zeros(1, dtype=torch.long, device=DRY)
+    ).backward()
+    torch.optim.SGD(linear.parameters()).step()
+    return answer
+
+
+def dry(answer: Answer, model: Any, images: Any, labels: Any, epochs: int) -> str:
+    """Where everything is, seen on a device that has no numbers."""
+    model, places = copy.deepcopy(model), []
+    model.register_forward_pre_hook(lambda module, given: places.append(given[0].device.type))
+    try:
+        with apart(0), Fetches():
+            answer(model, images, labels, DRY, lambda: 0.0, lambda: None, epochs)
+    except RuntimeError as error:  # without numbers often its kind, a NotImplementedError
+        return f"nothing: it raises {shorten(str(error).partition(chr(10))[0], 90)}"
+    return EVERYWHERE if {*places} == {DRY} else f"on the {', '.join({*places})}"
+
+
+def expected(case: Case) -> Seen:
+    """Everything on the device, each image once in each epoch, the time of the work."""
+    n, _, _ = case.args
+    return Seen(
+        {
+            "what it computes": EVERYWHERE,
+            "the images of a batch": f"up to {min(32, n)}",
+            "what it learns from": trial.ORDER,
+            "what a step goes by": "its batch",
+            "the list of losses": "that of each batch",
+            "the time that it reports": "that of the work",
+        }
+    )
+
+
+def differs(got: Seen, wanted: Seen) -> str | None:
+    """The first fact that differs."""
+    for phrase, right in wanted.facts.items():
+        if (found := got.facts[phrase]) != right:
+            end = f", and {right} is right" if phrase != "what it computes" else ""
+            where = " on a device that is not the CPU" if not end else ""
+            return f"{phrase}{where} is {found}{end}"
+    return None
+
+
+MODEL = "    model.to(device)\n"
+LOADER = "    loader = DataLoader(TensorDataset(images, labels), batch_size=32, shuffle=True)\n"
+OVER = "in loader:"
+MOVE = "x, y = x.to(device), y.to(device)"
+START = "    wait()\n    start = clock()\n"
+END = "    wait()\n    return"
+
+IN_ORDER = {LOADER: "", OVER: "in zip(images.split(32), labels.split(32), strict=True):"}
+LABELS = {MOVE: "x = x.to(device)"}
+NO_MODEL = {MODEL: ""}
+NO_WAIT = {START: "    start = clock()\n", END: "    return"}
+
+answers.give(NO_MODEL | IN_ORDER | LABELS | NO_WAIT)
+answers.edit(
+    NO_MODEL | IN_ORDER | LABELS | NO_WAIT,
+    "on a device that is not the CPU it stops at the first batch: the images are moved, and the "
+    "model is not. (The labels are not either.)",
+)
+STAY = (
+    "model and images are on the device, and the labels are not: cross_entropy needs both in one "
+    "place. (`to` gives a new tensor, and leaves the old one where it was.)"
+)
+SAME = (
+    "the batches are the same in each epoch, in the order in which the images are stored: a "
+    "DataLoader draws them anew if it is told shuffle=True."
+)
+WAITS = (
+    "the clock is read while the device still works, and what it shows is the launches: wait() has "
+    "to come before each of its two readings."
+)
+answers.edit(LABELS, STAY)
+answers.edit(
+    NO_MODEL,
+    "the batches are moved, and the model stays on the CPU: model.to(device), once, before the "
+    "first batch.",
+)
+answers.edit(
+    {MODEL: "", MOVE: "pass"},
+    "nothing is moved: model and batches all stay on the CPU, which works, and no GPU is used.",
+)
+answers.edit(
+    {MOVE: "x, y = x.to(device), y\n            x.to(device), y.to(device)"},
+    STAY,
+)
+answers.edit(
+    NO_WAIT,
+    WAITS,
+)
+answers.edit(
+    {END: "    return"},
+    WAITS,
+)
+answers.edit(
+    {START: "    start = clock()\n"},
+    "the time begins while the device still does what it was given before: wait() before the first "
+    "reading.",
+)
+answers.edit(
+    IN_ORDER,
+    SAME,
+)
+answers.edit(
+    {"shuffle=True": "shuffle=False"},
+    SAME,
+)
+answers.edit(
+    {"batch_size=32, ": ""},
+    "the loader gives one image at a time, as it does if it is told nothing: batch_size=32.",
+)
+answers.edit(
+    {"loss.detach()": "loss"},
+    "each loss that is kept holds the graph of its batch: keep loss.detach().",
+)
+answers.variant({"loss.detach()": "loss.item()"})
+answers.variant({
+    MODEL: "", "lr=0.1)\n": "lr=0.1)\n    model = model.to(device)\n",
+    MOVE: "x = x.to(device, non_blocking=True)\n            y = y.to(device, non_blocking=True)",
+})  # fmt: skip
+
+
+@answers.right
+def moved_at_once(
+    model: Any, images: Any, labels: Any, device: Any, clock: Any, wait: Any, epochs: int = 2
+) -> Any:
+    model.to(device)
+    there, classes = images.to(device), labels.to(device)
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
+    wait()
+    begin = clock()
+    for _ in range(epochs):
+        order: Any = torch.randperm(len(labels))
+        for rows in order.to(device).split(32):
+            loss: Any = functional.cross_entropy(model(there[rows]), classes[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+    wait()
+    seconds = clock() - begin
+    return [float(one) for one in losses], seconds
+
+
+EXERCISE = Exercise(
+    task="Mend the loop: one device for model, images and labels, shuffled batches, a true time.",
+    reference=case_gpu_loop,
+    cases=cases,
+    answers=answers,
+    run=run,
+    ready=loaded,
+    expect=expected,
+    difference=differs,
+    kinships=(trial.same_way,),
+    by_hand=False,
+)

@@ -1,0 +1,384 @@
+"""An input pipeline that every rank shuffles for itself, and does not share: to be mended."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.ranks import Ending, demand_on_real_ranks, failed_alike, on_simulated_ranks
+from gpulearn.parallel.collectives import broadcast
+from gpulearn.parallel.communicator import rank
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.require import shown
+from gpulearn_lessons.broken_tutorials.input_pipeline import case_input_pipeline
+
+answers = Answers(case_input_pipeline)
+
+TOLERANCE = 1e-9  # relative; all is in float64
+WIDTH = 3
+NEEDED = 8  # samples from which two orders are hardly the same by chance
+
+
+@dataclass(frozen=True)
+class PipelineRun:
+    """What the ranks train.
+
+    Attributes:
+        ranks: how many.
+        count: samples in all.
+        batch: samples of a rank's step.
+        epochs: how often each sample is to be seen.
+        lr: learning rate.
+    """
+
+    ranks: int
+    count: int
+    batch: int
+    epochs: int
+    lr: float = 0.25
+
+    def points(self) -> np.ndarray:
+        """One for each sample; its loss is half the square of the weights' distance from it."""
+        return np.random.default_rng(self.count).normal(size=(self.count, WIDTH))
+
+    def replayed(self, steps: list[list[int]]) -> np.ndarray:
+        """The weights of one process that takes these samples, step by step."""
+        weights, points = np.ones(WIDTH), self.points()
+        for numbers in steps:
+            weights = weights - self.lr * (weights - points[numbers]).mean(0)
+        return weights
+
+
+@dataclass(frozen=True)
+class RanPipeline:
+    """What came of it.
+
+    Attributes:
+        plan: what was to be trained.
+        ending: how it ended, if not as it should.
+        weights: that each rank returned; described if they are none.
+        steps: of each rank, the samples that it used with the same weights.
+    """
+
+    plan: PipelineRun
+    ending: Ending | None = None
+    weights: list[Any] = field(default_factory=list)
+    steps: list[list[list[int]]] = field(default_factory=list)
+
+
+def joined(parts: Iterable[list[int]]) -> list[int]:
+    return list(chain.from_iterable(parts))
+
+
+def cases() -> list[Case]:
+    """One rank to four, one epoch and several, a batch of one sample."""
+    plans = {
+        "2 ranks, 16 samples, batches of 4, 2 epochs": PipelineRun(2, 16, 4, 2),
+        "2 ranks, 16 samples, batches of 4, 1 epoch": PipelineRun(2, 16, 4, 1),
+        "4 ranks, 24 samples, batches of 3, 3 epochs": PipelineRun(4, 24, 3, 3),
+        "3 ranks, 12 samples, batches of 1, 2 epochs": PipelineRun(3, 12, 1, 2),
+        "1 rank, 12 samples, batches of 4, 2 epochs": PipelineRun(1, 12, 4, 2),
+    }
+    return [Case(label, (plan,)) for label, plan in plans.items()]
+
+
+def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
+    """Be one rank, with random numbers of its own as a fresh process has."""
+    torch.manual_seed(1000 + rank())
+    points = torch.from_numpy(plan.points())
+    steps: list[list[int]] = []
+    seen: list[list[float]] = []
+
+    def losses_of(weights: Tensor, numbers: Any) -> Tensor:
+        some = torch.as_tensor(numbers).flatten().long()
+        at = weights.detach().tolist()
+        if not seen or seen[-1] != at:
+            seen.append(at)
+            steps.append([])
+        steps[-1] += some.tolist()
+        return (weights - points[some]).square().sum(1) / 2
+
+    weights = torch.ones(WIDTH, dtype=torch.float64, requires_grad=True)
+    returned = answer(weights, losses_of, plan.count, plan.batch, plan.epochs, plan.lr)
+    if isinstance(returned, Tensor) and returned.shape == weights.shape:
+        return returned.detach().numpy().copy(), steps
+    return shown(returned), steps
+
+
+def run(answer: Answer, case: Case) -> RanPipeline:
+    """Train on simulated ranks."""
+    plan: PipelineRun = case.args[0]
+    ran = on_simulated_ranks(act, plan.ranks, answer, plan)
+    if isinstance(ran, Ending):
+        return RanPipeline(plan, ran)
+    return gathered(plan, ran.results)
+
+
+def gathered(plan: PipelineRun, ranks: Any) -> RanPipeline:
+    """What came of it, from what came of it on each rank."""
+    return RanPipeline(plan, None, *map(list, zip(*ranks, strict=True)))
+
+
+def difference(got: RanPipeline, wanted: RanPipeline) -> str | None:
+    """One sentence on the samples, then on the weights, or None."""
+    if got.ending:
+        return got.ending.said
+    plan = got.plan
+    for number, weights in enumerate(got.weights):
+        if isinstance(weights, str):
+            return f"rank {number} returns {weights}, expected the weights"
+    if sentence := _samples(plan, got.steps):
+        return sentence
+    for number, weights in enumerate(got.weights):
+        if not np.array_equal(weights, got.weights[0]):
+            return f"afterwards the weights of rank {number} are not those of rank 0"
+    together = [joined(parts) for parts in zip(*got.steps, strict=True)]
+    right = plan.replayed(together)
+    away = np.linalg.norm(got.weights[0] - right) / np.linalg.norm(right)
+    if not away <= TOLERANCE:
+        return (
+            f"the samples are right, and the weights are {away:.2g} away from those of one process "
+            f"that takes the mean over the same samples in each step"
+        )
+    return None
+
+
+def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
+    """What is wrong with who uses which sample, or None."""
+    share = plan.count // plan.ranks
+    orders: list[list[list[int]]] = [[] for _ in range(plan.epochs)]
+    for number, own in enumerate(steps):
+        used = joined(own)
+        if len(used) != share * plan.epochs:
+            return (
+                f"rank {number} uses {len(used)} samples, and its share of {plan.epochs} "
+                f"epoch{'s' if plan.epochs > 1 else ''} is {share * plan.epochs}"
+            )
+        for epoch in range(plan.epochs):
+            orders[epoch].append(used[epoch * share : (epoch + 1) * share])
+    for epoch, parts in enumerate(orders):
+        visits = Counter(joined(parts))
+        if never := [one for one in range(plan.count) if not visits[one]]:
+            return (
+                f"in epoch {epoch}, {len(never)} of {plan.count} samples are used by nobody and "
+                f"others by several, first sample {never[0]}"
+            )
+    for number, own in enumerate(steps):
+        for step, numbers in enumerate(own):
+            if len(numbers) != plan.batch:
+                return (
+                    f"rank {number} uses {len(numbers)} samples in step {step}, expected "
+                    f"{plan.batch}"
+                )
+    if plan.count >= NEEDED and plan.epochs > 1 and orders[0] == orders[1]:
+        return "the order is the same in each epoch"
+    return None
+
+
+def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
+    """The same for real ranks."""
+    ran = gathered(plan, ranks)
+    return difference(ran, ran)
+
+
+@failed_alike
+def same_way(one: RanPipeline, other: RanPipeline) -> bool:
+    """Whether two outcomes fail in the same way, whatever the order of the samples."""
+    return _traits(one) == _traits(other)
+
+
+def _traits(ran: RanPipeline) -> tuple[Any, ...]:
+    """What is told of an outcome, without the numbers that depend on a random order."""
+    plan, used = ran.plan, [joined(own) for own in ran.steps]
+    alike = all(np.array_equal(weights, ran.weights[0]) for weights in ran.weights)
+    share = plan.count // plan.ranks
+    epochs = [[own[e * share : (e + 1) * share] for own in used] for e in range(plan.epochs)]
+    visits = [Counter(joined(parts)) for parts in epochs]
+    once = all(set(each.values()) == {1} and len(each) == plan.count for each in visits)
+    repeated = plan.epochs > 1 and epochs[0] == epochs[1]
+    factor: Any = None
+    if isinstance(ran.weights[0], np.ndarray) and len({len(own) for own in ran.steps}) == 1:
+        together = [joined(parts) for parts in zip(*ran.steps, strict=True)]
+        factor = next((k for k in _factors(plan) if _fits(ran, together, k)), "none")
+    orders = all(own == used[0] for own in used), used[0][:share] == sorted(used[0][:share])
+    return [len(own) for own in used], alike, once, repeated, factor, orders
+
+
+def _factors(plan: PipelineRun) -> list[float]:
+    """By how much a gradient is too long where a mean was forgotten."""
+    return [1, plan.batch, plan.ranks, plan.batch * plan.ranks]
+
+
+def _fits(ran: RanPipeline, steps: list[list[int]], factor: float) -> bool:
+    plan = ran.plan
+    scaled = PipelineRun(plan.ranks, plan.count, plan.batch, plan.epochs, plan.lr * factor)
+    right = scaled.replayed(steps)
+    return bool(np.linalg.norm(ran.weights[0] - right) <= 1e-7 * np.linalg.norm(right))
+
+
+ORDER = (
+    "        generator = torch.Generator().manual_seed(epoch)\n"
+    "        order = torch.randperm(count, generator=generator)\n"
+)
+LOOP = "        for numbers in order[rank() :: world_size()].split(batch):\n"
+MEAN = "losses.mean(), weights)"
+EXCHANGE = "sum_over_ranks(gradient) / world_size()"
+OWN_ORDER = {ORDER: "        order = torch.randperm(count)\n"}
+VECTOR = {MEAN: "losses, weights, torch.ones_like(losses))"}
+UNUSED = {LOOP: "        for numbers in order.split(batch):\n"}
+
+answers.give(
+    {
+        "    for epoch in range(epochs):\n": "    for _ in range(epochs):\n",
+        ORDER: (
+            "        batches = torch.randperm(count).split(batch)\n"
+            "        shard = batches[rank() :: world_size()]\n"
+        ),
+        LOOP: "        for numbers in batches:\n",
+        **VECTOR,
+    }
+)
+
+NOT_USED = (
+    "every rank goes over all batches, so that each does the work of all: let it go over its own."
+)
+SHUFFLED_APART = (
+    "samples are used twice or never: each rank takes its part of an order of its own, or the "
+    "parts overlap. All must cut the same order, each a part of its own, or cut first and shuffle "
+    "their part."
+)
+SAME_ORDER = (
+    "the data are shuffled, and the order is the same in each epoch: it is drawn before the loop, "
+    "or from the same seed each time. Draw it anew in each epoch; a seed has to follow the epoch."
+)
+SUMMED = (
+    "the losses of a batch are a vector, and its gradient is the sum over the samples, so that a "
+    "step is too long by the size of the batch: take their mean."
+)
+
+answers.edit(
+    {**OWN_ORDER, **UNUSED, **VECTOR},
+    f"there is more than one mistake. The samples that each rank uses show the first: {NOT_USED}",
+)
+answers.edit({**OWN_ORDER, **UNUSED}, f"the loss is a mean, but {NOT_USED}")
+answers.edit({**UNUSED, **VECTOR}, f"there are two mistakes, and the first is that {NOT_USED}")
+answers.edit(UNUSED, f"all ranks make the same order, and {NOT_USED}")
+answers.edit(
+    {**OWN_ORDER, **VECTOR},
+    f"there are two mistakes; count how often each sample is used: {SHUFFLED_APART}",
+)
+answers.edit(OWN_ORDER, SHUFFLED_APART)
+answers.edit(VECTOR, f"each sample is used once, but {SUMMED}")
+answers.edit({"manual_seed(epoch)": "manual_seed(epoch + 7 * rank())"}, SHUFFLED_APART)
+answers.edit({"manual_seed(epoch)": "manual_seed(0)"}, SAME_ORDER)
+answers.edit(
+    {
+        "    for epoch in range(epochs):\n": (
+            "    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))\n"
+            "    for epoch in range(epochs):\n"
+        ),
+        ORDER: "",
+    },
+    SAME_ORDER,
+)
+answers.edit(
+    {EXCHANGE: "gradient"},
+    "each rank steps by its own gradient, and the replicas part: add up over the ranks, and divide "
+    "by their number.",
+)
+answers.edit(
+    {EXCHANGE: "sum_over_ranks(gradient)"},
+    "the gradients of the ranks are added up and not divided, so that a step is too long by the "
+    "number of ranks.",
+)
+answers.edit(
+    {EXCHANGE: "sum_over_ranks(gradient)", MEAN: "losses.sum(), weights)"},
+    "gradients are added up over the samples and over the ranks: both are to be means.",
+)
+answers.edit(
+    {"        order = torch.randperm(count, generator=generator)\n": "        order = "
+     "torch.arange(count)\n"},
+    "nothing is shuffled: the order is the same in each epoch, and no random one.",
+)  # fmt: skip
+answers.edit(
+    {LOOP: "        for numbers in order.split(batch)[rank() : rank() + 1]:\n"},
+    "each rank takes one batch of each epoch, and stops: rank r takes batches r, r + N, r + 2·N, …",
+)
+
+answers.variant({LOOP: "        for numbers in order.split(batch)[rank() :: world_size()]:\n"})
+answers.variant({LOOP: "        for numbers in order.chunk(world_size())[rank()].split(batch):\n"})
+answers.variant(
+    {
+        ORDER: (
+            "        own = torch.arange(count)[rank() :: world_size()]\n"
+            "        own = own[torch.randperm(len(own))]\n"
+        ),
+        LOOP: "        for numbers in own.split(batch):\n",
+    }
+)
+answers.variant(
+    {ORDER: "        order = torch.randperm(count)\n        broadcast(order, 0)\n"},
+    broadcast=broadcast,
+)
+answers.variant(
+    {MEAN: "losses.sum() / len(numbers), weights)", "manual_seed(epoch)": "manual_seed(epoch + 3)"}
+)
+
+
+@answers.right
+def by_lists(weights: Any, losses_of: Any, count: int, batch: int, epochs: int, lr: float) -> Any:
+    from gpulearn.parallel.communicator import rank, world_size
+    from gpulearn.parallel.torch_collectives import sum_over_ranks
+
+    for epoch in range(epochs):
+        order = list(range(count))
+        random.Random(epoch).shuffle(order)
+        mine = order[rank() :: world_size()]
+        while mine:
+            numbers, mine = mine[:batch], mine[batch:]
+            weights.grad = None
+            losses_of(weights, numbers).mean().backward()
+            with torch.no_grad():
+                weights -= lr / world_size() * sum_over_ranks(weights.grad)
+    return weights
+
+
+@answers.right
+def one_sample_at_a_time(
+    weights: Any, losses_of: Any, count: int, batch: int, epochs: int, lr: float
+) -> Any:
+    from gpulearn.parallel.communicator import rank, world_size
+    from gpulearn.parallel.torch_collectives import sum_over_ranks
+
+    for epoch in range(epochs):
+        mine = shard_indices(count, rank(), world_size(), seed=5, epoch=epoch)
+        for first in range(0, len(mine), batch):
+            total = torch.zeros_like(weights)
+            for number in mine[first : first + batch]:
+                (gradient,) = torch.autograd.grad(losses_of(weights, [number])[0], weights)
+                total += gradient / (batch * world_size())
+            weights = (weights - lr * sum_over_ranks(total)).detach().requires_grad_()
+    return weights
+
+
+EXERCISE = Exercise(
+    task="Mend the pipeline, so that each sample is used once in an epoch, and a step is a mean.",
+    reference=case_input_pipeline,
+    cases=cases,
+    answers=answers,
+    run=run,
+    by_hand=False,
+    difference=difference,
+    kinships=(same_way,),
+    demand=demand_on_real_ranks(act, (2,), lambda ranks: [PipelineRun(ranks, 16, 4, 2)], judge),
+)

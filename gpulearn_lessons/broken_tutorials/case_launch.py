@@ -1,0 +1,283 @@
+"""A whole CUDA program to be mended: its launch, its kernel's indices, what it asks and frees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import KernelError
+from gpulearn.judge.answers import Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn_lessons.broken_tutorials.product_program import (
+    CASE_LAUNCH,
+    ProductProgram,
+    ProductRun,
+    product_program,
+)
+from simt.cpp.compiler import compiler_fault
+from simt.cpp.source import CppSource
+from simt.programs.cuda.host_compiler import host_fault
+
+__all__ = ["EXERCISE"]
+
+answers = Answers(CASE_LAUNCH)
+
+BUDGET = 4.0  # sectors for each request, on each line
+SLACK = 1e-6
+FEW_LANES = 8.0
+ALIGNED = 64, 32, 64  # every row begins where a sector begins: the budget is held here
+TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 rows high
+
+# Text of the solution.
+COLUMN = "int column = blockIdx.x * blockDim.x + threadIdx.x;"
+ROW = "int row = blockIdx.y * blockDim.y + threadIdx.y;"
+GUARD = "    if (row >= m || column >= n) return;\n"
+LAUNCH = "dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)"
+GRID = "dim3((n + 15) / 16, (m + 15) / 16)"
+FREE = "    cudaFree(d_a); cudaFree(d_b); cudaFree(d_c);\n"
+ASK = "cudaGetLastError()"
+BYTES_OF_C = "cudaMalloc(&d_c, m * n * sizeof(float));"
+BACK = "cudaMemcpy(c, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);"
+
+FLAT = {LAUNCH: "(m + 15) / 16, (n + 15) / 16, 16"}
+TURNED = {
+    COLUMN: "int row = blockIdx.x * blockDim.x + threadIdx.x;",
+    ROW: "int column = blockIdx.y * blockDim.y + threadIdx.y;",
+}
+TURNED_GRID = {GRID: "dim3((m + 15) / 16, (n + 15) / 16)"}
+NO_GUARD, NO_FREE, NOBODY_ASKS = {GUARD: ""}, {FREE: ""}, {ASK: "cudaSuccess"}
+
+
+@dataclass(frozen=True)
+class ProductSeen:
+    """What one call of `multiply` did.
+
+    Attributes:
+        right: share of the result.
+        says: whether it returned cudaSuccess.
+        found: each kind of thing that the machine found, without numbers and lines.
+        over: sectors for each request of the worst line, where they are over the budget.
+        lanes: active ones of a warp's 32, where they are fewer than a block of 8 has.
+        run: all of it.
+    """
+
+    right: float
+    says: bool
+    found: tuple[str, ...]
+    over: float
+    lanes: float
+    run: ProductRun
+
+
+def cases() -> list[Case]:
+    """Results that tiles fill and that they do not, long and flat ones, one too tall for a grid."""
+    sizes = ((64, 32, 48), ALIGNED, (50, 20, 30), (1, 3, 17_000), TALL)
+    return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
+
+
+def run(program: Any, case: Case) -> ProductSeen:
+    """Call `multiply`."""
+    assert isinstance(program, ProductProgram)
+    ran = program.run(*case.args)
+    over = lanes = 0.0
+    if case.args == ALIGNED and ran.report is not None:
+        totals = ran.report.totals
+        mean = totals.active_lanes / max(1, totals.instructions)
+        lanes = mean if mean < FEW_LANES else 0.0
+        lines = ran.report.lines.values()
+        worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
+        over = worst if worst > BUDGET + SLACK else 0.0
+    found = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", one) for one in ran.found}))
+    return ProductSeen(
+        float(ran.right.mean()), ran.status == "cudaSuccess", found, over, lanes, ran
+    )
+
+
+def expected(case: Case) -> ProductSeen:
+    """All right; where the grid would be too tall, an error that is told will do."""
+    return ProductSeen(
+        1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
+    )
+
+
+def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
+    """One sentence on what is wrong with a call, or None."""
+    product = got.run
+    told = [one for one in product.found if "the launch of" not in one or got.says]
+    leaks = [one for one in told if "never freed" in one]
+    if not got.says and product.right.size == TALL[0]:  # it says that it could not
+        return (
+            f"multiply returns {product.status}, which is right, but line {leaks[0]}"
+            if leaks
+            else None
+        )
+    if got.right < 1:
+        said = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
+        said += f"{product.right.size:,} elements are right"
+        empty = int(np.isnan(product.product).sum())
+        said += f"; {empty:,} are memory that nobody has filled" if empty else ""
+        others = [one for one in told if one not in leaks]
+        return said + (f" (line {others[0]})" if others else "")
+    if not got.says:
+        return f"the result is right, and multiply returns {product.status}"
+    if leaks or told:
+        return f"the result is right, but line {(leaks or told)[0]}"
+    if got.lanes:
+        return f"the result is right, but {got.lanes:.2g} lanes of each warp's 32 work"
+    if got.over:
+        return (
+            f"the result is right, but a line of the kernel moves {got.over:.3g} sectors for each "
+            f"request, and {BUDGET:g} are enough"
+        )
+    return None
+
+
+def same(one: ProductSeen, other: ProductSeen) -> bool:
+    """Whether two calls went the same way."""
+    return (one.right, one.says, one.found, one.over, one.lanes) == (
+        other.right, other.says, other.found, other.over, other.lanes,
+    )  # fmt: skip
+
+
+def fault(answer: Any) -> str | None:
+    """Why a text is no such program, whatever it computes."""
+    assert isinstance(answer, CppSource)
+    for word in ("multiply", "__global__", "<<<"):
+        if word not in "".join(answer.tokens):
+            return f"there is no {word} in it: mend the program, kernel and host part."
+    try:
+        product_program(answer.text)
+    except KernelError as error:
+        return str(error)
+    return None
+
+
+def known(edits: Sequence[dict[str, str]], hint: str) -> None:
+    """A program with some of the mistakes."""
+    answers.edit({old: new for one in edits for old, new in one.items()}, hint)
+
+
+answers.give(FLAT | TURNED | NO_GUARD | NO_FREE | NOBODY_ASKS)
+
+FIRST = (
+    "the third place of <<<…>>> is bytes of shared memory: the first is the whole grid and the "
+    "second the whole block, and a number alone lies along x. Write dim3(…, …) for both."
+)
+CROSSED = (
+    "the result is right; neighbouring threads, those of x, walk down a column: let x count "
+    "columns and y rows, in the kernel and in the grid."
+)
+
+known(
+    [FLAT, TURNED, NO_GUARD, NO_FREE, NOBODY_ASKS],
+    f"for 64 × 48 elements that is the launch of 12 threads: {FIRST}",
+)
+known([FLAT, NO_GUARD], f"x counts columns now, and the launch is still one row: {FIRST}")
+known([FLAT, TURNED], f"what it asks and frees is mended, and so is the guard: {FIRST}")
+known([FLAT], f"all is mended but the launch: {FIRST}")
+known(
+    [TURNED, TURNED_GRID, NO_GUARD],
+    "the grid is right for the kernel, which has no guard: where 16 does not divide a side, "
+    "threads beyond the edge read and write what is not theirs.",
+)
+known([TURNED, TURNED_GRID], CROSSED)
+known(
+    [TURNED],
+    "the kernel takes x for rows, and the grid counts columns along x: only a square result is "
+    "covered. Let x count columns in both.",
+)
+known(
+    [TURNED_GRID],
+    "the kernel takes x for columns, and the grid counts rows along x: let x count columns in "
+    "both.",
+)
+known(
+    [NO_GUARD],
+    "the launch is right; where 16 does not divide a side, threads beyond the edge have to return "
+    "before they touch anything.",
+)
+known(
+    [NOBODY_ASKS],
+    "the numbers are right where the launch is possible; where it is not, multiply says "
+    "cudaSuccess all the same. Return what cudaGetLastError() gives, after the copy.",
+)
+known(
+    [NO_FREE],
+    "the numbers are right, and device memory stays behind at each call: cudaFree each piece.",
+)
+known(
+    [NO_FREE, NOBODY_ASKS],
+    "the numbers are right; two things are left: nobody asks for the error, and nobody frees the "
+    "memory.",
+)
+known(
+    [{BYTES_OF_C: "cudaMalloc(&d_c, m * n);"}],
+    "cudaMalloc counts bytes: m * n bytes are room for a quarter of the result.",
+)
+known(
+    [{BACK: "cudaMemcpy(c, d_c, m * n, cudaMemcpyDeviceToHost);"}],
+    "cudaMemcpy counts bytes: a quarter of the result comes back.",
+)
+known(
+    [{GRID: "dim3(n / 16, m / 16)"}],
+    "n / 16 rounds down: the last columns and rows have no block.",
+)
+known(
+    [{LAUNCH: "dim3(16, 16), dim3((n + 15) / 16, (m + 15) / 16)"}],
+    "grid and block have changed places: a block may have 1,024 threads, and the grid is what "
+    "grows with the result.",
+)
+known(
+    [{LAUNCH: "dim3(n, m), dim3(1, 1)"}],
+    "the numbers are right with a block of one thread, of which a GPU runs 1 lane of 32: give a "
+    "block 16 × 16 threads and the grid as many blocks as cover the result.",
+)
+known(
+    [{LAUNCH: "1, dim3(16, 16)"}],
+    "there is one block, for the first 16 × 16 elements: the grid has to cover the result.",
+)
+
+answers.variant({ASK: "cudaPeekAtLastError()"})
+answers.variant({LAUNCH: "dim3((n + 31) / 32, (m + 7) / 8), dim3(32, 8)"})
+answers.variant({
+    GUARD: "    if (row < m && column < n) {\n",
+    "    c[row * n + column] = sum;\n": "    c[row * n + column] = sum;\n    }\n",
+})  # fmt: skip
+answers.variant({
+    f"{FREE}    return {ASK};": (
+        "    cudaError_t status = cudaDeviceSynchronize();\n"
+        "    cudaError_t launched = cudaGetLastError();\n"
+        f"{FREE}    return launched != cudaSuccess ? launched : status;"
+    ),
+})  # fmt: skip
+
+
+def missing() -> str | None:
+    """What a whole program needs."""
+    return compiler_fault() or host_fault()
+
+
+def as_program(answer: Any) -> Any:
+    """The program, compiled once for all cases."""
+    return product_program(answer.text)
+
+
+EXERCISE = Exercise(
+    task="Mend the program: each of its lines may be at fault, in the kernel and on the host.",
+    reference=CASE_LAUNCH,
+    cases=cases,
+    answers=answers,
+    run=run,
+    expect=expected,
+    difference=difference,
+    fault=fault,
+    ready=as_program,
+    kinships=(same,),
+    missing=missing,
+    kernel=CASE_LAUNCH.kernel,
+    by_hand=False,
+)

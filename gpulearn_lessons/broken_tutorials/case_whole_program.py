@@ -1,0 +1,439 @@
+"""A program for torchrun whose ranks train each for itself, without an error: to be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
+from gpulearn.judge.ranks import (
+    Ending,
+    apart,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    same_result,
+)
+from gpulearn.parallel.averaging import average_gradients, broadcast_weights
+from gpulearn.parallel.communicator import rank, rank_of_this_thread
+from gpulearn.parallel.data_parallel import BucketedDataParallel
+from gpulearn.require import shown
+from gpulearn_lessons.broken_tutorials.whole_program import case_whole_program
+from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
+
+answers = Answers(case_whole_program)
+
+TOLERANCE = 1e-9  # relative; all is in float64
+NO_GROUP = (
+    "Default process group has not been initialized, please make sure to call init_process_group."
+)
+USES_GROUP = (
+    "all_reduce", "reduce", "broadcast", "barrier", "get_rank", "get_world_size",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """What the ranks train.
+
+    Attributes:
+        machines: ranks on each machine, one for each of its GPUs.
+        steps: batches of each rank.
+        rows: of each batch.
+        lr: learning rate.
+    """
+
+    machines: tuple[int, ...]
+    steps: int
+    rows: int
+    lr: float
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """For each rank, its number on its machine, and how many GPUs that has."""
+        return [(local, count) for count in self.machines for local in range(count)]
+
+    def batches(self, rank: int) -> list[tuple[Tensor, Tensor]]:
+        """One rank's own."""
+        random = np.random.default_rng((rank, self.rows))
+        shapes = (self.rows, 3), (self.rows, 2)
+        return [
+            (torch.from_numpy(random.normal(size=shapes[0])),
+             torch.from_numpy(random.normal(size=shapes[1])))
+            for _ in range(self.steps)
+        ]  # fmt: skip
+
+
+class MovedModel(nn.Sequential):
+    """A small network in float64, with weights of its own for each rank, that knows of moves."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        self.double()
+        self.moved: list[Any] = []
+        draw_weights(self, np.random.default_rng(seed))
+
+    def to(self, *args: Any, **named: Any) -> Any:
+        """Note it, and move."""
+        self.moved += [*args, *named.values()]
+        return super().to(*args, **named)
+
+
+class Devices(list[torch.device]):
+    """The GPUs of a machine, for each of which the CPU stands in; notes which are taken."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__([torch.device("cpu")] * count)
+        self.taken: set[int] = set()
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        self.taken |= set(range(len(self))[place : place + 1 or None])
+        return found
+
+
+@dataclass(frozen=True)
+class RanProgram:
+    """What came of it.
+
+    Attributes:
+        plan: what was to be trained.
+        ending: how it ended, if not as it should.
+        weights: of each rank's model, afterwards; described if none is returned.
+        taken: of each rank, the GPUs that it took.
+        moved: of each rank, whether its model was moved to a device.
+        calls: of each rank, "join" and "leave" in their order.
+    """
+
+    plan: ProgramRun
+    ending: Ending | None = None
+    weights: list[Any] = field(default_factory=list)
+    taken: list[list[int]] = field(default_factory=list)
+    moved: list[bool] = field(default_factory=list)
+    calls: list[list[str]] = field(default_factory=list)
+
+
+def cases() -> list[Case]:
+    """One machine and several, one GPU in each and several, one step and several."""
+    plans = {
+        "a machine with two GPUs, and a rate of 0": ProgramRun((2,), 1, 4, 0.0),
+        "a machine with two GPUs": ProgramRun((2,), 3, 4, 0.1),
+        "two machines with two GPUs each": ProgramRun((2, 2), 3, 2, 0.1),
+        "machines with one and with two GPUs": ProgramRun((1, 2), 2, 3, 0.2),
+        "one GPU": ProgramRun((1,), 2, 4, 0.1),
+    }
+    return [Case(label, (plan,)) for label, plan in plans.items()]
+
+
+@contextmanager
+def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
+    """While simulated ranks run: who has not joined a process group has none."""
+
+    def join(backend: str | None = None, *args: Any, **named: Any) -> None:
+        if backend not in (None, "gloo", "cpu:gloo"):
+            raise ValueError(f"init_process_group was given {backend!r}, and here is gloo alone")
+        if calls[rank()][-1:] == ["join"]:
+            raise ValueError("trying to initialize the default process group twice!")
+        calls[rank()].append("join")
+
+    def leave(group: Any = None) -> None:
+        if not joined():
+            raise ValueError(NO_GROUP)
+        calls[rank()].append("leave")
+
+    def joined() -> bool:
+        return calls[rank()][-1:] == ["join"]
+
+    def member(own: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            if rank_of_this_thread() is not None and not joined():
+                raise ValueError(NO_GROUP)
+            return own(*args, **named)
+
+        return call
+
+    def wrapper(self: Any, *args: Any, **named: Any) -> None:
+        raise ValueError("DistributedDataParallel needs real ranks; write out what it does")
+
+    ours = {"init_process_group": join, "destroy_process_group": leave, "is_initialized": joined}
+    with torch_on_simulated_ranks():
+        before = {name: getattr(dist, name) for name in (*ours, *USES_GROUP)}
+        made = DistributedDataParallel.__init__
+        for name, own in before.items():
+            setattr(dist, name, ours.get(name) or member(own))
+        DistributedDataParallel.__init__ = wrapper  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            DistributedDataParallel.__init__ = made  # type: ignore[method-assign]
+            for name, own in before.items():
+                setattr(dist, name, own)
+
+
+def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
+    """Be one rank, with weights of its own at the start."""
+    local, count = plan.places[rank()]
+    model, gpus = MovedModel(100 + rank()), Devices(count)
+    returned = answer(model, plan.batches(rank()), gpus, local, plan.lr)
+    inner = getattr(returned, "module", returned)
+    weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
+    moved = any(isinstance(one, torch.device) for one in model.moved)
+    return weights, sorted(gpus.taken), moved
+
+
+def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool, list[str]]:
+    """Be one real rank: the launcher has joined, and will leave."""
+    calls: list[str] = []
+    before = dist.init_process_group, dist.destroy_process_group
+    dist.init_process_group = lambda *args, **named: calls.append("join")
+    dist.destroy_process_group = lambda *args, **named: calls.append("leave")
+    try:
+        return *act(answer, plan), calls
+    finally:
+        dist.init_process_group, dist.destroy_process_group = before
+
+
+def run(answer: Answer, case: Case) -> RanProgram:
+    """Train on simulated ranks."""
+    plan: ProgramRun = case.args[0]
+    torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
+    calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
+    with group_of_this_thread(calls):
+        ran = on_simulated_ranks(act, len(plan.places), answer, plan)
+    if isinstance(ran, Ending):
+        return RanProgram(plan, ran)
+    weights, taken, moved = map(list, zip(*ran.results, strict=True))
+    return RanProgram(plan, None, weights, taken, moved, list(calls.values()))
+
+
+def expected(case: Case) -> RanProgram:
+    """One process with the batches of all ranks."""
+    plan: ProgramRun = case.args[0]
+    model = MovedModel(100)
+    ranks = range(len(plan.places))
+    batches = zip(*map(plan.batches, ranks), strict=True)
+    train_as_one(model, batches, functional.mse_loss, plan.lr)
+    return RanProgram(plan, None, [flat_weights(model) for _ in ranks])
+
+
+def difference(got: RanProgram, wanted: RanProgram) -> str | None:
+    """One sentence on the first evidence that is not as it should be, or None."""
+    if got.ending:
+        return got.ending.said
+    for number, (local, count) in enumerate(got.plan.places):
+        if got.taken[number] != [local]:
+            took = ", ".join(map(str, got.taken[number])) or "none"
+            return (
+                f"rank {number} takes GPU {took} of its machine's {count}, and its number there "
+                f"is {local}"
+            )
+        if not got.moved[number]:
+            return f"rank {number}'s model is never moved to its GPU"
+    for number, weights in enumerate(got.weights):
+        if isinstance(weights, str):
+            return f"rank {number} returns {weights}, expected the model"
+        if said := apart(number, weights, got.weights[0]):
+            return said
+    away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
+    if not away <= TOLERANCE:
+        return (
+            f"the replicas are equal, and {away:.2g} away from one process with the batches of "
+            f"all ranks, relative to its weights"
+        )
+    for number, calls in enumerate(got.calls):
+        if calls != ["join", "leave"]:
+            said = "joins no process group" if not calls else "leaves its process group undestroyed"
+            return f"rank {number} {said}" if len(calls) < 2 else f"rank {number} joins twice"
+    return None
+
+
+def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
+    """The same for real ranks."""
+    ran = RanProgram(plan, None, *map(list, zip(*ranks, strict=True)))
+    return difference(ran, expected(Case("", (plan,))))
+
+
+@failed_alike
+def same(one: RanProgram, other: RanProgram) -> bool:
+    """Whether two outcomes are the same numbers and the same traces, or the same failure."""
+    traces = [(ran.taken, ran.moved, ran.calls) for ran in (one, other)]
+    return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
+
+
+GPU = "gpus[local_rank]"
+MOVE = "    model = model.to(device)\n"
+START = (
+    "    for parameter in model.parameters():\n"
+    "        dist.broadcast(parameter.data, src=0)\n"
+)  # fmt: skip
+EXCHANGE = (
+    "        for parameter in model.parameters():\n"
+    "            assert parameter.grad is not None  # every layer is used, on every rank\n"
+    "            dist.all_reduce(parameter.grad)\n"
+    "            parameter.grad /= dist.get_world_size()\n"
+)
+JOIN = '    dist.init_process_group("gloo")\n'
+LEAVE = "    dist.destroy_process_group()\n"
+STEP = "        optimizer.step()\n"
+ONE_GPU, UNMOVED, APART, SILENT, UNLEFT = (
+    {GPU: "gpus[0]"}, {MOVE: ""}, {START: ""}, {EXCHANGE: ""}, {LEAVE: ""},
+)  # fmt: skip
+
+answers.give({**ONE_GPU, **UNMOVED, **APART, **SILENT, **UNLEFT})
+
+ONE_FOR_ALL = (
+    "all ranks of a machine take its first GPU, and the others stand idle: rank r's GPU is that of "
+    "its number on its machine, local_rank."
+)
+NOT_MOVED = "the batches go to the GPU, and the model stays on the CPU: move it, too."
+OWN_STARTS = (
+    "a step with the rate 0 changes nothing, and the replicas differ after it: they begin with "
+    "weights of their own. (A seed is of no use once the model is made.) Broadcast rank 0's."
+)
+NOT_EXCHANGED = (
+    "the replicas begin alike, and each steps by its own gradient: the mean over the ranks has to "
+    "stand in parameter.grad between backward and step."
+)
+NOT_LEFT = (
+    "the training is right, and the process group is still there at the end: destroy it, so that "
+    "its threads and sockets are given back."
+)
+
+answers.edit(
+    {**ONE_GPU, **UNMOVED, **APART, **SILENT, **UNLEFT},
+    f"there are several mistakes. The first piece of evidence: {ONE_FOR_ALL}",
+)
+answers.edit(
+    {**UNMOVED, **APART, **SILENT, **UNLEFT}, f"each rank has its GPU; the next: {NOT_MOVED}"
+)
+answers.edit({**APART, **SILENT, **UNLEFT}, f"it runs where it should; the next: {OWN_STARTS}")
+answers.edit({**SILENT, **UNLEFT}, f"{NOT_EXCHANGED} (That is not yet all.)")
+answers.edit({**APART, **UNLEFT}, f"gradients are averaged, but {OWN_STARTS} (Not yet all.)")
+answers.edit(UNLEFT, NOT_LEFT)
+answers.edit(ONE_GPU, f"all else is right, but {ONE_FOR_ALL}")
+answers.edit(UNMOVED, f"all else is right, but {NOT_MOVED}")
+answers.edit(APART, f"all else is right, but {OWN_STARTS}")
+answers.edit(SILENT, NOT_EXCHANGED)
+answers.edit(
+    {JOIN: ""},
+    "nobody joins: init_process_group comes before all else that speaks to the other ranks.",
+)
+answers.edit(
+    {GPU: "gpus[dist.get_rank()]"},
+    "get_rank() counts over all machines, and a machine has GPUs for its own ranks alone: take "
+    "local_rank.",
+)
+answers.edit(
+    {"            parameter.grad /= dist.get_world_size()\n": ""},
+    "the gradients are added up and never divided: a step is as long as with N times the rate.",
+)
+answers.edit(
+    {
+        EXCHANGE: EXCHANGE.replace("parameter.grad", "parameter.data"),
+    },
+    "the weights are averaged, and before the step: each then adds the step of its own gradient. "
+    "It is parameter.grad that all are to have alike.",
+)
+answers.edit(
+    {
+        EXCHANGE: (
+            "        for parameter in model.parameters():\n"
+            "            dist.all_reduce(parameter.grad / dist.get_world_size())\n"
+        )
+    },
+    NOT_EXCHANGED,
+)
+answers.edit(
+    {STEP: "", EXCHANGE: f"{STEP}{EXCHANGE}"},
+    NOT_EXCHANGED,
+)
+answers.edit(
+    {"        optimizer.zero_grad()\n": ""},
+    "gradients are never set to zero: each step adds to those of the steps before.",
+)
+AVERAGE = (
+    "    for parameter in model.parameters():\n"
+    "        dist.all_reduce(parameter.data)\n"
+    "        parameter.data /= dist.get_world_size()\n"
+)
+answers.edit(
+    {EXCHANGE: "", LEAVE: f"{AVERAGE}{LEAVE}"},
+    "the weights are averaged once, at the end: by then each rank has gone its own way, as no one "
+    "process does. Average the gradients, in every step.",
+)
+answers.edit(
+    {START: AVERAGE},
+    "all begin with the mean of the ranks' weights, and rank 0's are wanted: broadcast them.",
+)
+answers.edit(
+    {START: START.replace("src=0", "src=local_rank")},
+    "the ranks name different sources of one broadcast: it is rank 0's weights that all take.",
+)
+answers.edit(
+    {"/= dist.get_world_size()": "/= len(gpus)"},
+    "the sum is over the ranks of all machines, and it is divided by the GPUs of one: divide by "
+    "get_world_size().",
+)
+answers.edit({START: "    torch.manual_seed(0)\n"}, f"all else is right, but {OWN_STARTS}")
+answers.edit(
+    {", momentum=0.9": ""},
+    "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
+)
+answers.edit(
+    {LEAVE: "", STEP: f"{STEP}    {LEAVE}"},
+    "the process group is destroyed after the first step, and the second needs it.",
+)
+
+answers.variant({JOIN: '    dist.init_process_group(backend="gloo")\n', START: (
+    "    for value in model.state_dict().values():\n        dist.broadcast(value, 0)\n"
+)})  # fmt: skip
+answers.variant(
+    {START: "    broadcast_weights(model)\n", EXCHANGE: "        average_gradients(model)\n"},
+    broadcast_weights=broadcast_weights,
+    average_gradients=average_gradients,
+)
+
+
+@answers.right
+def by_a_wrapper(model: Any, batches: Any, gpus: Any, local_rank: int, lr: float = 0.1) -> Any:
+    dist.init_process_group("gloo")
+    try:
+        device = gpus[local_rank]
+        replica = BucketedDataParallel(model.to(device))
+        optimizer = torch.optim.SGD(replica.parameters(), lr=lr, momentum=0.9)
+        for inputs, targets in batches:
+            optimizer.zero_grad()
+            errors = replica(inputs.to(device)) - targets.to(device)
+            errors.square().mean().backward()
+            replica.average()
+            optimizer.step()
+    finally:
+        dist.destroy_process_group()
+    return model
+
+
+EXERCISE = Exercise(
+    task="Mend the program, so that its ranks train one network, each on its own GPU.",
+    reference=case_whole_program,
+    cases=cases,
+    answers=answers,
+    run=run,
+    by_hand=False,
+    expect=expected,
+    difference=difference,
+    kinships=(same,),
+    demand=demand_on_real_ranks(
+        act_on_real_ranks, (2,), lambda ranks: [ProgramRun((ranks,), 3, 4, 0.1)], judge
+    ),
+)

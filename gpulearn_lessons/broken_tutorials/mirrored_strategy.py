@@ -1,0 +1,212 @@
+"""TensorFlow's MirroredStrategy on two logical CPUs: what each mistake of a popular program does.
+
+TensorFlow runs in a process of its own, `python -m gpulearn_lessons.broken_tutorials.mirrored_strategy`; where
+it is not installed, what that printed elsewhere is read from `mirrored_strategy.json`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["observe", "observed", "recorded"]
+
+RECORDED = Path(__file__).with_suffix(".json")
+ENVIRONMENT = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "CUDA_VISIBLE_DEVICES": "-1",  # two logical CPUs are two replicas wherever it runs
+}
+SECONDS = 120
+
+
+def observed() -> dict[str, Any]:
+    """What `observe` finds here, or what it found where TensorFlow was installed.
+
+    Returns:
+        Its entries, and "source": one sentence that says where they are from.
+    """
+    found = _run() if importlib.util.find_spec("tensorflow") else None
+    if found is None:
+        found = recorded()
+        said = "recorded on {date}: {versions}. TensorFlow is not installed here, or did not run."
+    else:
+        said = "run here: {versions}."
+    return {**found, "source": said.format(**found)}
+
+
+def recorded() -> dict[str, Any]:
+    """The stored entries."""
+    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
+
+
+def _run() -> dict[str, Any] | None:
+    """What another process prints; None if it fails."""
+    command = [sys.executable, "-m", __name__]
+    environment = {**os.environ, **ENVIRONMENT}
+    try:
+        ran = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=True
+        )
+        found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    except (subprocess.SubprocessError, OSError, ValueError, IndexError):
+        return None
+    return found
+
+
+def observe() -> dict[str, Any]:
+    """Make each mistake with two replicas, and note what comes of it.
+
+    The model has one weight w, and the loss of a sample x is w·x, so that its gradient is x. The
+    batch is x = 0, 1, 2, 3 with the mean gradient 1.5, and descent at rate 1 starts from 0.
+
+    Returns:
+        "given": what each replica gets of a plain batch, and of a distributed one;
+        "applied": by how much w falls in one step, for each way to give and to divide;
+        "momentum": w after three steps at rate 0.1 and momentum 0.9 with the gradient 1, with an
+        optimiser made once, and with one made in the replica's function, in each call or in a
+        `tf.function`;
+        "numpy": what `loss.numpy()` says for one replica and for two;
+        "vector": the gradient of the vector of the four losses, and of their mean;
+        "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail;
+        "versions" and "date".
+    """
+    tf: Any = importlib.import_module("tensorflow")
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, two)
+    pair = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    lone = tf.distribute.MirroredStrategy(["CPU:0"])
+    versions = f"TensorFlow {tf.__version__}, Keras {tf.keras.__version__}"
+    return {
+        "given": _given(tf, pair),
+        "applied": _applied(tf, lone, pair),
+        "momentum": _momentum(tf, pair),
+        "numpy": [_numpy(tf, strategy) for strategy in (lone, pair)],
+        "vector": _vector(tf),
+        **_shapes(tf),
+        "versions": f"{versions}, Python {platform.python_version()}",
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def _batches(tf: Any, strategy: Any, distributed: bool) -> Any:
+    data = tf.data.Dataset.from_tensor_slices([0.0, 1.0, 2.0, 3.0]).batch(4)
+    return strategy.experimental_distribute_dataset(data) if distributed else data
+
+
+def _given(tf: Any, pair: Any) -> dict[str, Any]:
+    found = {}
+    for name, distributed in (("plain", False), ("distributed", True)):
+        (batch,) = _batches(tf, pair, distributed)
+        each = pair.experimental_local_results(pair.run(tf.identity, args=(batch,)))
+        found[name] = [one.numpy().tolist() for one in each]
+    return found
+
+
+def _applied(tf: Any, lone: Any, pair: Any) -> dict[str, float]:
+    def step(strategy: Any, distributed: bool, whole: bool) -> float:
+        with strategy.scope():
+            weight = tf.Variable(0.0)
+            optimizer = tf.keras.optimizers.SGD(1.0)
+            optimizer.build([weight])
+
+        def replica(x: Any) -> None:
+            with tf.GradientTape() as tape:
+                losses = weight * x
+                loss = tf.reduce_sum(losses) / 4 if whole else tf.reduce_mean(losses)
+            optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+
+        (batch,) = _batches(tf, strategy, distributed)
+        strategy.run(replica, args=(batch,))
+        return -float(weight.numpy())
+
+    return {
+        "one replica": step(lone, False, False),
+        "plain batch, own mean": step(pair, False, False),
+        "plain batch, mean of the whole": step(pair, False, True),
+        "distributed batch, own mean": step(pair, True, False),
+        "distributed batch, mean of the whole": step(pair, True, True),
+    }
+
+
+def _momentum(tf: Any, pair: Any) -> dict[str, Any]:
+    def train(inside: bool, compiled: bool) -> Any:
+        def make() -> Any:
+            return tf.keras.optimizers.SGD(0.1, momentum=0.9)
+
+        with pair.scope():
+            weight = tf.Variable(0.0)
+            outer = make()
+            outer.build([weight])
+
+        def replica() -> None:
+            optimizer = make() if inside else outer
+            optimizer.apply_gradients([(tf.constant(0.5), weight)])
+
+        def step() -> None:
+            pair.run(replica)
+
+        step = tf.function(step) if compiled else step
+        for _ in range(3):
+            step()
+        return round(float(weight.numpy()), 4)
+
+    return {
+        "made once": train(False, True),
+        "made in each call": train(True, False),
+        "made in a tf.function": _said(lambda: train(True, True), "tf.function only"),
+    }
+
+
+def _numpy(tf: Any, strategy: Any) -> Any:
+    (batch,) = _batches(tf, strategy, True)
+    loss = strategy.run(tf.reduce_mean, args=(batch,))
+    return _said(lambda: float(loss.numpy()))
+
+
+def _vector(tf: Any) -> list[float]:
+    weight, x = tf.Variable(0.0), tf.constant([0.0, 1.0, 2.0, 3.0])
+    with tf.GradientTape(persistent=True) as tape:
+        losses = weight * x
+        mean = tf.reduce_mean(losses)
+    return [float(tape.gradient(loss, weight)) for loss in (losses, mean)]
+
+
+def _shapes(tf: Any) -> dict[str, Any]:
+    images, labels = tf.zeros((4, 28, 28)), tf.constant([1, 2, 3, 4])
+    integers = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    one_hot = tf.keras.losses.CategoricalCrossentropy(from_logits=True)
+    shape = tf.keras.layers.Input((28, 28))
+    rows = tf.keras.Sequential([shape, tf.keras.layers.Dense(10)])
+    flat = tf.keras.Sequential([shape, tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
+    return {
+        "flatten": _said(lambda: float(integers(labels, rows(images)))),
+        "batch": _said(lambda: flat(images[0]).shape.as_list(), "Expected shape"),
+        "one-hot": _said(lambda: float(one_hot(labels, flat(images)))),
+    }
+
+
+def _said(act: Callable[[], Any], telling: str = "") -> Any:
+    """What comes of an act, or what its exception says, from a telling word to the line's end."""
+    try:
+        return act()
+    except (ValueError, AttributeError, TypeError) as error:
+        text = str(error)
+        line = text[text.find(telling) :].strip().partition("\n")[0]
+        return f"{type(error).__name__}: {re.sub(chr(27) + r'.*?m', '', line)}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(observe()))

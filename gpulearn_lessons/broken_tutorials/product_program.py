@@ -1,0 +1,188 @@
+"""A whole CUDA program, a matrix product: kernel and host part, run on numbers of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import tempfile
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from simt.cpp.module import CppModule
+from simt.cpp.source import CppSource
+from simt.host.xray import xray
+from simt.programs.cuda.host_compiler import host_fault
+from simt.programs.cuda.run import CudaProgram
+from simt.programs.launches import Launches
+from simt.report.report import Report
+
+__all__ = [
+    "CASE_LAUNCH",
+    "ProductProgram",
+    "ProductRun",
+    "kernel_part",
+    "product_program",
+    "run_product",
+]
+
+# `multiply` is what a program calls; it says how it went, as the functions of CUDA do.
+CASE_LAUNCH = CppSource("case_launch", r"""
+__global__ void matmul(const float* a, const float* b, float* c, int m, int k, int n) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || column >= n) return;
+    float sum = 0.0f;
+    for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
+    c[row * n + column] = sum;
+}
+cudaError_t multiply(const float* a, const float* b, float* c, int m, int k, int n) {
+    float *d_a, *d_b, *d_c;
+    cudaMalloc(&d_a, m * k * sizeof(float));
+    cudaMalloc(&d_b, k * n * sizeof(float));
+    cudaMalloc(&d_c, m * n * sizeof(float));
+    cudaMemcpy(d_a, a, m * k * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(d_b, b, k * n * sizeof(float), cudaMemcpyHostToDevice);
+    matmul<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(d_a, d_b, d_c, m, k, n);
+    cudaMemcpy(c, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(d_a); cudaFree(d_b); cudaFree(d_c);
+    return cudaGetLastError();
+}
+""", "multiply")  # fmt: skip
+
+# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck.
+MAIN = r"""
+#include <cstdio>
+#include <cstdlib>
+int main(int count, char** words) {
+    int m = atoi(words[1]), k = atoi(words[2]), n = atoi(words[3]);
+    float* a = (float*)malloc(m * k * sizeof(float));
+    float* b = (float*)malloc(k * n * sizeof(float));
+    float* c = (float*)malloc(m * n * sizeof(float));
+    for (int i = 0; i < m * k; ++i) a[i] = (i * 7 + 3) % 11 + 1;
+    for (int i = 0; i < k * n; ++i) b[i] = (i * 5 + 1) % 13 + 1;
+    for (int i = 0; i < m * n; ++i) c[i] = -1;
+    printf("%s\n", cudaGetErrorName(multiply(a, b, c, m, k, n)));
+    FILE* file = fopen(words[4], "wb");
+    fwrite(c, sizeof(float), m * n, file);
+    fclose(file);
+}
+"""
+HOST = re.compile(r"\bcudaError_t\s+multiply\b")  # where the host part begins
+LAUNCH = re.compile(r"<<<(.*?)>>>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ProductRun:
+    """What came of one call of `multiply` for (m, k) times (k, n).
+
+    Attributes:
+        status: what it returned, such as "cudaSuccess".
+        product: (m, n), as the host has it afterwards; NaN is memory that nobody has filled.
+        right: which elements are right, (m, n).
+        found: what the machine found, in sentences.
+        report: of the first launch; None if there was none.
+    """
+
+    status: str
+    product: np.ndarray[Any, Any]
+    right: np.ndarray[Any, Any]
+    found: tuple[str, ...] = ()
+    report: Report | None = None
+
+    def __repr__(self) -> str:
+        said = f"multiply returns {self.status}; {self.right.sum():,} of {self.right.size:,} right"
+        return "\n".join([said, *self.found])
+
+
+class ProductProgram:
+    """A text with `multiply` in it, compiled with a `main` that calls it.
+
+    Raises:
+        KernelError: a compiler refuses it.
+        MissingPackage: there is no compiler for one of its parts.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._program = program = CudaProgram(Path("product.cu"), text + MAIN)
+        weakref.finalize(self, program.__exit__, None, None, None)
+
+    def run(self, m: int, k: int, n: int) -> ProductRun:
+        """One call of `multiply`."""
+        launches, printed = Launches(in_detail=True), io.StringIO()
+        with scratch() as place:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                ended = self._program.run(
+                    [str(m), str(k), str(n), str(place)], launches, captured=True
+                )
+            lines, product = printed.getvalue().splitlines(), np.full((m, n), -1, np.float32)
+            if place.exists():
+                product = np.fromfile(place, np.float32).reshape(m, n)
+        found = tuple(one.removeprefix("product.cu:") for one in launches.sentences())
+        status = lines[-1] if lines and not ended else f"nothing: it ends with status {ended}"
+        right = product == exact(m, k, n)
+        return ProductRun(status, product, right, found, next(iter(launches.reports), None))
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """The name of a file that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
+        yield Path(folder) / "product"
+
+
+def factors(m: int, k: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The numbers that `main` hands over."""
+    a, b = np.arange(m * k) * 7 + 3, np.arange(k * n) * 5 + 1
+    return (a % 11 + 1.0).reshape(m, k), (b % 13 + 1.0).reshape(k, n)
+
+
+def exact(m: int, k: int, n: int) -> np.ndarray[Any, Any]:
+    """Their product."""
+    a, b = factors(m, k, n)
+    product: np.ndarray[Any, Any] = (a @ b).astype(np.float32)
+    return product
+
+
+@lru_cache(maxsize=2)
+def product_program(text: str) -> ProductProgram:
+    """A program, compiled once for several runs."""
+    return ProductProgram(text)
+
+
+def kernel_part(text: str) -> str:
+    """What stands before the host part."""
+    return HOST.split(text)[0]
+
+
+def run_product(text: str, m: int, k: int, n: int) -> ProductRun:
+    """Call a program's `multiply` for (m, k) times (k, n), on the SIMT machine.
+
+    Where this computer cannot compile a host part, the kernel alone is launched as the text
+    says, and what `multiply` would return is not known.
+
+    Raises:
+        KernelError: a compiler refuses it.
+        MissingPackage: there is no compiler for its kernel.
+        BadInput: there is no `multiply` in it.
+    """
+    if HOST.search(text) is None:
+        raise BadInput("The program has no cudaError_t multiply(…): that is what main calls.")
+    if host_fault() is None:
+        return product_program(text).run(m, k, n)
+    places = LAUNCH.search(text)
+    grid, block, *_ = eval(f"({places[1]})".replace("/", "//"), {
+        "m": m, "k": k, "n": n, "dim3": lambda *sides: sides,
+    }) if places else (1, 1)  # fmt: skip
+    a, b = (one.astype(np.float32) for one in factors(m, k, n))
+    c = np.full((m, n), np.nan, np.float32)
+    report = xray(CppModule(kernel_part(text))["matmul"])[grid, block](a, b, c, m, k, n)
+    found = tuple(str(one) for one in report.findings if one.severity == "error")
+    return ProductRun("what nobody knows here", c, c == exact(m, k, n), found, report)

@@ -1,0 +1,172 @@
+"""Trial of a training loop: what goes through its model, and what each of its steps does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from gpulearn.judge.compare import is_number
+from gpulearn.require import shown
+from gpulearn_lessons.training.trial import apart, flat
+
+__all__ = ["WatchedSteps", "classifier", "numbers", "pictures", "replayed", "same_way", "watching"]
+
+CLASSES = 4
+
+
+@dataclass
+class WatchedSteps:
+    """What was seen of a training.
+
+    Attributes:
+        images: (n, …), what it may train on.
+        batches: the rows of `images` in each batch that it learned from; −1 is none of them.
+        steps: of each step of the optimiser how many batches came before it.
+        rates: of each step the learning rate.
+        weights: of each step the weights after it.
+    """
+
+    images: Tensor
+    batches: list[list[int]] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    weights: list[Tensor] = field(default_factory=list)
+
+    def hear(self, given: Tensor) -> None:
+        """A batch goes through the model."""
+        if torch.is_grad_enabled():
+            rows = given.reshape(len(given), -1)
+            alike = (rows[:, None] == self.images.reshape(1, len(self.images), -1)).all(2)
+            found = [int(one.nonzero()[0]) if one.any() else -1 for one in alike]
+            if max(found) >= 0:  # an evaluation may keep its graph
+                self.batches.append(found)
+
+    def by_epoch(self, epochs: int) -> str:
+        """How the images came, in words."""
+        seen, n = [row for batch in self.batches for row in batch], len(self.images)
+        each = [seen[i * n : (i + 1) * n] for i in range(epochs)]
+        if len(seen) != n * epochs or any(sorted(one) != list(range(n)) for one in each):
+            return f"{len(seen)} images in {epochs} epochs of {n}, not every one once in each"
+        if any(one == sorted(one) for one in each):
+            return "in the order in which they are stored"
+        return "in the same order in each epoch" if each[0] == each[-1] and epochs > 1 else ORDER
+
+
+ORDER = "every image once in each epoch, in a new order,"
+
+
+@contextmanager
+def watching(model: nn.Module, images: Tensor) -> Iterator[WatchedSteps]:
+    """See what a model learns from, on one thread and with random numbers of its own."""
+    seen = WatchedSteps(images)
+    own = {id(parameter) for parameter in model.parameters()}
+
+    def stepped(optimizer: Any, *rest: Any) -> None:
+        groups = optimizer.param_groups
+        given = (p for group in groups for p in group["params"] if p.grad is not None)
+        if any(id(p) in own for p in given):  # without gradients a step is none
+            seen.steps.append(len(seen.batches))
+            seen.rates.append(float(groups[0]["lr"]))
+            # no numbers are fetched: that would wait for a device
+            parts = [p.detach().reshape(-1) for p in model.parameters()]
+            seen.weights.append(torch.cat(parts))
+
+    hooks = [
+        model.register_forward_pre_hook(lambda module, given: seen.hear(given[0])),
+        register_optimizer_step_post_hook(stepped),
+    ]
+    try:
+        with apart(len(images)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's on a schedule that steps too early
+            yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def classifier(seed: int) -> nn.Sequential:
+    """A small classifier in float64, 6 numbers to 4 classes."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4)).double()
+
+
+def pictures(n: int, seed: int, common: int = 1) -> tuple[Any, Any]:
+    """N images of 2 × 3 pixels, no two alike, and their labels, of which one is the commonest."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(CLASSES, size=n)
+    labels[: n // 3] = common
+    random.shuffle(labels)
+    images = random.normal(size=(n, 2, 3))
+    images[:, 0, 0] += labels  # something to learn
+    return torch.from_numpy(images), torch.from_numpy(labels)
+
+
+def replayed(
+    model: nn.Module,
+    labels: Tensor,
+    seen: WatchedSteps,
+    rates: Sequence[float],
+    divide: bool = False,
+) -> tuple[list[np.ndarray[Any, Any]], list[float]]:
+    """The weights after each step, and each batch's loss, had the batches had their own labels.
+
+    `divide` takes the mean of the gradients of the batches before a step.
+    """
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    weights, losses, done = [], [], 0
+    for step, rate in zip(seen.steps, rates, strict=False):
+        optimizer.zero_grad()
+        group = seen.batches[done:step] if divide else seen.batches[step - 1 : step]
+        for rows in group:
+            x, y = seen.images[rows], labels[rows]
+            loss: Any = functional.cross_entropy(model(x), y)
+            (loss / len(group)).backward()
+            losses.append(loss.item())
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+        weights.append(flat(model.parameters()))
+        done = step
+    return weights, losses
+
+
+def numbers(values: Any) -> Any:
+    """A list of numbers or of tensors of one number as an array; in words what is none."""
+    if isinstance(values, Tensor | np.ndarray) and values.ndim == 1:
+        values = list(values)
+    if not isinstance(values, list | tuple):
+        return shown(values)
+    if any(isinstance(one, Tensor) and one.requires_grad for one in values):
+        return "tensors that hold their graphs"
+    try:
+        made = [float(one) for one in values]
+    except (TypeError, ValueError, RuntimeError):
+        return shown(values)
+    return np.array(made)
+
+
+def same_way(one: Any, other: Any) -> bool:
+    """Whether two trainings were seen to do the same, but for the order that chance gave."""
+    for phrase, wanted in one.facts.items():
+        found = other.facts.get(phrase)
+        if isinstance(wanted, str) or isinstance(found, str):
+            if not (isinstance(found, str) and isinstance(wanted, str) and found == wanted):
+                return False
+        elif is_number(wanted) and is_number(found):
+            if not np.isclose(wanted, found, rtol=1e-6, equal_nan=True):
+                return False
+        elif isinstance(wanted, np.ndarray) and isinstance(found, np.ndarray):
+            if wanted.shape != found.shape or not np.allclose(wanted, found, equal_nan=True):
+                return False
+        elif wanted is not found:
+            return False
+    return True

@@ -1,0 +1,387 @@
+"""Hooks that count: when a bucket of gradients may begin its journey."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.parallel.data_parallel import send_when_full
+from gpulearn.require import shown
+
+answers = Answers(send_when_full)
+
+Groups = tuple[tuple[int, ...], ...]  # the numbers of the parameters in each bucket
+Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were there by then
+
+
+@dataclass(frozen=True)
+class SeenBackwards:
+    """What an answer did.
+
+    Attributes:
+        groups: the buckets.
+        ready: for each `backward`, the parameters in the order in which their gradients came.
+        begun: for each `backward`, which buckets began, and when.
+        stays: whether a bucket began after the hooks had been taken off.
+        said: what is wrong with what it returned, if anything.
+        changed: in which `backward` gradients are not what torch makes of them; 0 for none.
+        gone: whether one of these is None or zero then.
+    """
+
+    groups: Groups
+    ready: tuple[tuple[int, ...], ...] = ()
+    begun: tuple[tuple[Begun, ...], ...] = ()
+    stays: bool = False
+    said: str = ""
+    changed: int = 0
+    gone: bool = False
+
+
+def chain() -> nn.Module:
+    """Three layers: parameters 0 to 5, whose gradients come from the last to the first."""
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+
+
+def tied() -> nn.Module:
+    """Two layers with one weight: parameters 0, 1 and 2."""
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    second.weight = first.weight
+    return nn.Sequential(first, nn.Tanh(), second)
+
+
+def cases() -> list[Case]:
+    """Buckets in the order of backward and not, of one gradient and of all; three backwards.
+
+    Between them gradients are set to None or to zero, or they are added up.
+    """
+    works: dict[str, tuple[Callable[[], nn.Module], Groups, str]] = {
+        "three buckets of two": (chain, ((5, 4), (3, 2), (1, 0)), "None"),
+        "buckets of 1, 2 and 3 gradients": (chain, ((5,), (4, 3), (2, 1, 0)), "None"),
+        "one bucket": (chain, ((5, 4, 3, 2, 1, 0),), "None"),
+        "buckets that fill in the wrong order": (chain, ((1, 0), (5, 4), (3, 2)), "None"),
+        "a bucket that waits for one before it": (chain, ((5, 2), (4, 3), (1, 0)), "None"),
+        "a bucket for each gradient": (chain, ((5,), (4,), (3,), (2,), (1,), (0,)), "None"),
+        "gradients that are set to zero and not to None": (
+            chain, ((5, 4), (3, 2, 1, 0)), "zero",
+        ),
+        "gradients that are added up": (chain, ((5, 4), (3, 2, 1, 0)), "added up"),
+        "a weight that two layers share": (tied, ((2, 1), (0,)), "None"),
+        "buckets whose last gradient comes before the others": (
+            chain, ((4, 5), (2, 3), (0, 1)), "None",
+        ),
+        "hooks on two models, of which one goes backward": (chain, ((5, 4), (3, 2, 1, 0)), "None"),
+        "no buckets": (chain, (), "None"),
+    }  # fmt: skip
+    return [Case(label, work) for label, work in works.items()]
+
+
+def run(answer: Answer, case: Case) -> SeenBackwards:
+    """Put the hooks on, go backward three times, take them off, and go once more."""
+    build, groups, between = case.args
+    model, log = numbered(build()), BackwardLog()
+    twin, changed, gone = numbered(build()), 0, False
+    parameters: list[Any] = list(model.parameters())
+    for number, parameter in enumerate(parameters):
+        parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
+    buckets = [[parameters[number] for number in group] for group in groups]
+    handles = answer(buckets, log.begin)
+    said = no_handles(handles, sum(map(len, groups)))
+    if "two models" in case.label:
+        others = list(build().parameters())
+        answer([[others[number] for number in group] for group in groups[::-1]], log.begin)
+    for turn in range(1, 4):
+        log.next()
+        for one in (twin, model):
+            if between != "added up":
+                one.zero_grad(set_to_none=between == "None")
+            one(torch.ones(2, 3)).sum().backward()
+        if not changed and not all(map(equal, gradients(model), gradients(twin))):
+            changed = turn
+            gone = any(g is None or not g.any() for g in gradients(model))
+    ready, begun = map(tuple, log.ready), map(tuple, log.begun)
+    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed, gone=gone)
+    if said:
+        return seen
+    for handle in handles:
+        handle.remove()
+    log.next()
+    model(torch.ones(2, 3)).sum().backward()
+    return replace(seen, stays=bool(log.begun[-1]))
+
+
+def gradients(model: nn.Module) -> list[Tensor | None]:
+    """Of all parameters, as they are now."""
+    return [p.grad for p in model.parameters()]
+
+
+def equal(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether two gradients are the same numbers, or both are missing."""
+    if one is None or other is None:
+        return one is other
+    return torch.equal(one, other)
+
+
+class BackwardLog:
+    """What happens during each `backward`."""
+
+    def __init__(self) -> None:
+        self.ready: list[list[int]] = []
+        self.begun: list[list[Begun]] = []
+
+    def next(self) -> None:
+        """Another `backward` begins."""
+        self.ready.append([])
+        self.begun.append([])
+
+    def gradient(self, number: int, parameter: Tensor) -> None:
+        """A gradient is there."""
+        self.ready[-1].append(number)
+
+    def begin(self, number: Any) -> None:
+        """What the answer calls."""
+        known = number if isinstance(number, int) else shown(number)
+        if not self.begun:
+            self.next()
+        self.begun[-1].append((known, len(self.ready[-1])))
+
+
+def numbered(model: nn.Module) -> nn.Module:
+    """A model with known weights, none of them zero."""
+    random = np.random.default_rng(1)
+    for parameter in model.parameters():
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(random.uniform(0.1, 1.0, parameter.shape)))
+    return model
+
+
+def no_handles(handles: Any, count: int) -> str:
+    """What is wrong with what was returned, or nothing."""
+    if handles is None:
+        return (
+            "it returns nothing (None), expected the handles of the hooks, to take them off again"
+        )
+    if not isinstance(handles, list | tuple):
+        return f"it returns {shown(handles)}, expected a list of the hooks' handles"
+    if len(handles) != count or not all(hasattr(one, "remove") for one in handles):
+        return (
+            f"it returns {len(handles)} things, expected {count} handles, one of each parameter's "
+            f"hook"
+        )
+    return ""
+
+
+def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
+    """One sentence on the first bucket that begins at another moment, or None."""
+    turns = enumerate(zip(got.begun, wanted.begun, strict=True), start=1)
+    for turn, (found, right) in turns:
+        if found == right:
+            continue
+        where = f"in backward number {turn}, "
+        ready = wanted.ready[turn - 1]
+        for (bucket, there), (other, when) in zip(found, right, strict=False):
+            if bucket != other:
+                begun = ", ".join(str(one) for one, _ in found[:8])
+                order = ", ".join(str(one) for one, _ in right)
+                return f"{where}buckets begin in the order {begun}, expected {order}"
+            if there != when:
+                size = len(wanted.groups[other])
+                have = len(set(ready[:there]) & set(wanted.groups[other]))
+                return (
+                    f"{where}bucket {other} begins when the number of gradients is {there}, with "
+                    f"{have} of its own {size}; expected {when}"
+                )
+        return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
+    if got.changed:
+        return (
+            f"in backward number {got.changed}, the gradients are not what torch has made of them: "
+            f"leave them as they are"
+        )
+    if got.said:
+        return got.said
+    if got.stays:
+        return "buckets begin after handle.remove() of all that it returned"
+    return None
+
+
+COUNT = "missing[number] -= 1"
+LOOP = "while begun < len(buckets) and missing[begun] == 0:"
+BEGIN = "            begin(begun)\n            begun += 1\n"
+SENT = f"        {LOOP}\n{BEGIN}"
+AGAIN = "            missing[:] = [len(bucket) for bucket in buckets]\n"
+RESET = f"        if begun == len(buckets):\n            begun = 0\n{AGAIN}"
+HOOK = "parameter.register_post_accumulate_grad_hook(partial(ready, number))"
+HANDLES = "    return ["
+
+answers.edit(
+    {SENT: "        begin(number)\n"},
+    "a bucket begins with each of its gradients: count them, and begin it once, when none is "
+    "missing.",
+)
+answers.edit(
+    {SENT: "        if missing[number] == 0:\n            begin(number)\n            begun += 1\n"},
+    "a bucket begins as soon as it is full, also where one before it is not: another rank may fill "
+    "them in another order, and sums of different buckets would meet. Begin them in order.",
+)
+answers.edit(
+    {LOOP: "if begun < len(buckets) and missing[begun] == 0:"},
+    "one bucket begins at a time: when one that was waited for begins, those behind it may be full "
+    "already. Go on while the next one is.",
+)
+answers.edit(
+    {RESET: ""},
+    "in the second backward nothing begins: when all buckets have begun, set the counts back to "
+    "the buckets' lengths, and the number of begun buckets to 0.",
+)
+answers.edit(
+    {AGAIN: ""},
+    "the number of begun buckets goes back to 0 after a backward, and the counts do not: they "
+    "would go below 0. Or all begin with the first gradient of the next one.",
+)
+answers.edit(
+    {
+        BEGIN: (
+            "            begin(begun)\n            for one in buckets[begun]:\n"
+            "                one.grad = None\n            begun += 1\n"
+        )
+    },
+    "gradients are taken away during backward, and nothing is left to step with: leave them as "
+    "they are.",
+)
+answers.edit(
+    {COUNT: f"parameter.grad /= 2\n        {COUNT}"},
+    "the gradients are other numbers after backward than torch has computed: leave them as they "
+    "are. Whoever sends them divides them.",
+)
+answers.edit(
+    {LOOP: "while sum(missing) == 0 and begun < len(buckets):"},
+    "all buckets begin when backward is over: nothing travels while it computes. Begin each when "
+    "its own last gradient is there.",
+)
+answers.edit(
+    {HOOK: "parameter.register_post_accumulate_grad_hook(lambda p: ready(number, p))"},
+    "every hook has the number of the last bucket: a function that is made in a loop looks its "
+    "names up when it is called, after the loop. Bind the number, as partial(ready, number) does.",
+)
+answers.edit(
+    {HOOK: "parameter.register_hook(partial(ready, number))"},
+    "the bucket begins before its last gradient is in parameter.grad: register_hook calls when "
+    "it has been computed, register_post_accumulate_grad_hook when it is there.",
+)
+answers.edit(
+    {BEGIN: "            begun += 1\n            begin(begun)\n"},
+    "begin is given the number of the bucket behind, as if they were counted from 1: bucket 0 is "
+    "the first.",
+)
+answers.edit(
+    {"begin(begun)": "begin(buckets[begun])"},
+    "begin is given a bucket: it wants the bucket's number.",
+)
+answers.edit(
+    {
+        "for parameter in bucket\n": "for parameter in bucket[-1:]\n",
+        "missing = [len(bucket) for bucket in buckets]": "missing = [1 for bucket in buckets]",
+        AGAIN: "            missing[:] = [1 for bucket in buckets]\n",
+    },
+    "only the last parameter of each bucket has a hook, and its gradient need not be the last to "
+    "come: count all of them.",
+)
+answers.edit(
+    {LOOP: "while begun < len(buckets) and all(p.grad is not None for p in buckets[begun]):"},
+    "it looks whether .grad is None, which says nothing where gradients were set to zero or are "
+    "added up: count the calls.",
+)
+answers.edit(
+    {
+        HANDLES: "    [",
+    },
+    "it returns nothing: return the handles, so that the hooks can be taken off again.",
+)
+answers.edit(
+    {COUNT: "missing[number] = 0"},
+    "a bucket counts as full with its first gradient: take one off its count with each.",
+)
+answers.edit(
+    {COUNT: "missing[begun] -= 1"},
+    "each gradient is taken off the bucket that is waited for, whichever it belongs to: take it "
+    "off its own bucket's count.",
+)
+answers.edit(
+    {LOOP: "while begun < len(buckets) and missing[begun] == 1:"},
+    "a bucket begins one gradient too early: it is full when none is missing.",
+)
+answers.edit(
+    {"missing = [len(bucket) for bucket in buckets]": "missing = [len(buckets[0])] * len(buckets)"},
+    "every bucket is taken to be as long as the first: each has its own count.",
+)
+answers.variant(
+    {
+        BEGIN: f"            missing[begun] = len(buckets[begun])\n{BEGIN}",
+        AGAIN: "",
+    }
+)
+
+
+@answers.right
+def with_sets(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
+    waiting = [{id(parameter) for parameter in bucket} for bucket in buckets]
+    queue = list(range(len(buckets)))
+
+    def ready(parameter: nn.Parameter) -> None:
+        for group in waiting:
+            group.discard(id(parameter))
+        while queue and not waiting[queue[0]]:
+            begin(queue.pop(0))
+        if not queue:
+            queue.extend(range(len(buckets)))
+            for group, bucket in zip(waiting, buckets, strict=True):
+                group.update(map(id, bucket))
+
+    handles = []
+    for bucket in buckets:
+        for parameter in bucket:
+            handles.append(parameter.register_post_accumulate_grad_hook(ready))
+    return handles
+
+
+@answers.right
+def by_counting_up(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
+    calls = dict.fromkeys(range(len(buckets)), 0)
+    turn = {"next": 0}
+
+    def hook_of(number: int) -> Callable[[Any], None]:
+        def hook(_: Any) -> None:
+            calls[number] += 1
+            while calls.get(turn["next"]) == len(buckets[turn["next"] % len(buckets)]):
+                begin(turn["next"])
+                turn["next"] += 1
+            if sum(calls.values()) == sum(len(bucket) for bucket in buckets):
+                calls.update(dict.fromkeys(calls, 0))
+                turn["next"] = 0
+
+        return hook
+
+    return tuple(
+        parameter.register_post_accumulate_grad_hook(hook_of(number))
+        for number, bucket in enumerate(buckets)
+        for parameter in bucket
+    )
+
+
+EXERCISE = Exercise(
+    task="Begin each bucket during backward, as soon as it is full and those before it have begun.",
+    reference=send_when_full,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    kinships=(operator.eq,),
+)

@@ -1,0 +1,547 @@
+"""Data sharding: which samples each rank sees, whatever shuffles them."""
+
+# ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from gpulearn.errors import BadInput
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.compare import NOTHING
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.isolation import undisturbed
+from gpulearn.judge.ranks import Ending, on_real_ranks
+from gpulearn.parallel.launch.launch import launch
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.defaults import demand_defaults
+
+answers = Answers(shard_indices)
+
+ON_RANKS = (
+    "the order depends on the number of ranks: 2 ranks and 4 would not make the steps of the same "
+    "one process. Seed the generator with seed + epoch."
+)
+
+ANOTHER_PROCESS = (
+    "another process makes another order of the same seed and epoch, and ranks are processes: "
+    "hash() of a text, id() and os.getpid() differ from one to the next. Seed the generator with "
+    "seed + epoch."
+)
+
+BEGIN = "order = list(range(count))"
+SEEDED = "seed is not None"
+SEEDS = "seed + epoch"
+GENERATOR = f"generator = torch.Generator().manual_seed({SEEDS})"
+SHUFFLED = "order = torch.randperm(count, generator=generator).tolist()"
+SHUFFLE = f"    if {SEEDED}:\n        {GENERATOR}\n        {SHUFFLED}\n"
+IF_PAD = 'if uneven == "pad":'
+AGAIN = "[order[place % count] for place in range(padded)]"
+IF_DROP = 'elif uneven == "drop":'
+KEPT = "order[: count // size * size]"
+TAKE = "return order[rank::size]"
+
+EPOCHS = (0, 1, 2, 3, 4)
+MANY = 10  # samples, whose shuffled orders are never alike by chance
+Shards = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class SeenShards:
+    """What an answer gave.
+
+    Attributes:
+        count: how many samples there are.
+        size: how many ranks.
+        uneven: what to do with the rest.
+        seed: of the shuffling.
+        shards: for each epoch, each rank's.
+        again: of epoch 0 once more.
+        other: of epoch 0 with another seed.
+        wider: of the last epoch with one rank more, the rest kept.
+        reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
+    """
+
+    count: int
+    size: int
+    uneven: str
+    seed: int | None
+    shards: tuple[Shards, ...]
+    again: Shards
+    other: Shards
+    wider: Shards
+    reseeds: str
+
+
+def cases() -> list[Case]:
+    """Even and not, fewer samples than ranks, each way to be uneven, in order and shuffled."""
+    works: dict[str, tuple[int, int, str, int | None]] = {
+        "8 samples in order and 2 ranks": (8, 2, "pad", None),
+        "12 samples in order and 4 ranks": (12, 4, "keep", None),
+        "10 samples in order and 4 ranks, padded": (10, 4, "pad", None),
+        "10 samples in order and 4 ranks, the rest dropped": (10, 4, "drop", None),
+        "10 samples in order and 4 ranks, the rest kept": (10, 4, "keep", None),
+        "12 samples in order and 4 ranks, no rest to drop": (12, 4, "drop", None),
+        "2 samples in order and 5 ranks, padded": (2, 5, "pad", None),
+        "2 samples in order and 5 ranks, the rest dropped": (2, 5, "drop", None),
+        "7 samples in order and 1 rank": (7, 1, "pad", None),
+        "24 samples shuffled by seed 3 and 4 ranks": (24, 4, "pad", 3),
+        "23 samples shuffled by seed 0 and 3 ranks, padded": (23, 3, "pad", 0),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest dropped": (23, 4, "drop", 5),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest kept": (23, 4, "keep", 5),
+        "3 samples shuffled by seed 1 and 7 ranks, padded": (3, 7, "pad", 1),
+    }
+    return [Case(label, work) for label, work in works.items()]
+
+
+def run(answer: Answer, case: Case) -> SeenShards:
+    """Ask for each rank's shard of three epochs, and of the first one again."""
+    count, size, uneven, seed = case.args
+
+    def shards(epoch: int, seed: int | None, ranks: int = size, rest: str = uneven) -> Shards:
+        found = []
+        for rank in range(ranks):
+            seed_all(rank)  # ranks share no random numbers
+            found.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
+        return tuple(map(listed, found))
+
+    with undisturbed():
+        all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
+        reseeds = reseeded(size - 1)
+        other = () if seed is None else shards(0, seed + 70)
+        wider = () if seed is None else shards(EPOCHS[-1], seed, size + 1, "keep")
+        again = shards(0, seed)
+        return SeenShards(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
+
+
+def seed_all(rank: int) -> None:
+    """Give a rank random numbers of its own."""
+    torch.default_generator.manual_seed(1000 + rank)
+    random.seed(1000 + rank)
+    np.random.seed(1000 + rank)
+
+
+def reseeded(rank: int) -> str:
+    """Whose own generator has been used since it was seeded for a rank; "" if nobody's."""
+    if torch.default_generator.initial_seed() != 1000 + rank:
+        return "torch"
+    if random.getstate() != random.Random(1000 + rank).getstate():
+        return "Python"
+    fresh = np.random.RandomState(1000 + rank).get_state(legacy=False)["state"]["key"]
+    used = np.random.get_state(legacy=False)["state"]["key"]
+    return "" if np.array_equal(used, fresh) else "NumPy"
+
+
+def listed(found: Any) -> Any:
+    """A shard as a list of whole numbers; None as it is, and in words what else was given."""
+    if found is None:
+        return None
+    if isinstance(found, list | tuple | range):
+        numbers = [one.item() if hasattr(one, "item") else one for one in found]
+        if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+            return numbers
+    return shown(found)
+
+
+def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -> Shards:
+    """All ranks' shards of epoch 0, made in the process that calls."""
+    shards = (answer(count, r, size, uneven=uneven, seed=seed, epoch=0) for r in range(size))
+    return tuple(map(listed, shards))
+
+
+def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) -> str | None:
+    """Whether another process makes the same shards, as the ranks' processes must."""
+    here = next(one for one in outcomes if one.seed is not None)
+    if not hasattr(os, "fork"):
+        return None
+    work = answer, here.count, here.size, here.uneven, here.seed
+
+    def start(seconds: float) -> list[Any]:
+        return launch(first_epoch, 1, *work, timeout=seconds, backend="gloo")
+
+    try:
+        ranks = on_real_ranks(start, answer)  # what they wait for a core is not the answer's time
+    except BadInput:
+        return None  # it cannot travel: nothing is known then
+    return None if isinstance(ranks, Ending) or ranks == [here.shards[0]] else ANOTHER_PROCESS
+
+
+def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What else is asked: the stub's defaults, and the same order in every process."""
+    said = demand_defaults(shard_indices)(answer, outcomes)
+    return said or demand_of_another_process(answer, outcomes)
+
+
+def difference(got: SeenShards, wanted: SeenShards) -> str | None:
+    """Each epoch's shards by what must hold of them, then how the epochs differ."""
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        for rank, shard in enumerate(shards):
+            if shard is None:
+                return NOTHING
+            if not isinstance(shard, list):
+                return f"it returns {shard}, expected a list of whole numbers"
+            if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
+                return f"in epoch {epoch}, {sentence}"
+    if got.seed is None:
+        return None
+    if got.count >= MANY and (sentence := _never_mixed(got)):
+        return sentence
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        if sentence := _dealt(got, shards):
+            return f"in epoch {epoch}, {sentence}"
+    return _shuffling(got) if got.count >= MANY else None
+
+
+def _never_mixed(got: SeenShards) -> str | None:
+    """Whether the ranks' samples stay the same while their order changes."""
+    members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
+    if len(members) == 1 and len(set(map(str, got.shards))) > 1:
+        return (
+            "each rank sees the same samples in every epoch, in another order: shuffle the list "
+            "of all samples, and deal out then"
+        )
+    return None
+
+
+def _shuffling(got: SeenShards) -> str | None:
+    """What is wrong with the orders of the epochs, each of which has every sample once."""
+    orders = [dealt(got, epoch) for epoch in EPOCHS]
+    if orders[0] == list(range(len(orders[0]))):
+        return "nothing is shuffled, though there is a seed"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        if 2 * sum(map(operator.eq, order, range(got.count))) >= got.count:
+            return (
+                f"in epoch {epoch}, half of the samples and more are where they were: shuffle all"
+            )
+        steps = [one < other for one, other in itertools.pairwise(order)]
+        if not 0.1 <= sum(steps) / len(steps) <= 0.9:
+            return f"in epoch {epoch}, the list runs up or down nearly all the way: shuffle it"
+    if got.again != got.shards[0]:
+        return "epoch 0 has another order when it is asked for again"
+    if len(set(map(str, orders))) < len(EPOCHS):
+        return "two epochs have the same order: is epoch used?"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        for turned in (order, order[::-1]):
+            if any(turned[n:] + turned[:n] in orders[:epoch] for n in range(len(turned))):
+                return (
+                    f"epoch {epoch} has the order of one before, begun elsewhere or turned "
+                    f"round: shuffle anew"
+                )
+    if got.other == got.shards[0]:
+        return "another seed gives the same order: is seed used?"
+    cut = [frozenset(range(got.count)).difference(order) for order in orders]
+    if cut[0] and len(set(cut)) == 1:
+        return (
+            f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
+            f"sees them: shuffle first, then cut off the end"
+        )
+    more = _rewoven(got.wider)
+    if any(map(operator.ne, orders[-1], more)):
+        return (
+            f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
+            f"seed and epoch: the number of ranks must make no difference to the order"
+        )
+    if got.reseeds:
+        return (
+            f"it seeds {got.reseeds}'s own generator, whose numbers all else uses: make one, such "
+            f"as torch.Generator()"
+        )
+    return None
+
+
+def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+    """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
+    if got.seed is None and shard != wanted:
+        block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
+        kind = " (a block: the ranks should take turns)" if block else ""
+        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
+    if len(shard) != len(wanted):
+        return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
+    strange = next((one for one in shard if not 0 <= one < got.count), None)
+    if strange is not None:
+        return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"
+    return None
+
+
+def _dealt(got: SeenShards, shards: Shards) -> str | None:
+    """What is wrong with the list that ranks take turns to take from."""
+    order = _woven(got, shards)
+    first = order[: got.count]
+    if len(order) > got.count and len(set(first)) < got.count:
+        padded = Counter(place % got.count for place in range(len(order)))
+        if Counter(order) == padded:
+            return (
+                "the padded list is shuffled: shuffle the samples first, then repeat the "
+                "beginning of what comes out"
+            )
+    twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
+    if twice is not None:
+        ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
+        return (
+            f"sample {twice} is seen twice, by ranks {ranks[0]} and {ranks[1]}: do all ranks make "
+            f"the same list?"
+        )
+    extra = order[got.count :]
+    begin = [order[place % got.count] for place in range(len(extra))]
+    if extra != begin:
+        return f"it is padded with samples {_said(extra)}, expected {_said(begin)}"
+    return None
+
+
+def _woven(got: SeenShards, shards: Shards) -> list[int]:
+    """The list from which rank r took every size-th entry, from r on."""
+    length = sum(map(len, shards))
+    return [shards[place % got.size][place // got.size] for place in range(length)]
+
+
+def _rewoven(shards: Shards) -> list[int]:
+    """The list that was dealt out to these ranks, as far as all are lists."""
+    rounds = max((len(shard) for shard in shards if isinstance(shard, list)), default=0)
+    return [
+        shard[turn]
+        for turn in range(rounds)
+        for shard in shards
+        if isinstance(shard, list) and turn < len(shard)
+    ]
+
+
+def dealt(got: SeenShards, epoch: int) -> list[int]:
+    """The order in which an epoch's samples are dealt out, without padding."""
+    return _woven(got, got.shards[epoch])[: got.count]
+
+
+def _said(numbers: list[int]) -> str:
+    return str(numbers) if len(numbers) <= 8 else f"[{', '.join(map(str, numbers[:8]))}, …]"
+
+
+answers.edit(
+    {
+        TAKE: (
+            "begins = [len(order) * one // size for one in range(size + 1)]\n"
+            "    return order[begins[rank] : begins[rank + 1]]"
+        )
+    },
+    "each rank takes a block, one sample after another: take entries rank, rank + size, … with "
+    "order[rank::size].",
+)
+answers.edit(
+    {TAKE: "return order[rank : rank + len(order[rank::size])]"},
+    "shards overlap: order[rank:] begins at the right place and takes each entry from there on, "
+    "where it should take every size-th.",
+)
+answers.edit({TAKE: "return order"}, "every rank sees all samples: nothing is dealt out.")
+answers.edit(
+    {TAKE: "return order[::size]"},
+    "every rank sees the same samples, those of rank 0: begin at its own number, "
+    "order[rank::size].",
+)
+answers.edit(
+    {TAKE: "return order[rank + 1 :: size]"},
+    "ranks are counted from 0: rank r begins at entry r, not at r + 1.",
+)
+answers.edit(
+    {IF_PAD: "if False:"},
+    'the padding is missing: with "pad" all ranks have equally many, so that none waits in vain '
+    "for another's last step.",
+)
+answers.edit(
+    {IF_PAD: "if False:", IF_DROP: "else:"},
+    'the rest of the samples is dropped whatever uneven says: "pad" and "keep" lose none.',
+)
+answers.edit(
+    {IF_PAD: "if True:"},
+    'the list is padded whatever uneven says: "drop" cuts off, "keep" leaves it.',
+)
+answers.edit(
+    {IF_PAD: "if False:", IF_DROP: "elif False:"},
+    "nothing is ever padded or dropped: uneven is not used.",
+)
+answers.edit({IF_DROP: "else:"}, '"keep" drops the rest as well: it leaves the list as it is.')
+answers.edit(
+    {IF_PAD: 'if uneven != "drop":'},
+    '"keep" pads as well: it leaves the list as it is, and some ranks have one sample more.',
+)
+answers.edit(
+    {AGAIN: "order + (order * size)[count * size - (padded - count) :]"},
+    "the list is padded with its last entries: repeat it from its beginning.",
+)
+answers.edit(
+    {AGAIN: "order + order[-1:] * (padded - count)"},
+    "the list is padded with its last entry over and over: repeat its beginning.",
+)
+answers.edit(
+    {AGAIN: "order + order[:1] * (padded - count)"},
+    "the list is padded with its first entry over and over: go on with the second.",
+)
+answers.edit(
+    {AGAIN: "order + [place % count for place in range(padded - count)]"},
+    "the list is padded with samples 0, 1, …, also where it is shuffled: repeat the shuffled list "
+    "from its beginning.",
+)
+answers.edit(
+    {AGAIN: "order + order[: padded - count]"},
+    "order[:missing] pads too little where there are more ranks than samples: there are not so "
+    "many entries. Go round the list as often as it takes, order[place % count].",
+)
+answers.edit(
+    {AGAIN: "order + (order * size)[: size - count % size]"},
+    "where the number of ranks divides the length, a whole round of padding is added: "
+    "size − count % size is size there, and −count % size is 0.",
+)
+answers.edit(
+    {AGAIN: "order + order[: size - count % size]"},
+    "order[: size − count % size] pads a whole round where the number of ranks divides the length, "
+    "and too little where there are more ranks than samples. −count % size are missing; go round "
+    "the list as often as it takes, order[place % count].",
+)
+answers.edit(
+    {IF_PAD: 'if uneven != "keep":'},
+    '"drop" pads as well: it cuts off the end, so that no sample is seen twice.',
+)
+answers.edit(
+    {KEPT: "order[: -(count % size)]"},
+    '"drop" with order[:-rest] leaves nothing where the rest is 0: cut at count // size * size.',
+)
+answers.edit(
+    {
+        SHUFFLED: (
+            'padded = -(-count // size) * size if uneven == "pad" else count\n'
+            "        turned = torch.randperm(padded, generator=generator).tolist()\n"
+            "        order = [place % count for place in turned]"
+        ),
+        AGAIN: "[order[place % len(order)] for place in range(padded)]",
+    },
+    "the padded list is shuffled, so that the padding is anywhere in it: shuffle the samples "
+    "first, then repeat the beginning of what comes out.",
+)
+answers.edit(
+    {BEGIN: f'if uneven == "drop":\n        count = count // size * size\n    {BEGIN}'},
+    '"drop" cuts before the shuffle, so that the same samples are left out in every epoch: shuffle '
+    "first, then cut off the end.",
+)
+answers.edit(
+    {KEPT: "order[count % size :]"}, '"drop" cuts off the beginning of the list: leave out its end.'
+)
+answers.edit(
+    {SEEDS: "seed"},
+    "epoch is not used, so every epoch has the order of the first, as if set_epoch had been "
+    "forgotten: seed the generator with seed + epoch.",
+)
+answers.edit(
+    {SEEDS: "seed + rank + epoch"},
+    "each rank shuffles in a way of its own, by seed + rank, so that shards overlap and samples "
+    "are lost: all ranks make the same list, and each takes its part of it.",
+)
+answers.edit({SEEDS: "seed * size + epoch"}, ON_RANKS)
+answers.edit({SEEDS: "seed + epoch * size"}, ON_RANKS)
+answers.edit(
+    {", generator=generator": ""},
+    "each rank shuffles in a way of its own: the generator has no seed. Seed it with seed + epoch "
+    "on all ranks.",
+)
+answers.edit(
+    {SEEDS: "epoch"},
+    "the epoch alone is the seed: two runs with different seeds would have the same orders. Add "
+    "the two.",
+)
+answers.edit(
+    {
+        SHUFFLE: "",
+        TAKE: (
+            f"mine = order[rank::size]\n    if {SEEDED}:\n        {GENERATOR}\n"
+            "        turned = torch.randperm(len(mine), generator=generator).tolist()\n"
+            "        mine = [mine[place] for place in turned]\n"
+            "    return mine"
+        ),
+    },
+    "the shard is shuffled, not the data set: a rank would see the same samples in all epochs. "
+    "Shuffle first, then deal out.",
+)
+answers.edit(
+    {SEEDED: "True", SEEDS: "(seed or 0) + epoch"},
+    "it shuffles also where seed is None: then the samples keep their order.",
+)
+answers.edit(
+    {SEEDED: "seed"}, "seed 0 is taken for none: write if seed is not None, since 0 is false, too."
+)
+answers.edit(
+    {SEEDED: "False"}, "nothing is shuffled: with a seed, all ranks make the same shuffled list."
+)
+answers.edit(
+    {GENERATOR: f"torch.manual_seed({SEEDS})", SHUFFLED: "order = torch.randperm(count).tolist()"},
+    "torch.manual_seed seeds the generator from which everything else takes its random numbers, "
+    "dropout too: make one of its own, torch.Generator().",
+)
+answers.edit(
+    {GENERATOR: f"random.seed({SEEDS})", SHUFFLED: "random.shuffle(order)"},
+    "random.seed and random.shuffle share their generator with all other code that takes random "
+    "numbers from Python's random: make one of its own, random.Random(seed + epoch).",
+    random=random,
+)
+answers.edit(
+    {
+        SEEDS: "seed",
+        SHUFFLED: (
+            f"{SHUFFLED}\n        begin = epoch % count\n"
+            "        order = order[begin:] + order[:begin]"
+        ),
+    },
+    "each epoch begins the first one's order elsewhere, and neighbours stay neighbours: shuffle "
+    "anew, by a generator seeded with seed + epoch.",
+)
+answers.edit({SEEDS: f"{SEEDS} + 1000 * os.getpid()"}, ANOTHER_PROCESS, os=os)
+answers.variant(
+    {
+        f"padded = -(-count // size) * size\n        order = {AGAIN}": (
+            "while len(order) % size:\n            order.append(order[len(order) - count])"
+        ),
+        f"order = {KEPT}": "while len(order) % size:\n            order.pop()",
+        TAKE: "return [one for place, one in enumerate(order) if place % size == rank]",
+    }
+)
+
+
+@answers.right
+def with_numpy(count: int, rank: int, size: int, **options: Any) -> Any:
+    order = np.arange(count)
+    if options["seed"] is not None:
+        order = np.random.default_rng([options["seed"], options["epoch"]]).permutation(count)
+    rounds = {"pad": -(-count // size), "drop": count // size}
+    length = rounds[options["uneven"]] * size if options["uneven"] in rounds else count
+    return np.resize(order, length)[rank::size].tolist()
+
+
+answers.variant(
+    {f"        {GENERATOR}\n": "", SHUFFLED: "random.Random(100 * seed + epoch).shuffle(order)"},
+    random=random,
+)
+
+
+@answers.right
+def for_a_list_that_is_never_made(count: int, rank: int, size: int, **options: Any) -> Any:
+    order = torch.tensor(shard_indices(count, 0, 1, seed=options["seed"], epoch=options["epoch"]))
+    ends = {"pad": -(-count // size) * size, "drop": count // size * size, "keep": count}
+    return [int(order[place % count]) for place in range(rank, ends[options["uneven"]], size)]
+
+
+EXERCISE = Exercise(
+    task="List the samples that one rank sees in one epoch: the same order on all, dealt out.",
+    reference=shard_indices,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    demand=demand,
+    kinships=(operator.eq,),
+)

@@ -1,0 +1,349 @@
+"""The rank for which all others wait, in a table of what each computed and waited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import shown
+from gpulearn_lessons.fault_tolerance.stragglers import find_the_straggler
+
+answers = Answers(find_the_straggler)
+
+SLEEP = 0.1  # seconds that a usual rank computes
+CHANGED = "the tables are changed"
+
+
+def table(
+    ranks: int, steps: int, slow: dict[int, float], seed: int, hiccups: dict[int, int] | None = None
+) -> tuple[Any, Any]:
+    """Seconds that each rank computes and then waits for the slowest, of shape (steps, ranks).
+
+    Args:
+        ranks: how many.
+        steps: how many.
+        slow: rank → how many times as long as usual it computes.
+        seed: of the noise, up to 5 %.
+        hiccups: rank → in how many steps it takes 50 times as long.
+    """
+    random = np.random.default_rng(seed)
+    compute = SLEEP * random.uniform(1, 1.05, (steps, ranks))
+    for rank, times in slow.items():
+        compute[:, rank] *= times
+    for rank, count in (hiccups or {}).items():
+        compute[random.choice(steps, count, replace=False), rank] *= 50
+    wait = compute.max(axis=1, keepdims=True) - compute + 0.001
+    return compute, wait
+
+
+def cases() -> list[Case]:
+    """One rank that is slow, or two; none; hiccups; a slow start; long batches; a log."""
+    works: dict[str, tuple[Any, Any]] = {
+        "4 ranks, one computes 1.5 times as long": table(4, 20, {2: 1.5}, 1),
+        "4 ranks, one computes 1.4 times as long, rank 0": table(4, 21, {0: 1.4}, 2),
+        "4 ranks, none is slow": table(4, 20, {}, 3),
+        "4 ranks, one hiccup and no straggler": table(4, 20, {}, 4, {1: 1}),
+        "4 ranks, a straggler, and hiccups of another": table(4, 20, {3: 1.5}, 5, {1: 3}),
+        "2 ranks, one computes 1.3 times as long": table(2, 20, {1: 1.3}, 6),
+        "2 ranks, none is slow": table(2, 20, {}, 7),
+        "8 ranks, two are slow, one of them more": table(8, 20, {2: 1.5, 6: 2.0}, 8),
+        "3 ranks, one is slow, its hiccups too": table(3, 30, {1: 1.6}, 9, {1: 4, 0: 2}),
+        "4 ranks, one is slower by a tenth": table(4, 20, {1: 1.1}, 10),
+        "16 ranks, one computes 3 times as long": table(16, 12, {15: 3.0}, 11),
+        "3 ranks, hiccups of one in each third step": table(3, 30, {}, 12, {2: 10}),
+    }
+    for label, change in {
+        "4 ranks, a slow first step, and a straggler": _slow_start,
+        "4 ranks, longer batches now and then, and no straggler": _long_batches,
+    }.items():
+        slow = {1: 1.5} if "and a straggler" in label else {}
+        works[label] = change(*table(4, 20, slow, 13))
+    compute, wait = table(4, 20, {0: 1.5}, 14)
+    works["4 ranks, a network that is slow for all"] = (compute, wait + 0.4)
+    compute, wait = table(4, 20, {1: 1.5}, 18)
+    works["4 ranks, steps of 10 seconds"] = (100 * compute, 100 * wait)
+    compute, wait = table(4, 20, {}, 19)
+    compute[7, 2] *= 3
+    works["4 ranks, one short hiccup"] = (compute, wait)
+    compute, wait = table(4, 20, {}, 20)
+    compute[::3, 2] *= 3
+    works["4 ranks, long batches of one in each third step"] = (compute, wait)
+    works["5 ranks, one is quicker"] = table(5, 20, {2: 0.8}, 15)
+    compute, wait = table(4, 20, {3: 1.5}, 16)
+    compute[::5, 3] = SLEEP / 2
+    works["4 ranks, one is slow, and quick in each fifth step"] = (compute, wait)
+    quick = np.tile([1.0, 1.0, 0.1, 1.1], (15, 1))
+    quick[::3, :2] = 0.1
+    works["4 ranks, two are quick in some steps, one in all"] = (quick, 1.2 - quick)
+    usual = [Case(label, pair) for label, pair in works.items()]
+    twice = [("one computes 1.5 times as long", 1.5), ("one computes 2.5 times as long", 2.5)]
+    two = Case("4 ranks, two are slow, times=2", (*table(4, 20, {1: 2.2, 3: 2.6}, 21), 2.0))
+    even = np.tile([1.0, 1.0, 1.25], (5, 1))
+    just = Case("3 ranks, one computes 1.25 times as long, times=1.25", (even, 2 - even, 1.25))
+    first = Case(
+        "6 ranks, two are slow, the first of them more", table(6, 20, {1: 2.0, 4: 1.5}, 22)
+    )
+    return [
+        *usual,
+        two,
+        just,
+        *(
+            Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
+            for said, factor in twice
+        ),
+        first,
+        Case("2 ranks, one writes a log after the collective", _log_after()),
+        Case("4 ranks, a straggler, and two with long batches in turn", _long_in_turn()),
+    ]
+
+
+def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
+    """The first step, in which memory is got and kernels are loaded; longest on rank 0."""
+    compute = compute.copy()
+    compute[0] = [9.0, 4.0, 4.2, 4.1]
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def _log_after() -> tuple[Any, Any]:
+    """Rank 0 writes a log between two steps, which is in neither table, and rank 1 waits for it."""
+    compute, wait = table(2, 20, {}, 23)
+    wait[:, 1] += SLEEP / 2
+    return compute, wait
+
+
+def _long_in_turn() -> tuple[Any, Any]:
+    """Rank 0 is slow; ranks 1 and 2 are slower than it in two fifths of the steps each."""
+    compute, _ = table(4, 20, {0: 1.5}, 24)
+    compute[:8, 1] *= 3
+    compute[8:16, 2] *= 3
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
+    """Each rank in turn has a batch of three times the length."""
+    compute = compute.copy()
+    for step in range(len(compute)):
+        compute[step, step % compute.shape[1]] *= 3
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def run(answer: Answer, case: Case) -> Any:
+    """Call an answer with tables of its own."""
+    compute, wait, *times = case.args
+    own = compute.copy(), wait.copy()
+    found = answer(*own, *times)
+    kept = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
+    return found if kept else CHANGED
+
+
+def difference(got: Any, wanted: Any) -> str | None:
+    """A rank's number, or None."""
+    if isinstance(got, str) and got == CHANGED:
+        return "it changes the tables that it is given: leave both as they are"
+    if hasattr(got, "item") and np.ndim(got) == 0:  # of NumPy or of torch
+        got = got.item()
+    if wanted is None:
+        return None if got is None else f"it returns {shown(got)}, and there is no straggler: None"
+    if isinstance(got, bool) or not isinstance(got, int | float) or got != wanted:
+        return f"it returns {shown(got)}, and rank {wanted} is the straggler"
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers name the same."""
+    try:
+        return (one is None) == (other is None) and bool(np.all(one == other))
+    except (TypeError, ValueError):
+        return False
+
+
+USUAL = "usual = np.median(seconds, axis=0)"
+SLOWEST = "slowest = int(np.argmax(usual))"
+OTHERS = "others = np.median(np.delete(usual, slowest))"
+RETURN = "return slowest if usual[slowest] > times * others else None"
+
+answers.edit(
+    {USUAL: "usual = np.median(seconds + waited, axis=0)"},
+    "it looks at whole steps, which take as long on all ranks: the others wait for the slowest. "
+    "What differs is the part before the collective.",
+)
+answers.edit(
+    {USUAL: "usual = np.median(waited, axis=0)"},
+    "the rank that waits longest is the quickest one: the straggler comes last and hardly waits.",
+)
+for some in ("seconds", "seconds[1:]"):
+    answers.edit(
+        {USUAL: f"usual = np.mean({some}, axis=0)"},
+        "a mean is moved by a single hiccup, 50 times as long as a step: take what is usual, the "
+        "median.",
+    )
+answers.edit(
+    {USUAL: "usual = np.max(seconds, axis=0)"},
+    "the longest step of a rank is its worst hiccup, and says nothing of the others: a straggler "
+    "is slow in most steps.",
+)
+answers.edit(
+    {SLOWEST: "slowest = int(np.unravel_index(np.argmax(seconds), seconds.shape)[1])"},
+    "the rank with the longest single step may have had one hiccup: look at what is usual of each "
+    "rank.",
+)
+answers.edit(
+    {SLOWEST: "slowest = int(np.bincount(np.argmax(seconds, axis=1)).argmax())"},
+    "who is the last in most steps need not be the rank that is usually slow: others may have long "
+    "batches in turn. Compare their usual times.",
+)
+answers.edit(
+    {RETURN: "return slowest"},
+    "some rank is always the slowest: where it is not more than `times` times as slow as usual, "
+    "there is no straggler, and the answer is None.",
+)
+answers.edit(
+    {USUAL: "usual = -np.median(waited, axis=0)", RETURN: "return slowest"},
+    "some rank always waits least: whether it also computes more than `times` times as long as the "
+    "others is not asked. Where it does not, the answer is None.",
+)
+answers.edit(
+    {USUAL: "usual = -np.median(waited, axis=0)",
+     RETURN: "return slowest if -others > times * -usual[slowest] else None"},
+    "it compares how long they wait. That tells by how many seconds a rank is late, not by which "
+    "factor: hold what they compute against each other.",
+)  # fmt: skip
+answers.edit(
+    {RETURN: "return slowest if others > times * usual[slowest] else None"},
+    "it never finds one. The slowest rank's usual time has to be more than `times` times that of "
+    "the others: is the comparison the right way round?",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] >= times * others else None"},
+    "more than `times` times as long is asked for: who takes just that long is no straggler.",
+)
+answers.edit(
+    {RETURN: "return (usual[slowest] > times * others and slowest) or None"},
+    "rank 0 is never found: the number 0 counts as false. Ask for `is None`, or use `if` and "
+    "`else`.",
+)
+answers.edit(
+    {RETURN: "return usual[slowest] if usual[slowest] > times * others else None"},
+    "that is how long the straggler computes: return the number of its rank.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > (1 + times) * others else None"},
+    "1.2 times as long is 1.2 times the usual time of the others, not 2.2 times: do not add 1 to "
+    "`times`.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > np.mean(usual) + 2 * np.std(usual) else None"},
+    "it counts how many standard deviations a rank is away. Among few ranks the straggler makes "
+    "the deviation itself, and among equal ones a hair is many: compare by `times`.",
+)
+for found, which in (("slow[0]", "first"), ("slow[-1]", "last")):
+    answers.edit(
+        {
+            SLOWEST: "others = [np.median(np.delete(usual, rank)) for rank in range(len(usual))]",
+            OTHERS: "slow = np.flatnonzero(usual > times * np.array(others)).tolist()",
+            RETURN: f"return {found} if slow else None",
+        },
+        f"where two are slow, it returns the {which} of them: the slower one is asked for.",
+    )
+answers.edit(
+    {OTHERS: "others = np.mean(usual)"},
+    "the straggler is a part of the mean that it is compared with: with few ranks it hides "
+    "itself. Compare it with the others.",
+)
+answers.edit(
+    {OTHERS: "others = np.median(usual)"},
+    "with two ranks the median of all lies half-way between them, so that the straggler hides "
+    "itself: compare it with the other ranks' median.",
+)
+answers.edit(
+    {OTHERS: "others = np.mean(np.delete(usual, slowest))"},
+    "it takes the mean of the other ranks' usual times, which a second slow rank moves: take their "
+    "median.",
+)
+answers.edit(
+    {OTHERS: "others = np.min(usual)"},
+    "it is compared with the quickest rank, and not with the usual one.",
+)
+answers.edit(
+    {OTHERS: "others = np.max(np.delete(usual, slowest))"},
+    "it is compared with the second slowest rank: where two are slow, each hides the other. Take "
+    "the median of the others.",
+)
+answers.edit(
+    {OTHERS: "others = np.median(np.delete(seconds, slowest, axis=1))"},
+    "it takes the median of all times of the other ranks in one heap. Asked is the median of their "
+    "usual times: first one for each rank, then one of these.",
+)
+answers.edit(
+    {USUAL: "usual = np.median(seconds, axis=1)"},
+    "axis 0 are the steps and axis 1 the ranks: this finds a slow step, not a slow rank.",
+)
+answers.edit(
+    {USUAL: "usual = seconds[0]"},
+    "the first step is no usual one: kernels are loaded and memory is got. Look at all steps.",
+)
+answers.edit(
+    {USUAL: "usual = seconds[-1]"},
+    "a single step may be one with a hiccup, the last as well. Look at all steps.",
+)
+answers.edit(
+    {USUAL: "usual = np.min(seconds, axis=0)"},
+    "the quickest step of a rank says little of the others: a straggler is slow in most steps, "
+    "and may be quick in one.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > times + others else None"},
+    "`times` is a factor, not seconds: the usual time of the others is multiplied by it.",
+)
+answers.edit(
+    {RETURN: "return slowest + 1 if usual[slowest] > times * others else None"},
+    "ranks are counted from 0.",
+)
+answers.edit(
+    {USUAL: "usual = np.sum(seconds == seconds.max(axis=1, keepdims=True), axis=0)"},
+    "it counts how often each rank was the last. Among equal ranks somebody is last each time, "
+    "by a hair: ask by how much.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > 1.2 * others else None"},
+    "`times` is an argument: 1.2 is only what it is if nobody says otherwise.",
+)
+answers.variant({"int(np.argmax(usual))": "np.argmax(usual)"})
+answers.variant({SLOWEST: "slowest = max(range(len(usual)), key=lambda rank: usual[rank])"})
+
+
+@answers.right
+def by_statistics(compute: Any, wait: Any, times: float = 1.2) -> Any:
+    """With plain lists."""
+    import statistics
+
+    usual = [statistics.median(column) for column in zip(*compute.tolist(), strict=True)]
+    slowest = usual.index(max(usual))
+    others = statistics.median(usual[:slowest] + usual[slowest + 1 :])
+    if usual[slowest] / others > times:
+        return slowest
+    return None
+
+
+@answers.right
+def by_sorting(compute: Any, wait: Any, times: float = 1.2) -> Any:
+    """The middle of a sorted column."""
+    steps, ranks = compute.shape
+    usual = np.sort(compute, axis=0)[steps // 2]
+    slowest = usual.argmax()
+    rest = sorted(float(usual[rank]) for rank in range(ranks) if rank != slowest)
+    return slowest if usual[slowest] > times * rest[len(rest) // 2] else None
+
+
+EXERCISE = Exercise(
+    task="Find the rank that is slow in most steps, from what all compute and wait.",
+    reference=find_the_straggler,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    kinships=(same,),
+)

@@ -1,0 +1,39 @@
+"""Recipes that start one training on a cluster: batch scripts for Slurm, manifests, a shell script.
+
+Each is a file beside this module, to be copied and adapted. All start torchrun with
+`python -m gpulearn_lessons.fault_tolerance.train`, which any other program of the same options can replace.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from gpulearn.require import choice
+
+__all__ = ["RECIPES", "recipe"]
+
+RECIPES = {
+    "slurm_one_node": "slurm_one_node.sbatch",
+    "slurm_nodes": "slurm_nodes.sbatch",
+    "slurm_requeue": "slurm_requeue.sbatch",
+    "kubernetes_job": "kubernetes_job.yaml",
+    "kubernetes_elastic": "kubernetes_elastic.yaml",
+    "ssh_nodes": "ssh_nodes.sh",
+}
+
+
+def recipe(name: str) -> str:
+    """The text of a recipe.
+
+    Args:
+        name: "slurm_one_node", "slurm_nodes", "slurm_requeue" (signal before the time limit, and
+            back into the queue), "kubernetes_job", "kubernetes_elastic" or "ssh_nodes".
+
+    Raises:
+        BadInput: there is none of that name.
+
+    >>> print(recipe("slurm_nodes").splitlines()[3])
+    #SBATCH --nodes=2
+    """
+    file = RECIPES[choice("recipe", name, RECIPES)]
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")

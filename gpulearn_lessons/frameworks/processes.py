@@ -1,0 +1,195 @@
+"""Functions of a notebook that run in TensorFlow or JAX, in processes of their own.
+
+Both want to be told how many devices they have before they start, and neither may be loaded
+beside what a notebook's kernel holds already. Where a framework is not installed, what the same
+function returned when it was recorded comes back instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpulearn import require
+from gpulearn.errors import BadInput, RankError
+from gpulearn_lessons.frameworks import availability, recordings
+
+__all__ = ["DEVICES", "Child", "Done", "ended", "run", "told"]
+
+DEVICES = {"tensorflow": 2, "jax": 8}  # parts of this CPU that count as devices of their own
+NAMES = {"tensorflow": "TensorFlow", "jax": "JAX"}
+LINES = 6  # of what a process wrote on stderr before it died
+
+
+class Done(NamedTuple):
+    """What a call returned, as JSON text, and what it printed."""
+
+    result: str
+    printed: str
+
+
+class Child:
+    """A process that carries out calls in a framework.
+
+    Args:
+        framework: "tensorflow" or "jax".
+        devices: how many it has.
+        environment: variables beside this process's own.
+    """
+
+    def __init__(
+        self, framework: str, devices: int = 1, environment: Mapping[str, str] | None = None
+    ) -> None:
+        if os.name != "posix":
+            raise BadInput("These processes start on Linux and macOS; on Windows use WSL.")
+        self.framework = framework
+        self.link, other = Pipe()
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        program = [sys.executable, "-m", "gpulearn_lessons.frameworks.child"]
+        self.process = subprocess.Popen(
+            [*program, framework, str(devices), str(other.fileno())],
+            pass_fds=[other.fileno()],
+            env={**os.environ, **surroundings(framework, devices), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=self.stderr,
+            stderr=self.stderr,
+            start_new_session=True,  # who interrupts a cell ends it through `end`
+        )
+        other.close()
+
+    def begin(self, function: Callable[..., Any], *args: Any) -> None:
+        """Send a call."""
+        from gpulearn.parallel.launch.messages import packed
+
+        with contextlib.suppress(OSError):  # who is dead is found in `wait`
+            self.link.send_bytes(packed((function, args)))
+
+    def wait(self, name: str, until: float) -> Done:
+        """Wait for the outcome of the call of the function `name`.
+
+        Raises:
+            RankError: it raised something, its process died, or it did not end in time.
+        """
+        try:
+            if not self.link.poll(max(0.0, until - time.monotonic())):
+                raise RankError(f"{name} did not end in time in {NAMES[self.framework]}.")
+            answer = self.link.recv()
+        except (EOFError, OSError):
+            raise RankError(
+                f"The process in which {name} ran has died (status {self.process.wait()}). "
+                f"Its last lines were:\n{self.last_lines()}"
+            ) from None
+        if "said" in answer:
+            error = RankError(f"{name} failed in {NAMES[self.framework]}: {answer['said']}")
+            error.traceback = answer["traceback"]
+            raise error
+        return Done(answer["result"], answer["printed"])
+
+    def last_lines(self) -> str:
+        """The end of what the process wrote on stderr."""
+        self.stderr.seek(0)
+        return "\n".join(self.stderr.read().decode(errors="replace").splitlines()[-LINES:])
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        self.link.close()
+        self.stderr.close()
+
+
+def surroundings(framework: str, devices: int) -> dict[str, str]:
+    """Environment variables: how many devices, no GPU, and no log but errors."""
+    package = str(Path(__file__).resolve().parents[2])
+    known = os.environ.get("PYTHONPATH")
+    shared = {"PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
+    if framework == "jax":
+        flags = os.environ.get("XLA_FLAGS", "")
+        count = f"--xla_force_host_platform_device_count={devices}"
+        return shared | {"XLA_FLAGS": f"{flags} {count}".strip(), "JAX_PLATFORMS": "cpu"}
+    return shared | {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+_children: dict[str, Child] = {}
+
+
+@atexit.register
+def ended() -> None:
+    """End the processes that wait for another call."""
+    while _children:
+        _children.popitem()[1].end()
+
+
+def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
+    """Run a function in TensorFlow or JAX, in a process of its own that stays for the next call.
+
+    The function imports its framework itself. TensorFlow has two logical CPUs there, JAX eight
+    host devices; both are this computer's CPU. One line says with which version it ran, or that
+    a recording stands for it.
+
+    Args:
+        framework: "tensorflow" or "jax".
+        fn: what is run; it may be defined in a cell, and uses what the cell knows as copies.
+        args: its arguments: numbers, texts, NumPy arrays, and lists of these.
+        timeout: seconds that it may take.
+
+    Returns:
+        What it returned: numbers, texts, lists and dictionaries; arrays as lists.
+
+    Raises:
+        BadInput: there is no such framework.
+        MissingPackage: it is not installed, and this function was not recorded as it stands.
+        RankError: the function failed; the error's `traceback` has all that was said.
+    """
+    require.choice("framework", framework, DEVICES)
+
+    def carry_out() -> Done:
+        if framework not in _children:
+            _children[framework] = Child(framework, DEVICES[framework])
+        child = _children[framework]
+        child.begin(fn, *args)
+        kept = False
+        try:
+            done = child.wait(fn.__name__, time.monotonic() + timeout)
+            kept = True
+        except RankError as error:
+            kept = bool(error.traceback)  # what the function raised; its process lives
+            raise
+        finally:
+            if not kept:
+                _children.pop(framework).end()
+        return done
+
+    return told(framework, framework, fn, args, carry_out)
+
+
+def told(
+    how: str,
+    framework: str,
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    carry_out: Callable[[], Done],
+) -> Any:
+    """Carry out a call or find its recording, say which, and hand over what it returned."""
+    if absent := availability.missing([framework]):
+        one = recordings.find(how, fn, args, absent)
+        print(f"[recorded on {one.date} with {NAMES[framework]} {one.version}]")
+        print(one.printed, end="")
+        return one.result
+    done = carry_out()
+    version = availability.versions().get(framework, "")
+    print(f"[{NAMES[framework]} {version}, run here]")
+    print(done.printed, end="")
+    result = json.loads(done.result)
+    recordings.note(how, framework, fn, args, result, done.printed)
+    return result

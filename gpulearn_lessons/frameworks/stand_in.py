@@ -1,0 +1,106 @@
+"""A stand-in for TensorFlow's strategies, on NumPy arrays: their words, and who works on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.require import shown
+from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy
+
+__all__ = ["StandInStrategy", "distributed_step"]
+
+Array = np.ndarray[Any, Any]
+
+
+class StandInStrategy:
+    """What `tf.distribute.MirroredStrategy` does with arrays: its words for the clinic's model.
+
+    Args:
+        replicas: how many.
+
+    Raises:
+        BadInput: that is no number above zero.
+
+    >>> strategy = StandInStrategy(2)
+    >>> strategy.run(len, args=(np.zeros(64),))
+    PerReplica(values=(64, 64))
+    >>> (shared,) = strategy.experimental_distribute_dataset([np.zeros(64)])
+    >>> strategy.reduce("SUM", strategy.run(len, args=(shared,)), axis=None)
+    64
+    """
+
+    def __init__(self, replicas: int) -> None:
+        self._mirrored = Strategy(replicas)
+        self.num_replicas_in_sync = self._mirrored.replicas
+
+    @property
+    def in_replica(self) -> bool:
+        """Whether a replica's function is being called."""
+        return self._mirrored.running is not None
+
+    def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
+        """Cut each global batch into parts, as equal as can be.
+
+        Raises:
+            BadInput: an array is given, whose rows would each be taken for a batch.
+        """
+        if isinstance(batches, np.ndarray):
+            raise BadInput(
+                f"batches is {shown(batches)}, of which each row would be a batch: give a data "
+                "set, such as [batch]."
+            )
+        return map(self._mirrored.distribute, batches)
+
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> Any:
+        """Call a function on each replica: with its part, and with all of what has no parts.
+
+        Raises:
+            BadInput: the arguments are no tuple.
+        """
+        if not isinstance(args, tuple):
+            raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
+        return self._mirrored.run(fn, *args)
+
+    def reduce(self, how: str, value: Any, axis: int | None) -> Any:
+        """Add the replicas' values up ("SUM"), or take their mean ("MEAN").
+
+        Raises:
+            BadInput: `how` is another word, `axis` is not None, or `run` has not returned `value`.
+        """
+        require.choice("reduction", how, ("SUM", "MEAN"))
+        if axis is not None:
+            raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
+        return self._mirrored.reduce(how.lower(), value)
+
+
+def distributed_step(
+    strategy: Any,
+    gradients_of: Callable[[Array, Array], Array],
+    weights: Array,
+    batch: Array,
+    lr: float,
+) -> Array:
+    """One step of descent on a global batch, with the work shared among the replicas.
+
+    Args:
+        strategy: one of TensorFlow's, or what stands in for it.
+        gradients_of: (weights, rows) → the gradient of each row's loss, of shape (n, k).
+        weights: of shape (k,).
+        batch: the rows of all replicas.
+        lr: the learning rate.
+
+    Returns:
+        weights − lr · (mean of the gradients of all rows), of shape (k,).
+    """
+
+    def on_replica(rows: Array) -> Array:
+        return gradients_of(weights, rows).sum(axis=0) / len(batch)  # type: ignore[no-any-return]
+
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+    parts = strategy.run(on_replica, args=(shared,))
+    return weights - lr * strategy.reduce("SUM", parts, axis=None)  # type: ignore[no-any-return]

@@ -1,0 +1,157 @@
+"""Trials of a step function: several steps in a row, so that what it remembers shows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge import compare
+from gpulearn.judge.exercise import Case, Refused
+from gpulearn.require import shown
+
+__all__ = ["Array", "descent", "difference", "hands_back", "quietly", "run"]
+
+Array = np.ndarray[Any, Any]
+
+
+def descent(
+    label: str,
+    shape: tuple[int, ...],
+    *,
+    seed: int,
+    rates: Sequence[float],
+    size: float = 1.0,
+    dtype: type = np.float64,
+    zero: bool = False,
+    state: Any = None,
+    **options: float,
+) -> Case:
+    """A start and the gradients of the steps that follow, one for each rate.
+
+    Args:
+        label: what a diagnosis calls it.
+        shape: of the parameters.
+        seed: of the random numbers.
+        rates: the learning rate of each step.
+        size: how large the gradients are, about.
+        dtype: of parameters and gradients.
+        zero: whether the first parameter never has a slope.
+        state: what the steps before these have left, in the form that the task gives it.
+        options: more arguments of the step function.
+    """
+    rng = np.random.default_rng(seed)
+    theta: Array = rng.uniform(0.5, 2.0, size=shape).astype(dtype)
+    gradients: Array = (size * rng.normal(size=(len(rates), *shape))).astype(dtype)
+    if zero:
+        gradients[:, 0] = 0.0
+    return Case(label, (theta, gradients, tuple(rates), options, state))
+
+
+def run(answer: Callable[..., Any], case: Case) -> list[Any]:
+    """The parameters after each step; the state goes back in as it came out.
+
+    Between the steps another descent begins and is left again, as when two models are trained
+    in turns: a step function that remembers outside of its state mixes them up.
+
+    Raises:
+        Refused: a step returns no pair, or changes what it was given.
+    """
+    theta, gradients, rates, options, *begun = case.args
+    state, path = begun[0] if begun else None, []
+    with np.errstate(all="ignore"):
+        for gradient, lr in zip(gradients, rates, strict=True):
+            given = {"theta": theta, "gradient": gradient.copy(), "state": state}
+            before = copy.deepcopy(given)
+            made = answer(*given.values(), lr=lr, **options)
+            if not isinstance(made, tuple | list) or len(made) != 2:
+                if made is None:
+                    raise Refused(compare.NOTHING)
+                what = "an array" if isinstance(made, np.ndarray) else shown(made)
+                raise Refused(f"it returns {what}, expected two things: the new theta and state")
+            for name, value in given.items():
+                if not _same(value, before[name]):
+                    raise Refused(f"it changes the {name} that it is given")
+            theta, state = made
+            if not isinstance(theta, np.ndarray):
+                kind = type(theta).__name__
+                raise Refused(
+                    f"its first result is {shown(theta)} ({kind}), expected the new theta, an array"
+                )
+            path.append(theta)
+            answer(1 + np.abs(theta), -gradient, None, lr=lr, **options)
+    return path
+
+
+def hands_back(
+    form: str, state_of: Callable[..., Any]
+) -> Callable[[Callable[..., Any], Sequence[Any]], str | None]:
+    """A demand: the state that comes back has the form that the task gives it.
+
+    An answer that takes its own form as well as that of the task makes right steps with it, and
+    is of no use to anybody who reads the state, such as a checkpoint.
+
+    Args:
+        form: the form in words, such as "the velocity, an array".
+        state_of: the solution, which says what comes back.
+    """
+
+    def demand(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
+        theta, gradient = np.array([[1.0, 2.0, -3.0]]), np.array([[0.5, -4.0, 0.25]])
+        _, back = answer(theta, gradient.copy(), None, lr=0.1)
+        _, expected = state_of(theta, gradient, None, lr=0.1)
+        if _has_form_of(back, expected):
+            return None
+        return f"the steps are right, and the state that comes back is no use: it is {form}."
+
+    return demand
+
+
+def _has_form_of(one: Any, expected: Any) -> bool:
+    """Whether a state has the same parts in the same places, with the same numbers."""
+    if isinstance(expected, tuple):
+        return (
+            isinstance(one, tuple | list)
+            and len(one) == len(expected)
+            and all(map(_has_form_of, one, expected))
+        )
+    if isinstance(expected, np.ndarray) and not hasattr(one, "shape"):
+        return False  # a tensor is an array to whoever reads it
+    return np.shape(one) == np.shape(expected) and np.allclose(one, expected, rtol=1e-5)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two states hold the same numbers, in whatever containers."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if hasattr(one, "__dict__"):
+        return _same(vars(one), vars(other))
+    return one is None or bool(one == other) or bool(one != one)  # NaN is not itself
+
+
+def difference(got: Any, expected: Any) -> str | None:
+    """The first step after which the parameters differ, and how."""
+    for step, (one, other) in enumerate(zip(got, expected, strict=False), start=1):
+        sentence = compare.arrays(one, other)
+        if sentence is None and one.dtype != other.dtype:
+            sentence = (
+                f"it returns {one.dtype} parameters, expected {other.dtype} as theta is: a float64 "
+                "array or NumPy number, such as np.sqrt of a plain number gives, makes all float64"
+                if one.dtype == np.float64
+                else f"it returns {one.dtype} parameters, expected {other.dtype} as theta is"
+            )
+        if sentence:
+            return f"step {step}: {sentence}"
+    return None
+
+
+def quietly(answer: Callable[..., Any], case: Case) -> Any:
+    """Call an answer; where it divides by zero, the result says so."""
+    with np.errstate(all="ignore"):
+        return answer(*case.args)

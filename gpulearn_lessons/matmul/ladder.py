@@ -1,0 +1,184 @@
+"""The ladder of matrix products: its rungs in order, and how each is launched."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.errors import BadInput
+from gpulearn.kernels.specification import Specification
+from gpulearn_lessons.matmul import matmul_registers, matmul_warp_tiles
+from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED, TILE
+from gpulearn_lessons.matmul.matmul_pairs import MATMUL_VECTORISED
+from simt.host.xray import xray
+from simt.observers.counters import Counts
+
+if TYPE_CHECKING:
+    from simt.report.report import Report
+
+__all__ = [
+    "CUBLAS_BY_PEAK",
+    "LADDER",
+    "PUBLISHED",
+    "PUBLISHED_SOURCE",
+    "CountedReport",
+    "Product",
+    "Rung",
+    "ladder_counts",
+    "ladder_reports",
+]
+
+Matrix = np.ndarray[tuple[int, int], Any]
+Pair = tuple[int, int]
+
+
+class CountedReport(Protocol):
+    """What has the counters of a launch: its report, or a `Product`."""
+
+    @property
+    def totals(self) -> Counts:
+        """The counters of the whole launch."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a product costs at a size at which it was not launched."""
+
+    totals: Counts
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One kernel of the ladder with its launch.
+
+    Attributes:
+        name: what it is called in tables.
+        specification: of a kernel that computes C = A·B from (a, b, c).
+        covers: elements of C that one block computes, along x and y.
+        pairs: whether it takes its matrices as int64 words of two float32.
+    """
+
+    name: str
+    specification: Specification
+    covers: Pair
+    pairs: bool = False
+
+    @property
+    def kernel(self) -> Any:
+        """What is launched."""
+        return self.specification.kernel
+
+    @property
+    def block(self) -> Pair:
+        """Threads along x and y."""
+        return cast("Pair", self.specification.block)
+
+    def arguments(self, a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
+        """The three float32 matrices as the kernel takes them."""
+        if not self.pairs:
+            return a, b, c
+        return a.view(np.int64), b.view(np.int64), c.view(np.int64)
+
+    def launch(self, a: Any, b: Any, c: Any) -> None:
+        """Compute C = A·B for float32 matrices on the device; `pairs` needs even row lengths."""
+        args = self.arguments(a, b, c)
+        self.kernel[self.specification.shape(*args)](*args)
+
+    def report(self, a: Any, b: Any, c: Any) -> Report:
+        """The same launch under the lens."""
+        args = self.arguments(a, b, c)
+        return xray(self.kernel)[self.specification.shape(*args)](*args)
+
+
+_tile = (matmul_registers.COLUMNS, matmul_registers.ROWS)
+_rungs = (
+    Rung("naive", MATMUL_NAIVE, (32, 8)),
+    Rung("coalesced", MATMUL_COALESCED, (32, 8)),
+    Rung("shared tile", MATMUL_TILED, (TILE, TILE)),
+    Rung("register strip", matmul_registers.MATMUL_REGISTER_STRIP, _tile),
+    Rung("register tile", matmul_registers.MATMUL_REGISTER_TILED, _tile),
+    Rung("wide loads", MATMUL_VECTORISED, _tile, pairs=True),
+    Rung(
+        "warp tiles",
+        matmul_warp_tiles.MATMUL_WARP_TILES,
+        (matmul_warp_tiles.COLUMNS, matmul_warp_tiles.ROWS),
+    ),
+)
+LADDER = {rung.name: rung for rung in _rungs}
+
+# Share of cuBLAS's rate that kernels built on the same ideas reached elsewhere, in CUDA C++.
+# Their tiles are not ours: 32, 64 × 64 × 8 and 128 × 128 × 8.
+PUBLISHED = {
+    "naive": 0.013,
+    "coalesced": 0.085,
+    "shared tile": 0.128,
+    "register strip": 0.365,
+    "register tile": 0.687,
+    "wide loads": 0.784,
+    "warp tiles": 0.937,
+}
+PUBLISHED_SOURCE = "SGEMM_CUDA (S. Boehm), CUDA C++ on an RTX A6000, n = 4092"
+# cuBLAS there, in GFLOP/s, by the float32 peak of the A6000's data sheet
+CUBLAS_BY_PEAK = 23_249.6 / 38_700
+SIDE = 128  # every rung's tiles divide it
+NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
+
+
+def ladder_reports(n: int = 256) -> dict[str, Report]:
+    """Each rung's report for a product of two n × n matrices of random numbers.
+
+    Raises:
+        BadInput: n is not a whole number above zero, or is odd.
+
+    >>> ladder_reports(64)["shared tile"].totals.barriers
+    512
+    """
+    n = require.whole("n", n)
+    if n % 2:
+        raise BadInput(f"n is {n}: give an even n, since the sixth rung loads pairs.")
+    rng = np.random.default_rng(0)
+    a, b = (cuda.to_device(rng.standard_normal((n, n), dtype=np.float32)) for _ in "ab")
+    made = {}
+    for rung in LADDER.values():
+        made[rung.name] = rung.report(a, b, cuda.device_array((n, n), np.float32))
+    return made
+
+
+def ladder_counts(n: int = 4096) -> dict[str, Product]:
+    """Each rung's counters for a product of two n × n matrices, without launching it.
+
+    A block walks along k and then stores its part of C, so the counters of one tile of C are
+    a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact.
+    What a cache would keep (`distinct_sectors`) does not add up, and is 0.
+
+    Raises:
+        BadInput: n is not a multiple of 128 above zero.
+
+    >>> ladder_counts(4096)["warp tiles"].totals.flops32 == 2 * 4096**3
+    True
+    """
+    n = require.whole("n", n)
+    if n % SIDE:
+        raise BadInput(f"n is {n}: give a multiple of {SIDE}, which the tiles of all rungs divide.")
+    found = {}
+    for rung in LADDER.values():
+        half, whole = (_tile_counts(rung, k) for k in (SIDE // 2, SIDE))
+        sums = {}
+        for field in fields(Counts):
+            first, second = getattr(half, field.name), getattr(whole, field.name)
+            slope = (second - first) * n // (SIDE // 2)  # a multiple of n / 64
+            sums[field.name] = (n // SIDE) ** 2 * (2 * first - second + slope)
+        found[rung.name] = Product(Counts(**sums | dict.fromkeys(NOT_ADDITIVE, 0)))
+    return found
+
+
+@functools.cache  # the same for every n
+def _tile_counts(rung: Rung, k: int) -> Counts:
+    rng = np.random.default_rng(0)
+    shapes = (SIDE, k), (k, SIDE)
+    a, b = (cuda.to_device(rng.standard_normal(shape, dtype=np.float32)) for shape in shapes)
+    return rung.report(a, b, cuda.device_array((SIDE, SIDE), np.float32)).totals

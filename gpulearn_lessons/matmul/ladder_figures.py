@@ -1,0 +1,210 @@
+"""The ladder of matrix products: each rung by a counter or by its rate, published ones beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.controls import Explorer, choices
+from gpulearn.figures.style import figure
+from gpulearn.perf.gpus import GPUS
+from gpulearn.tables import Table, table
+from gpulearn_lessons.matmul.ladder import (
+    CUBLAS_BY_PEAK,
+    LADDER,
+    PUBLISHED,
+    PUBLISHED_SOURCE,
+    CountedReport,
+)
+from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, recorded_sizes, whole_of
+from simt.observers.traffic import WARP
+
+if TYPE_CHECKING:
+    from simt.observers.counters import Counts
+
+__all__ = ["compare_rungs", "ladder_explorer"]
+
+RATE, SHARE = "rate", "share"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a bar can stand for: `value` from a rung's counters, or None for a rate."""
+
+    label: str
+    best: str
+    value: Callable[[Counts], float] | None = None
+
+
+MEASURES = {
+    SHARE: Measure("share of {whole} (%)", "more is better"),
+    RATE: Measure("rate (GFLOP/s)", "more is better"),
+    "FLOP per byte": Measure(
+        "operations for each byte that is moved", "more is better", lambda t: t.arithmetic_intensity
+    ),
+    "sectors per load": Measure(
+        "sectors for each load request",
+        "best: 4 for 4-byte words, 8 for 8-byte",
+        lambda t: t.sectors_per_load,
+    ),
+    "load requests": Measure(
+        "load requests to global memory (millions)",
+        "fewer is better",
+        lambda t: t.global_load_requests / 1e6,
+    ),
+    "shared loads per product": Measure(
+        "passes over shared memory for each product of a warp",
+        "fewer is better with tiles",
+        lambda t: t.shared_load_wavefronts * 2 * WARP / (t.flops32 + t.flops64),
+    ),
+}
+
+
+def draw_ladder(
+    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
+) -> tuple[Picture, str]:
+    """Draw one measure of every rung, with the published shares beside it.
+
+    Args:
+        reports: what `ladder_counts` returned.
+        rates: what `matmul.ladder_rates` returned.
+        measure: one of `MEASURES`.
+
+    Returns:
+        The picture, and a sentence with all of its numbers.
+    """
+    chosen = MEASURES[measure]
+    ours = _values(reports, rates, measure)
+    origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
+    whole = whole_of(rates)
+    label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
+    names = [*reports, whole]
+    published = {n: 100 * share * _unit(whole) for n, share in PUBLISHED.items()}
+    others = f"% of {'the peak rate' if whole == PEAK else 'cuBLAS'}"
+    with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
+        missing = "not counted" if chosen.value else "not timed"
+        _bars(left, names, ours, missing, color="C0")
+        _bars(right, names, {**published, whole: 100.0}, "not published", color="C1", hatch="///")
+        left.set_xlabel(f"{label}; {chosen.best}", fontsize=9)
+        left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
+        right.set_xlabel(f"{others}; more is better", fontsize=9)
+        right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
+        left.invert_yaxis()
+    said = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
+    sentence = f"{label[0].upper()}{label[1:]}, {origin}: {said}."
+    elsewhere = ", ".join(f"{name} {_number(share)}" for name, share in published.items())
+    alt = f"{sentence} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."
+    return show(fig, alt), sentence
+
+
+def _values(
+    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
+) -> dict[str, float]:
+    value = MEASURES[measure].value
+    if value is not None:
+        return {name: value(report.totals) for name, report in reports.items()}
+    whole = whole_of(rates)
+    names = [*(name for name in reports if name in rates), whole]
+    unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
+    return {name: rates[name].flops_per_second / unit for name in names}
+
+
+def _origin(rates: Mapping[str, Rate]) -> str:
+    return str(rates[whole_of(rates)].provenance)
+
+
+def _unit(whole: str) -> float:
+    """What a published share of cuBLAS is of the same whole: of the library, or of the peak."""
+    return CUBLAS_BY_PEAK if whole == PEAK else 1.0
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.3g}"
+
+
+def _bars(
+    axes: Any, names: list[str], values: Mapping[str, float], missing: str, **look: str
+) -> None:
+    drawn = [values.get(name, 0.0) for name in names]
+    bars = axes.barh(names, drawn, edgecolor="white", height=0.62, **look)
+    labels = [f" {_number(values[n])}" if n in values else f" {missing}" for n in names]
+    axes.bar_label(bars, labels=labels, fontsize=9)
+    axes.set_xlim(0, 1.22 * max(drawn, default=1.0))
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="both", labelsize=9)
+
+
+def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
+    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
+
+    Args:
+        reports: what `ladder_counts` returned.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs of the ladder.
+    """
+    require.package("ipywidgets", "matmul.ladder_explorer")
+    _need(reports)
+    here = ladder_rates(reports)
+    origin = here[whole_of(here)].provenance
+    first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
+    others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
+    recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
+    models = [(f"modelled: {name}", name) for name in GPUS]
+    # sliders, since the arrow keys of a list belong to JupyterLab
+    controls = {
+        "measure": choices("bars show", list(MEASURES), SHARE),
+        "gpu": choices("GPU", [*first, *recorded, *models], first[0][1] if first else "T4"),
+    }
+
+    def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
+        if isinstance(gpu, int):
+            return draw_ladder(reports, ladder_rates(n=gpu), measure)
+        return draw_ladder(reports, ladder_rates(reports, gpu) if gpu else here, measure)
+
+    return Explorer(draw, controls)
+
+
+def compare_rungs(
+    reports: Mapping[str, CountedReport], gpu: str | None = None, n: int | None = None
+) -> Table:
+    """The ladder as a table: rate, share of the library, what limits it, and the published share.
+
+    Args:
+        reports: what `ladder_counts` returned.
+        gpu: a GPU to model; by default what is live or recorded, else a T4's model.
+        n: a recorded size; by default 4,096.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs, or the GPU or the size is not known.
+    """
+    _need(reports)
+    rates = ladder_rates(reports, gpu, n)
+    whole = whole_of(rates)
+    unit, of = (_unit(whole), "peak") if whole == PEAK else (1.0, "cuBLAS")
+    best = rates[whole].flops_per_second
+    published = {name: share * unit for name, share in PUBLISHED.items()}
+    rows = [
+        {
+            "rung": name,
+            "GFLOP/s": _number(rates[name].flops_per_second / 1e9),
+            f"% of {whole}": _number(100 * rates[name].flops_per_second / best),
+            "limit": rates[name].limit or "–",
+            f"published, % of {of}": _number(100 * published[name]) if name in published else "–",
+        }
+        for name in (*reports, whole)
+        if name in rates
+    ]
+    caption = f"GFLOP/s: {_origin(rates)}. Published: {PUBLISHED_SOURCE}."
+    if whole == PEAK:
+        caption += f" cuBLAS reached {CUBLAS_BY_PEAK:.0%} of the peak there."
+    return table(rows, caption)
+
+
+def _need(reports: Any) -> None:
+    if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
+        raise BadInput(f"reports is {require.shown(reports)}: give what ladder_counts() returns.")

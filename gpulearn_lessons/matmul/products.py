@@ -1,0 +1,162 @@
+"""Products to launch in the exercises, and the budgets that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge import budgets
+from gpulearn.judge.kernel_exercise import Launch
+from gpulearn.kernels.specification import Shape, Specification
+from simt.report.report import Report
+
+__all__ = [
+    "BLOCK_IGNORED",
+    "B_TURNED",
+    "EVEN",
+    "FLOAT64",
+    "GUARD",
+    "GUARD_TOO_WIDE",
+    "LAST_PRODUCT",
+    "NEVER_ADDED",
+    "NO_FLOAT64",
+    "NO_GUARD",
+    "ONE_SHORT",
+    "ONE_WRITE",
+    "OWN_ELEMENT",
+    "READ_ONCE",
+    "ROWS_FOR_COLUMNS",
+    "SUMS_IN_C",
+    "WRITTEN_ONCE",
+    "Matrix",
+    "barriers_of",
+    "launch",
+    "loads_per_product",
+    "tiles_once",
+]
+
+Matrix = np.ndarray[Any, Any]
+
+FLOAT64 = (
+    "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
+)
+NO_FLOAT64 = budgets.float64_sums(advice=FLOAT64)
+ONE_WRITE = (
+    "Add up in variables of the thread, its registers, and write each element of c once: at the "
+    "end, by one thread."
+)
+OWN_ELEMENT = "Each element of C has a thread of its own: no thread computes two of them."
+# a quarter more than C holds: for the sectors at the ends of rows
+WRITTEN_ONCE = budgets.bytes_moved(
+    lambda case: case.args[2].nbytes * 5 // 4, advice=ONE_WRITE, of=2
+)
+
+
+def _uneven(report: Report, case: Launch) -> str | None:
+    most, mean = report.shares.thread
+    full = math.prod((*report.grid, *report.block)) == case.args[2].size
+    if not full or most <= 1.5 * mean:
+        return None
+    return f"one thread makes {most:,} accesses to memory, where {mean:,.1f} is the mean of all"
+
+
+# of a launch that has as many threads as C has elements
+EVEN = budgets.Budget(_uneven, OWN_ELEMENT)
+
+# Mistakes in the two products that have one thread for each element: an edit and its hint.
+GUARD = "if i < c.shape[0] and j < c.shape[1]"
+ONE_SHORT = (
+    {"range(a.shape[1])": "range(a.shape[1] - 1)"},
+    "the last product of each sum is missing: write range(a.shape[1]).",
+)
+BLOCK_IGNORED = (
+    {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
+    "the block index is never used: every block computes the elements of block 0.",
+)
+B_TURNED = (
+    {"b[k, j]": "b[j, k]"},
+    "B is read as if it were turned: the k-th element of column j is b[k, j].",
+)
+GUARD_TOO_WIDE = (
+    {GUARD: GUARD.replace("<", "<=")},
+    "the guard lets one row and one column too many in: it needs < and not <=.",
+)
+NO_GUARD = (
+    {GUARD: "if True"},
+    "there are more threads than elements: the ones left over must do nothing.",
+)
+ROWS_FOR_COLUMNS = (
+    {"a.shape[1]": "a.shape[0]"},
+    "it is right for square matrices only: the sum has as many terms as A has columns, not rows.",
+)
+LAST_PRODUCT = (
+    {"total += ": "total = "},
+    "the products are not added up: each one replaces the last.",
+)
+NEVER_ADDED = (
+    {"] = total": "] = 0"},
+    "every element is 0: the sum is never added to.",
+)
+
+SUMS_IN_C = {
+    "total = np.float32(0)": "c[i, j] = 0",
+    "total += ": "c[i, j] += ",
+    "        c[i, j] = total": "",
+}
+
+
+def launch(
+    specification: Specification,
+    m: int,
+    n: int,
+    p: int,
+    grid: Shape | None = None,
+    block: Shape | None = None,
+    measured: bool = False,
+) -> Launch:
+    """A launch on random matrices of shapes (m, n) and (n, p)."""
+    rng = np.random.default_rng(100 * m + 10 * n + p)
+    a = rng.standard_normal((m, n), dtype=np.float32)
+    b = rng.standard_normal((n, p), dtype=np.float32)
+    args = (a, b, np.empty((m, p), np.float32))
+    usual, block = specification.shape(*args, block=block)
+    grid = usual if grid is None else grid
+    label = f"A of shape ({m}, {n}) and B of shape ({n}, {p}) in {grid} blocks of {block}"
+    return Launch.of(specification, label, *args, grid=grid, block=block, measured=measured)
+
+
+def loads_per_product(limit: float) -> Callable[[Report, Launch], str | None]:
+    """At most so many passes of loads over shared memory for each product that a warp computes."""
+
+    def excess(report: Report, case: Launch) -> str | None:
+        loads = report.totals.shared_load_wavefronts / (report.totals.flops32 / (2 * 32))
+        if loads <= limit:
+            return None
+        return (
+            f"it loads {loads:.3g} times from shared memory for each product, "
+            f"the budget is {limit:.4g}"
+        )
+
+    return excess
+
+
+READ_ONCE = "Load an element from global memory into its tile, once, and use it from there."
+
+
+def tiles_once(rows: int, columns: int, *, advice: str) -> budgets.Budget:
+    """No byte beyond what each block's tiles and C itself hold, where the tiles divide them."""
+
+    def held(case: Launch) -> int:
+        m, n = case.args[0].shape
+        p = case.args[1].shape[1]
+        return int(4 * (m * n * p // rows + m * n * p // columns + m * p))
+
+    return budgets.bytes_moved(held, advice=advice)
+
+
+def barriers_of(depth: int) -> Callable[[Launch], int]:
+    """Two barriers for each tile along k, which is so deep."""
+    return lambda case: 2 * -(-int(case.args[0].shape[1]) // depth)

@@ -1,0 +1,261 @@
+"""Tiles of shared memory and of matrix products: turned, with a halo, shared out among threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.style import box, centred, figure
+from gpulearn_lessons.matmul import matmul_warp_tiles as seventh
+from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
+
+__all__ = ["halo", "product_scheme", "tile"]
+
+LIGHT = "#f6ddb5"
+SIDE = 8  # rows and columns of the tile that is drawn
+
+
+def _cell(axes: Any, x: float, y: float, label: str, fill: str) -> None:
+    box(axes, x, y, 1, 1, facecolor=fill, edgecolor="0.4", linewidth=0.8)
+    colour = "white" if fill == "C0" else "black"
+    centred(axes, x + 0.5, y + 0.5, label, fontsize=8, color=colour)
+
+
+def _bare(axes: Any) -> None:
+    axes.set_aspect("equal")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.grid(visible=False)
+
+
+def tile() -> Picture:
+    """Draw how a tile is turned: in by rows, out by columns; numbers are lanes of one warp.
+
+    >>> tile().alt.partition(":")[0]
+    'A tile of 8 rows and 8 columns on its way through shared memory'
+    """
+    marked = 2  # the row of the image, and the column of the tile, that a warp takes
+    with figure(9.5, 3.9) as (made, axes):
+        for left, title in ((0, "image"), (12, "tile, in shared memory"), (24, "out")):
+            axes.text(left, -0.6, title, fontsize=11)
+            for y in range(SIDE):
+                for x in range(SIDE):
+                    row, column = y == marked, x == marked
+                    fill, label = "white", ""
+                    if (left == 0 and row) or (left == 12 and row):
+                        fill, label = "C0", str(x)
+                    if left == 24 and row:
+                        fill, label = LIGHT, str(x)
+                    if left == 12 and column:
+                        fill, label = LIGHT, str(y)
+                    _cell(axes, left + x, y, label, fill)
+        for start, text in ((8.3, "load"), (20.3, "store")):
+            axes.annotate(
+                "", (start + 3.4, 2.5), (start, 2.5), arrowprops={"arrowstyle": "->", "lw": 1.8}
+            )
+            axes.text(start + 1.7, 2.2, text, ha="center", va="bottom", fontsize=10)
+        axes.text(16, 8.9, "dark: written by rows\nlight: read by columns", ha="center", va="top")
+        axes.text(4, 8.9, "one warp reads a row", ha="center", va="top")
+        axes.text(28, 8.9, "one warp writes a row", ha="center", va="top")
+        axes.set_xlim(-0.3, 32.3)
+        axes.set_ylim(10.8, -1.6)
+        _bare(axes)
+    alt = (
+        "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
+        "the image and writes it to a row of the tile; then a warp reads a column of the tile "
+        "and writes it to a row of out. The image and out are touched by rows, the tile alone "
+        "by columns too."
+    )
+    return show(made, alt)
+
+
+def halo(threads: int = 8, radius: int = 2) -> Picture:
+    """Draw which thread of a block loads which cell of its window, and what an output needs.
+
+    Args:
+        threads: threads of the block, one for each output.
+        radius: neighbours that an output needs on each side.
+
+    Raises:
+        BadInput: a size is not a whole number above zero, or the halo is wider than the block.
+
+    >>> halo(8, 2).alt.count("halo")
+    2
+    """
+    threads = require.whole("threads", threads)
+    radius = require.whole("radius", radius)
+    if 2 * radius > threads:
+        raise BadInput(f"radius is {radius}: with {threads} threads, give at most {threads // 2}.")
+    cells = threads + 2 * radius
+    shown = threads // 2  # the thread whose inputs are drawn
+    with figure(9.5, 3.2) as (made, axes):
+        for cell in range(cells):
+            halo = cell < radius or cell >= threads + radius
+            again = cell >= threads
+            fill = LIGHT if again else "C0"
+            _cell(axes, cell, 0, str(cell % threads), fill)
+            if halo:
+                _cell(axes, cell, -1.25, "halo", "white")
+            else:
+                _cell(axes, cell, -1.25, "", "0.88")
+        for t in range(threads):
+            _cell(axes, radius + t, 3, str(t), "0.88" if t != shown else "white")
+        for cell in range(shown, shown + 2 * radius + 1):
+            axes.plot([cell + 0.5, radius + shown + 0.5], [1.05, 2.95], color="0.2", lw=1.2)
+        for y, text in (
+            (-0.75, "its part of the vector"),
+            (0.5, "window: loaded by thread"),
+            (3.5, "output: written by thread"),
+        ):
+            axes.text(-0.4, y, text, ha="right", va="center", fontsize=10)
+        axes.text(cells + 0.3, 0.5, "dark: first round\nlight: second round", va="center",
+                  fontsize=9)  # fmt: skip
+        axes.set_xlim(-7.5, cells + 5.5)
+        axes.set_ylim(4.4, -1.6)
+        _bare(axes)
+    alt = (
+        f"The window of a block of {threads} threads has {cells} cells: {radius} of halo, "
+        f"{threads} of its own, {radius} of halo. Threads 0 to {threads - 1} load the first "
+        f"{threads} cells, threads 0 to {2 * radius - 1} the last {2 * radius} in a second "
+        f"round. Output {shown} needs {2 * radius + 1} cells that {2 * radius + 1} threads loaded."
+    )
+    return show(made, alt)
+
+
+TILES = 8  # tiles along each side of a matrix of 256, of 32 each
+ROW, COLUMN, STEP = 3, 5, 2  # the block that is drawn, and how far it has come along k
+GAP = 1.2
+
+
+def product_scheme(rung: str) -> Picture:
+    """Draw how a rung of the ladder shares out the work.
+
+    Args:
+        rung: "shared tile" (what a block reads), "register tile" (what its threads compute) or
+            "warp tiles" (what its warps and their lanes compute).
+
+    Raises:
+        BadInput: it is none of these.
+    """
+    drawn = {
+        "shared tile": _shared_tile,
+        "register tile": _register_tile,
+        "warp tiles": _warp_tiles,
+    }
+    return drawn[require.choice("rung", rung, drawn)]()
+
+
+def _shared_tile() -> Picture:
+    with figure(6.6, 5.2) as (fig, axes):
+        far = TILES + GAP
+        a, b, c = (0.0, far), (far, 0.0), (far, far)
+        for (x, y), name in ((a, "A"), (b, "B"), (c, "C")):
+            box(axes, x, y, TILES, TILES, facecolor="none", edgecolor="0.3")
+            axes.text(x + 0.2, y + 0.2, name, va="top", fontsize=15, weight="bold")
+        box(axes, a[0], a[1] + ROW, TILES, 1, facecolor="C0", alpha=0.25)
+        box(axes, b[0] + COLUMN, b[1], 1, TILES, facecolor="C1", alpha=0.25)
+        box(axes, a[0] + STEP, a[1] + ROW, 1, 1, facecolor="C0", hatch="///", edgecolor="white")
+        box(axes, b[0] + COLUMN, b[1] + STEP, 1, 1, facecolor="C1", hatch="///", edgecolor="white")
+        box(axes, c[0] + COLUMN, c[1] + ROW, 1, 1, facecolor="0.25", edgecolor="0.25")
+        arrow = {"arrowstyle": "->", "linewidth": 1.6}
+        middle = a[1] + ROW + 0.5
+        axes.annotate("", (STEP + 4, middle), (STEP + 1.1, middle), arrowprops=arrow)
+        middle = b[0] + COLUMN + 0.5
+        axes.annotate("", (middle, STEP + 4), (middle, STEP + 1.1), arrowprops=arrow)
+        axes.text(a[0] + STEP + 0.5, a[1] + ROW - 0.2, "tile_a", ha="center", va="bottom")
+        axes.text(b[0] + COLUMN - 0.2, b[1] + STEP + 0.5, "tile_b", ha="right", va="center")
+        axes.text(c[0] + COLUMN + 0.5, c[1] + ROW + 1.2, "the block's\nelements", ha="center",
+                  va="top")  # fmt: skip
+        axes.text(a[0] + STEP + 2.5, a[1] + ROW + 1.15, "along k", ha="center", va="top")
+        axes.text(
+            0, TILES - 0.4, "32 × 32 elements\nin each small square", va="bottom", color="0.3"
+        )
+        axes.set(xlim=(-0.3, 2 * TILES + GAP + 0.3), ylim=(2 * TILES + GAP + 0.3, -0.3))
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return show(
+        fig,
+        "A stands to the left of C and B above it: a block's 32 × 32 elements of C need a band of "
+        "32 rows of A and a band of 32 columns of B, through which the block goes tile by tile.",
+    )
+
+
+def _register_tile() -> Picture:
+    ways: dict[str, Callable[[int], tuple[Sequence[int], Sequence[int]]]] = {
+        "patch": lambda t: (range(HIGH), [t * WIDE + s for s in range(WIDE)]),
+        "comb": lambda t: ([r * DOWN for r in range(HIGH)], [t + s * ALONG for s in range(WIDE)]),
+    }
+    with figure(8.4, 4.3, columns=2) as (fig, panels):
+        for panel, (name, elements) in zip(panels, ways.items(), strict=True):
+            for thread, look in enumerate(({"marker": "s"}, {"marker": "x"})):
+                rows, columns = elements(thread)
+                spots = [(j, i) for i in rows for j in columns]
+                panel.scatter(
+                    *zip(*spots, strict=True), s=13, label=f"thread ({thread}, 0)", **look
+                )
+            panel.set(xlim=(-1, COLUMNS), ylim=(ROWS, -1), title=f"{name}: 64 sums of each thread")
+            panel.set_xticks(range(0, COLUMNS + 1, 8))
+            panel.set_yticks(range(0, ROWS + 1, 8))
+            panel.set(xlabel="column in the block's tile of C", ylabel="row in the tile")
+            panel.set_aspect("equal")
+            if name == "patch":  # the other panel has no room for a legend
+                panel.legend(loc="lower right", fontsize=9)
+    return show(
+        fig,
+        "Two threads side by side: with patches each has 8 × 8 neighbouring elements of C, so "
+        "that at each step the two stand 8 columns apart; with combs their elements lie 8 apart "
+        "in both directions, and at each step the two stand on neighbouring columns.",
+    )
+
+
+def first_patch(lane: int) -> tuple[int, int]:
+    """Row and column, in its warp's tile, at which a lane's first patch begins (`PAIRED`)."""
+    down, across = lane // 2 % seventh.LANES_DOWN, lane % 2 + lane // (2 * seventh.LANES_DOWN) * 2
+    return down * seventh.PATCH, across * seventh.PATCH
+
+
+def _warp_tiles() -> Picture:
+    high, wide = (seventh.PATCH * lanes for lanes in (seventh.LANES_DOWN, seventh.LANES_ACROSS))
+    rows, columns = seventh.HIGH * seventh.LANES_DOWN, seventh.WIDE * seventh.LANES_ACROSS
+    with figure(8.4, 4.5, columns=2) as (fig, (block, warp)):
+        for number in range(seventh.THREADS // 32):
+            y, x = number // 2 * rows, number % 2 * columns
+            fill = "none" if number else "0.88"
+            box(block, x, y, columns, rows, facecolor=fill, edgecolor="0.3", linewidth=1.5)
+            centred(block, x + columns / 2, y + rows / 2, f"warp {number}", fontsize=11)
+        for top in range(0, rows, high):
+            for left in range(0, columns, wide):
+                _patches(warp, top, left, numbered=top == left == 0)
+                box(warp, left, top, wide, high, facecolor="none", edgecolor="0.3")
+        block.set(xlim=(0, seventh.COLUMNS), ylim=(seventh.ROWS, 0), title="the block's tile of C")
+        warp.set(xlim=(0, columns), ylim=(rows, 0), title="warp 0's tile: patches of the lanes")
+        for panel in (block, warp):
+            end = int(panel.get_xlim()[1])
+            panel.set(xticks=range(0, end + 1, end // 4), yticks=range(0, end + 1, end // 4))
+            panel.set(xlabel="column", ylabel="row")
+            panel.set_aspect("equal")
+            panel.grid(visible=False)
+    return show(
+        fig,
+        "The block's tile of C is shared out among four warps, and a warp's tile has two rows of "
+        "four equal parts. In each part every lane has one patch of 4 × 4 elements, in 8 rows of "
+        "4 lanes: lane 0 has eight patches, and lane 1 stands beside it in each part.",
+    )
+
+
+def _patches(axes: Any, top: int, left: int, *, numbered: bool) -> None:
+    """One patch of each lane; those of lanes 0 and 1 are filled."""
+    for lane in range(32):
+        y, x = first_patch(lane)
+        fill = ("C0", "C1", "none")[min(lane, 2)]
+        hatch = "///" if lane == 1 and not numbered else ""
+        look = {"facecolor": fill, "hatch": hatch, "edgecolor": "0.8" if lane > 1 else "white"}
+        box(axes, left + x, top + y, seventh.PATCH, seventh.PATCH, linewidth=0.6, **look)
+        if numbered:
+            middle = seventh.PATCH / 2
+            colour = "black" if lane else "white"
+            centred(axes, left + x + middle, top + y + middle, str(lane), fontsize=7, color=colour)

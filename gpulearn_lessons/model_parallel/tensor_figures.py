@@ -1,0 +1,161 @@
+"""One block of a decoder dealt out over ranks: its matrices, and what a rank holds and sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.controls import Explorer, choices
+from gpulearn.figures.style import box, centred, figure
+from gpulearn.nn.transformer_costs import DecoderShape
+from gpulearn.tables import Table, table
+from gpulearn_lessons.model_parallel.tensor_parallel.costs import (
+    part_activation_bytes,
+    part_parameters,
+    tensor_parallel_bytes,
+)
+
+__all__ = ["tensor_parallel_explorer", "tensor_parallel_table"]
+
+SHAPE = DecoderShape(vocabulary=50_304, context=2048, width=4096, heads=32, layers=32)
+RANKS = (1, 2, 4, 8)
+GIGABYTE = 10**9
+# name, rows and columns in widths, whether its rows are dealt out: torch's weight is (out, in)
+MATRICES = (
+    ("query", 1, 1, True),
+    ("key", 1, 1, True),
+    ("value", 1, 1, True),
+    ("output", 1, 1, False),
+    ("up", 4, 1, True),
+    ("down", 1, 4, False),
+)
+
+
+def costs(ranks: int) -> tuple[float, float, float]:
+    """Gigabytes of training state and of activations on each rank, and gigabytes that it sends.
+
+    In float32, with one row of 2,048 tokens, for the decoder of the explorer.
+
+    Raises:
+        BadInput: the ranks do not divide its heads.
+    """
+    state = 16 * part_parameters(SHAPE, ranks)
+    kept = part_activation_bytes(SHAPE, 1, ranks)
+    sent = tensor_parallel_bytes(SHAPE, 1, ranks) / ranks
+    return state / GIGABYTE, kept / GIGABYTE, sent / GIGABYTE
+
+
+def sentence(ranks: int, rank: int) -> str:
+    """What one rank of so many holds and sends.
+
+    >>> print(sentence(4, 1))
+    Rank 1 of 4 has heads 8 to 15 of 32, a quarter of each matrix: rows of query, key, value and
+    up, columns of output and down. Of 6.9 billion parameters it holds 1.7 billion, 27.6 GB with
+    gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
+    6.54 GB in a step.
+    """
+    if not 0 <= rank < ranks:
+        raise BadInput(f"rank is {rank}: there are {ranks}, from 0.")
+    state, kept, sent = costs(ranks)
+    own = SHAPE.heads // ranks
+    part = {1: "all", 2: "half", 4: "a quarter", 8: "an eighth"}[ranks]
+    return (
+        f"Rank {rank} of {ranks} has heads {own * rank} to {own * (rank + 1) - 1} of "
+        f"{SHAPE.heads}, {part} of each matrix: rows of query, key, value and up, columns of "
+        f"output and down. Of {SHAPE.parameters() / 1e9:.1f} billion parameters it holds "
+        f"{part_parameters(SHAPE, ranks) / 1e9:.1f} billion, {state:.1f} GB with gradients and "
+        f"Adam, and {kept:.1f} GB of activations (float32, one row of {SHAPE.context:,} tokens); "
+        f"it sends {sent:.2f} GB in a step."
+    )
+
+
+def draw(ranks: int, rank: int) -> tuple[Picture, str]:
+    """The six matrices of a block, with one rank's part of each filled.
+
+    Raises:
+        BadInput: there is no such rank, or the ranks do not divide the heads.
+    """
+    rank = min(rank, ranks - 1)
+    said = sentence(ranks, rank)
+    with figure(9.6, 4.0) as (made, axes):
+        left = 0.0
+        for name, rows, columns, by_rows in MATRICES:
+            low = -rows / 2
+            for part in range(ranks):
+                mine = {"facecolor": "C0", "hatch": "////"} if part == rank else {}
+                look = {"facecolor": "0.93", "edgecolor": "white", "linewidth": 0.8, **mine}
+                share = (rows if by_rows else columns) / ranks
+                if by_rows:
+                    top = low + rows - share * (part + 1)
+                    box(axes, left, top, columns, share, **look)
+                else:
+                    box(axes, left + share * part, low, share, rows, **look)
+            box(axes, left, low, columns, rows, facecolor="none", edgecolor="0.4", linewidth=1)
+            centred(axes, left + columns / 2, low + rows + 0.25, name, fontsize=11)
+            size = " × ".join(f"{n}w" if n > 1 else "w" for n in (rows, columns))
+            centred(axes, left + columns / 2, low - 0.25, size, fontsize=9)
+            left += columns + 0.7
+        axes.set_xlim(-0.4, left - 0.3)
+        axes.set_ylim(-2.6, 2.6)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        _legend(made, rank)
+        return show(made, said), said
+
+
+def _legend(made: Any, rank: int) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(facecolor="C0", edgecolor="white", hatch="////", label=f"held by rank {rank}"),
+        Patch(facecolor="0.93", edgecolor="0.4", label="held by the other ranks"),
+    ]
+    made.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=10)
+
+
+def tensor_parallel_explorer() -> Explorer:
+    """See how a block's matrices are dealt out, for 1 to 8 ranks, and what a rank holds and sends.
+
+    The decoder has the sizes of a model of 7 billion parameters. The sliders move with the arrow
+    keys.
+
+    >>> tensor_parallel_explorer()
+    [interactive figure: Rank 1 of 4 has heads 8 to 15 of 32, a quarter of each matrix: ...]
+    """
+    require.package("ipywidgets", "model_parallel.tensor_parallel_explorer")
+    names = [(str(ranks), ranks) for ranks in RANKS]
+    places = [(str(rank), rank) for rank in range(max(RANKS))]
+    return Explorer(draw, {"ranks": choices("ranks", names, 4), "rank": choices("rank", places, 1)})
+
+
+def tensor_parallel_table() -> Table:
+    """What the explorer says, for each number of ranks.
+
+    >>> tensor_parallel_table()
+    ranks  state of each  activations of each  sent by each in a step
+    -----  -------------  -------------------  ----------------------
+    1      109.8 GB       35.4 GB              0.00 GB
+    2      55.0 GB        19.9 GB              4.36 GB
+    4      27.6 GB        12.2 GB              6.54 GB
+    8      13.9 GB        8.4 GB               7.63 GB
+    A decoder of 6.9 billion parameters in float32 with Adam, one row of 2,048 tokens (from
+    formulas).
+    """
+    rows = []
+    for ranks in RANKS:
+        state, kept, sent = costs(ranks)
+        rows.append(
+            {
+                "ranks": ranks,
+                "state of each": f"{state:.1f} GB",
+                "activations of each": f"{kept:.1f} GB",
+                "sent by each in a step": f"{sent:.2f} GB",
+            }
+        )
+    return table(
+        rows,
+        caption=f"A decoder of {SHAPE.parameters() / 1e9:.1f} billion parameters in float32 with "
+        f"Adam, one row of {SHAPE.context:,} tokens (from formulas).",
+    )

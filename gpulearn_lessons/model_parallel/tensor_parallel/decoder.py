@@ -1,0 +1,128 @@
+"""The course's Transformer decoder on several ranks, each with a part of every layer."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gpulearn.errors import BadInput
+from gpulearn.nn.transformer import Decoder, Embedding
+from gpulearn.parallel.communicator import rank, world_size
+from gpulearn_lessons.model_parallel.tensor_parallel.layers import (
+    ColumnParallel,
+    RowParallel,
+    VocabularyParallel,
+    vocabulary_loss,
+)
+from gpulearn_lessons.model_parallel.tensor_parallel.operations import (
+    copy_to_ranks,
+    gather_places,
+    scatter_sums,
+    sum_of_ranks,
+)
+
+__all__ = ["TensorParallelDecoder"]
+
+
+class EmbeddingPart(nn.Module):
+    """This rank's rows of the token table; a row that it lacks comes from the others' sum."""
+
+    def __init__(self, whole: Embedding, by_places: bool) -> None:
+        super().__init__()
+        self.by_places = by_places
+        self.token = VocabularyParallel(whole.token.weight)
+        self.place = nn.Parameter(whole.place.weight.detach().clone())
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Look up: (b, t) → (b, t, width), or (b, t/N, width) by places."""
+        rows = self.token.rows(tokens)
+        places = self.place[: tokens.shape[1]]
+        if not self.by_places:
+            return sum_of_ranks(rows) + places
+        own = scatter_sums(rows)
+        first = own.shape[1] * rank()
+        return own + copy_to_ranks(places)[first : first + own.shape[1]]
+
+
+class Norm(nn.Module):
+    """Layer norm, whose weights every rank has; by places each rank sees its own places alone."""
+
+    def __init__(self, whole: nn.LayerNorm, by_places: bool) -> None:
+        super().__init__()
+        self.by_places = by_places
+        self.weight = nn.Parameter(whole.weight.detach().clone())
+        self.bias = nn.Parameter(whole.bias.detach().clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise; what comes out is the same on all ranks, and its gradient is added there."""
+        if not self.by_places:
+            return copy_to_ranks(
+                functional.layer_norm(x, self.weight.shape, self.weight, self.bias)
+            )
+        weight, bias = copy_to_ranks(self.weight), copy_to_ranks(self.bias)
+        return gather_places(functional.layer_norm(x, weight.shape, weight, bias))
+
+
+class TensorParallelDecoder(nn.Sequential):
+    """A decoder of which this rank has its part: (b, t) of int64 → (b, t, ⌈vocabulary/N⌉).
+
+    Its blocks run as those of `Decoder`, with other layers in them. Each rank has some of the
+    heads, some columns of the wide layer, and some rows of both tables; norms, places and the
+    biases that are added after a sum are on all ranks, with the same gradients.
+
+    Args:
+        decoder: the whole model, the same on all ranks; it is left as it is.
+        by_places: split the rows' places over the ranks wherever the layers do not (sequence
+            parallelism, arXiv 2205.05198): no rank keeps all of a norm's input.
+
+    Raises:
+        BadInput: the ranks do not divide the heads.
+        RankError: this is no rank.
+
+    >>> import gpulearn as gl
+    >>> import torch
+    >>> from gpulearn.nn.transformer_costs import DecoderShape
+    >>> shape = DecoderShape(vocabulary=5, context=4, width=8, heads=2, layers=1)
+    >>> row = torch.tensor([[0, 1, 2, 3, 4]])
+    >>> def loss():
+    ...     return TensorParallelDecoder(Decoder(shape)).loss(row).item()
+    >>> on_two = gl.launch(loss, 2, backend="simulated")
+    >>> on_two[0] == on_two[1], abs(on_two[0] - Decoder(shape).loss(row).item()) < 1e-6
+    (True, True)
+    """
+
+    def __init__(self, decoder: Decoder, *, by_places: bool = False) -> None:
+        if decoder.shape.heads % world_size():
+            raise BadInput(
+                f"there are {decoder.shape.heads} heads, which {world_size()} ranks do not divide: "
+                f"take a number of ranks that does."
+            )
+        parts: list[Any] = list(copy.deepcopy(decoder))
+        embedding, *blocks, scores = parts
+        for block in blocks:
+            _split_block(block, by_places)
+        scores.norm = Norm(scores.norm, by_places)
+        scores.head = VocabularyParallel(scores.head.weight)
+        super().__init__(EmbeddingPart(embedding, by_places), *blocks, scores)
+        self.shape = decoder.shape
+
+    def loss(self, tokens: Tensor) -> Tensor:
+        """Mean cross-entropy of each next token in nats, the same on all ranks: (b, t + 1)."""
+        scores = self(tokens[:, :-1]).flatten(0, 1)
+        first = len(scores[0]) * rank()
+        return vocabulary_loss(scores, tokens[:, 1:].flatten(), first)
+
+
+def _split_block(block: Any, by_places: bool) -> None:
+    """Put this rank's parts in place of a block's layers."""
+    attention, feed_forward = block.attention, block.feed_forward
+    for name in ("query", "key", "value"):
+        setattr(attention, name, ColumnParallel(getattr(attention, name), copies=False))
+    attention.output = RowParallel(attention.output, by_places=by_places)
+    feed_forward.up = ColumnParallel(feed_forward.up, copies=False)
+    feed_forward.down = RowParallel(feed_forward.down, by_places=by_places)
+    block.attention_norm = Norm(block.attention_norm, by_places)
+    block.forward_norm = Norm(block.forward_norm, by_places)

@@ -1,0 +1,231 @@
+"""Trial of a layer of which each rank has a part: what comes out, and every gradient.
+
+All is in float64. An answer is a function of tensors; what comes out is multiplied by known
+numbers and added up, and that is differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.compare import told_apart
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.ranks import (
+    Ending,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
+from gpulearn.parallel.communicator import rank
+from gpulearn.require import shown
+from gpulearn_lessons.model_parallel.tensor_parallel import layers
+
+__all__ = ["LayerPart", "SplitLayer", "layer_exercise"]
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class LayerPart:
+    """What one rank is given, and what should come of it.
+
+    Attributes:
+        given: name → tensor of float64 or of whole numbers, or another argument.
+        result: what the function should return.
+        upstream: the gradient of the result; None where nothing is differentiated.
+        gradients: name → what the gradient should be.
+    """
+
+    given: dict[str, Any]
+    result: np.ndarray
+    upstream: np.ndarray | None = None
+    gradients: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SplitLayer:
+    """A layer dealt out over ranks.
+
+    Attributes:
+        ranks: how many.
+        part: a rank's number → its part.
+    """
+
+    ranks: int
+    part: Callable[[int], LayerPart]
+
+
+@dataclass(frozen=True)
+class RanLayer:
+    """What came of an answer on all ranks.
+
+    Attributes:
+        layer: what was dealt out.
+        ending: how it ended, if not as it should.
+        results: each rank's; described in words if it is no tensor.
+        gradients: each rank's, by name; None where there is none.
+        called: whether the library's own function was called.
+        changed: each rank's first argument whose numbers it has changed in place; "" if none.
+    """
+
+    layer: SplitLayer
+    ending: Ending | None = None
+    results: list[Any] = field(default_factory=list)
+    gradients: list[dict[str, Any]] = field(default_factory=list)
+    called: bool = False
+    changed: list[str] = field(default_factory=list)
+
+
+def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, str]:
+    """Be one rank: call the answer with this rank's part, and go backward."""
+    part = layer.part(rank())
+    given = {
+        name: torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
+        for name, value in part.given.items()
+    }
+    for name in part.gradients:
+        given[name].requires_grad_()
+    with watched(answer, layers) as called:
+        result = answer(*given.values())
+    changed = next((name for name in given if _changed(given[name], part.given[name])), "")
+    if not isinstance(result, Tensor):
+        return shown(result), {}, bool(called), changed
+    wanted = part.upstream
+    if wanted is not None and result.shape == wanted.shape and result.requires_grad:
+        (result * torch.from_numpy(wanted)).sum().backward()  # type: ignore[no-untyped-call]
+    found = {name: given[name].grad for name in part.gradients}
+    grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
+    return plain(result), grads, bool(called), changed
+
+
+def _changed(given: Any, before: Any) -> bool:
+    return isinstance(given, Tensor) and not np.array_equal(plain(given), before)
+
+
+def run(answer: Answer, case: Case) -> RanLayer:
+    """Try an answer on simulated ranks.
+
+    Raises:
+        TooLong: a rank runs on and on.
+    """
+    layer: SplitLayer = case.args[0]
+    ran = on_simulated_ranks(act, layer.ranks, answer, layer)
+    return RanLayer(layer, ran) if isinstance(ran, Ending) else gathered(layer, ran.results)
+
+
+def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
+    """What came of an answer, from what came of it on each rank."""
+    results, gradients, called, changed = zip(*ranks, strict=True)
+    return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
+
+
+def expected(case: Case) -> RanLayer:
+    """What should come out of a case."""
+    layer: SplitLayer = case.args[0]
+    parts = [layer.part(number) for number in range(layer.ranks)]
+    return RanLayer(layer, None, [p.result for p in parts], [p.gradients for p in parts])
+
+
+def difference(got: RanLayer, wanted: RanLayer) -> str | None:
+    """One sentence on the results, then on the gradients, or None."""
+    if got.ending:
+        return got.ending.said
+    if got.called:
+        return "it calls the library's function of that name: write it from the operations"
+    for number, (found, right) in enumerate(zip(got.results, wanted.results, strict=True)):
+        if isinstance(found, str):
+            return f"rank {number} returns {found}, expected a tensor of shape {right.shape}"
+        if sentence := _numbers(found, right):
+            return f"what rank {number} returns {sentence}"
+    pairs = zip(got.gradients, wanted.gradients, strict=True)
+    for number, (grads, rights) in enumerate(pairs):
+        for name, right in rights.items():
+            if grads.get(name) is None:
+                return f"the results are right, but on rank {number} {name} gets no gradient"
+            if sentence := _numbers(grads[name], right):
+                return (
+                    f"the results are right, but on rank {number} the gradient of {name} {sentence}"
+                )
+    for number, name in enumerate(got.changed):
+        if name:
+            return f"all numbers are right, but rank {number} changes {name}, which it was given"
+    return None
+
+
+def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
+    if found.shape != right.shape:
+        return f"has shape {found.shape}, expected {right.shape}"
+    near = np.abs(found - right) <= TOLERANCE * max(1.0, float(np.abs(right).max(initial=0)))
+    wrong = np.argwhere(~near)
+    if not len(wrong):
+        return None
+    first = tuple(int(i) for i in wrong[0])
+    where = f", first [{', '.join(map(str, first))}]" if first else ""
+    numbers = told_apart(found[first], right[first])
+    return f"has {len(wrong)} of {right.size} numbers wrong{where}: {numbers}"
+
+
+def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
+    return difference(gathered(layer, ranks), expected(Case("", (layer,))))
+
+
+@failed_alike
+def same(one: RanLayer, other: RanLayer) -> bool:
+    """Whether two outcomes are the same numbers, or the same failure."""
+    results = all(map(_close, one.results, other.results))
+    return (
+        (one.called, one.changed) == (other.called, other.changed)
+        and results
+        and all(
+            _close(mine[name], theirs.get(name))
+            for mine, theirs in zip(one.gradients, other.gradients, strict=True)
+            for name in mine
+        )
+    )
+
+
+def _close(one: Any, other: Any) -> bool:
+    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
+        return one is other or (isinstance(one, str) and one == other)
+    return one.shape == other.shape and bool(
+        np.allclose(one, other, rtol=1e-7, atol=1e-9, equal_nan=True)
+    )
+
+
+def layer_exercise(
+    task: str,
+    reference: Answer,
+    cases: Callable[[], Sequence[Case]],
+    answers: Answers,
+    real: Callable[[int], LayerPart],
+) -> Exercise:
+    """An exercise on a layer of which each rank has a part.
+
+    Args:
+        task: one sentence.
+        reference: the tested function that is its solution.
+        cases: makes the inputs, each a `SplitLayer`.
+        answers: known ones.
+        real: what each of two real ranks is given, where an answer is right on simulated ones.
+    """
+    return Exercise(
+        task=task,
+        reference=reference,
+        cases=cases,
+        answers=answers,
+        run=run,
+        by_hand=False,
+        expect=expected,
+        difference=difference,
+        demand=demand_on_real_ranks(act, (2,), lambda ranks: [SplitLayer(ranks, real)], _judge),
+        kinships=(same,),
+    )

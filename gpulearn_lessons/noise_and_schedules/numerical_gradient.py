@@ -1,0 +1,367 @@
+"""The numerical gradient by central differences, from a function's values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge import compare
+from gpulearn.judge.answers import Answers
+from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.optim.numerical import numerical_gradient
+
+answers = Answers(numerical_gradient)
+
+# what stands in the solution
+ROOT = "np.cbrt(np.finfo(x.dtype).eps)"
+H = f"{ROOT} * max(1.0, abs(x[i]))"
+COPIES = "ahead, behind = x.copy(), x.copy()"
+DIFFERENCE = "(function(ahead) - function(behind))"
+WAY = "(ahead[i] - behind[i])"
+QUOTIENT = f"{DIFFERENCE} / {WAY}"
+
+Array = np.ndarray[Any, Any]
+
+# What is forgiven, relative to the largest slope: h may be chosen in more than one way.
+ALLOWED = {"float64": 1e-7, "float32": 1e-3}
+# Below these h, for an x of about one, rounding makes a larger error than that.
+NARROWEST = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
+# From these h on, for an x of about one, functions that bend as usual are no longer straight.
+WIDEST = {"float64": 3e-4, "float32": 0.5}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A gradient, and in what manner it was found.
+
+    Attributes:
+        gradient: what was returned.
+        sides: "ahead" or "behind" of x, "both" or "none": where values were asked for.
+        width: whether h does for x: "fit", "narrow", "wide"; "uneven", narrow for some entries
+            only; or "still", where an entry that is zero is never moved.
+        near: whether x is a place where the usual widths do.
+        close: whether the result is within a third of the slope.
+        alone: whether each entry was moved while all others were at their place.
+    """
+
+    gradient: Array
+    sides: str
+    width: str
+    near: bool
+    close: bool
+    alone: bool
+
+
+def bent(x: Array) -> Any:
+    """Bent in each entry, and in each another way."""
+    weights = np.arange(1, x.size + 1, dtype=x.dtype).reshape(x.shape)
+    return (weights * np.sin(x + weights) + weights * x**3).sum()
+
+
+def curved(x: Array) -> Any:
+    """A steep parabola, for which central differences are exact at any h."""
+    return 0.5e6 * (np.arange(1, x.size + 1) * x**2).sum()
+
+
+def far(x: Array) -> Any:
+    """Bent so little that only steps of hundreds are felt, and steps of millions go wrong."""
+    return (np.arange(1, x.size + 1) * ((x / 1e8) ** 2 + (x / 1e8) ** 3)).sum()
+
+
+def far_and_near(x: Array) -> Any:
+    """As flat as that in the first entry, and bent in the others."""
+    return (x[0] / 1e8) ** 2 + np.sin(x[1:]).sum()
+
+
+def together(x: Array) -> Any:
+    """Steep along each entry, by as much as the others are large."""
+    return np.exp(x.sum())
+
+
+def cases() -> list[Case]:
+    """Shapes and places in which each way to choose h, and each mixed-up index, shows."""
+    rng = np.random.default_rng(1)
+
+    def place(*shape: int) -> Array:
+        return rng.uniform(0.5, 1.5, size=shape)
+
+    tries = (
+        ("a vector of three", bent, place(3)),
+        ("a matrix of shape (2, 3)", bent, place(2, 3)),
+        ("a steep parabola", curved, np.array([1e-2, -2e-2, 5e-3])),
+        ("entries that are zero", bent, np.array([0.0, 1.5, 0.0])),
+        ("entries near 1e8", far, np.array([1e8, -3e8])),
+        ("one entry near 1e8 and two near 1", far_and_near, np.array([1e8, 1.5, 0.7])),
+        ("a float32 vector", bent, place(3).astype(np.float32)),
+        ("an array of three axes", bent, place(2, 1, 2)),
+        ("a transposed matrix", bent, place(2, 3).T),
+        ("entries that act together", together, place(3)),
+    )
+    return [Case(label, (function, x)) for label, function, x in tries]
+
+
+def run(answer: Callable[..., Any], case: Case) -> Tried:
+    """Let an answer take a gradient, and note where it asks for values.
+
+    Raises:
+        Refused: it asks for values at arrays of another shape, or returns no array.
+    """
+    function, x = case.args
+    start, asked = x.copy(), []
+
+    def watched(point: Any) -> Any:
+        point = np.array(point)
+        if point.dtype.kind == "c":
+            raise Refused("it calls function with complex numbers, and x has real ones")
+        if point.shape != start.shape:
+            raise Refused(
+                f"it calls function with an array of shape {point.shape}, and x has {start.shape}"
+            )
+        asked.append(point - start)
+        return function(point)
+
+    with np.errstate(all="ignore"):
+        gradient = answer(watched, x)
+    if gradient is None:
+        raise Refused(compare.NOTHING)
+    if np.ndim(gradient) == 0:
+        raise Refused("it returns one number, expected one for each entry of x")
+    return Tried(gradient, *_manner(np.asarray(gradient), function, start, asked))
+
+
+def _manner(
+    gradient: Array, function: Any, x: Array, asked: list[Array]
+) -> tuple[str, str, bool, bool, bool]:
+    """Sides, width, near, close and alone of a `Tried`."""
+    moves = np.array(asked) if asked else np.zeros((1, *x.shape))
+    ahead, behind = bool((moves > 0).any()), bool((moves < 0).any())
+    sides = {(True, True): "both", (True, False): "ahead", (False, True): "behind"}
+    near = x.dtype == np.float64 and bool(np.abs(x).max() < 1e3)
+    truth = numerical_gradient(function, x)
+    close = gradient.shape == truth.shape and bool(hardly(gradient, truth, 0.3).all())
+    alone = bool(((moves != 0).reshape(len(moves), -1).sum(axis=1) <= 1).all())
+    return sides.get((ahead, behind), "none"), _width(moves, x), near, close, alone
+
+
+def _width(moves: Array, x: Array) -> str:
+    """How far the entries of x were moved, beside what does for their size and dtype."""
+    farthest = np.abs(moves).max(axis=0) / np.maximum(1.0, np.abs(x))
+    narrow = farthest < NARROWEST[str(x.dtype)]
+    if ((farthest == 0) & (x == 0)).any():  # elsewhere rounding may have swallowed the move
+        return "still"
+    if narrow.any():
+        return "narrow" if narrow.all() else "uneven"
+    return "wide" if (farthest > WIDEST[str(x.dtype)]).any() else "fit"
+
+
+def hardly(got: Array, expected: Array, allowed: float | None = None) -> Array:
+    """Where two gradients hardly differ, relative to the largest expected slope."""
+    finite = np.abs(expected[np.isfinite(expected)])
+    allowed = ALLOWED[str(expected.dtype)] if allowed is None else allowed
+    nearest = allowed * float(finite.max(initial=0))
+    return np.asarray(np.isclose(got, expected, rtol=0, atol=nearest, equal_nan=True))
+
+
+def difference(got: Tried, expected: Tried) -> str | None:
+    """Shape, then values as close as central differences come, then dtype."""
+    one, other = got.gradient, expected.gradient
+    if isinstance(one, np.ndarray) and one.shape == other.shape and one.dtype.kind in "iuf":
+        # what hardly differs counts as equal
+        one = np.where(hardly(one, other), other, one)
+        sentence = compare.arrays(one, other)
+        if sentence is None and got.gradient.dtype != other.dtype:
+            return f"it returns {got.gradient.dtype}, expected {other.dtype} as x is"
+        return sentence
+    return compare.arrays(one, other)
+
+
+def same_manner(got: Tried, known: Tried) -> bool:
+    """Whether a result is about as good as a known one, and off for the same reason.
+
+    From one side only, the width does not matter. A result that is far from the slope although
+    its width fits is off for another reason than its manner.
+    """
+    if got.gradient.shape != known.gradient.shape or got.gradient.dtype != known.gradient.dtype:
+        return False
+    if got.alone != known.alone:
+        return False
+    one_sided = known.sides in ("ahead", "behind")
+    lost = "none" in (got.sides, known.sides) and not got.near  # moves that rounding has swallowed
+    if got.sides != known.sides and not lost:
+        return False
+    if got.near and (one_sided or known.width == "fit") and not (got.close and known.close):
+        return False
+    return one_sided or got.width == known.width
+
+
+answers.edit(
+    {QUOTIENT: "(function(ahead) - function(x)) / h"},
+    "that is the forward difference, (f(x + h) − f(x))/h, whose error falls with h only: go h "
+    "ahead and h behind, and the error falls with h².",
+)
+answers.edit(
+    {QUOTIENT: "(function(x) - function(behind)) / h"},
+    "that is the backward difference, (f(x) − f(x − h))/h, whose error falls with h only: go h "
+    "ahead and h behind, and the error falls with h².",
+)
+answers.edit(
+    {WAY: "h"}, "all slopes are twice what they should be: from behind to ahead it is 2h, not h."
+)
+answers.edit(
+    {QUOTIENT: DIFFERENCE}, "the difference is not divided by the way from behind to ahead, 2h."
+)
+answers.edit(
+    {WAY: "2 * h"},
+    "the difference is multiplied by the way: divide by it, in brackets: / (2 * h).",
+)
+answers.edit(
+    {DIFFERENCE: "(function(behind) - function(ahead))"}, "the sign is wrong: ahead minus behind."
+)
+answers.edit(
+    {QUOTIENT: "(function(ahead) - 2 * function(x) + function(behind)) / h**2"},
+    "that is the second derivative, the curvature: the slope is (f(x + h) − f(x − h))/2h.",
+)
+answers.edit({QUOTIENT: f"abs({QUOTIENT})"}, "slopes that fall come out positive: keep the sign.")
+answers.edit(
+    {QUOTIENT: "(function(ahead) + function(behind)) / 2"},
+    "that is the mean of the two values, not how they differ: ahead minus behind, over 2h.",
+)
+answers.edit(
+    {DIFFERENCE: "(function(x + h) - function(x - h))"},
+    "h moves all entries at once, which gives the slope in that one direction, the same for "
+    "every entry: move one entry at a time.",
+)
+answers.edit(
+    {H: "1e-4"},
+    "h is the same for all x: next to 1e8 it is lost in rounding. Let it grow with |x|: h times "
+    "max(1, |x|).",
+)
+answers.edit(
+    {H: "1e-6"},
+    "h is the same for all x and dtypes: next to 1e8, or in float32, it is lost in rounding. "
+    "Take the cube root of np.finfo(x.dtype).eps times max(1, |x|).",
+)
+answers.edit(
+    {"abs(x[i])": "abs(x).max()"},
+    "h is the same for all entries, by the largest of them: next to 1e8 an entry of 1 is moved by "
+    "hundreds. Scale each entry's own h: max(1, |x[i]|).",
+)
+answers.edit(
+    {ROOT: "1e-6"},
+    "h is the same for all dtypes: float32 keeps 7 digits only, and needs the cube root of its "
+    "own np.finfo(x.dtype).eps.",
+)
+answers.edit(
+    {ROOT: "1e-12"},
+    "h is so small that the two values hardly differ, and rounding decides: take the cube root "
+    "of np.finfo(x.dtype).eps, not eps itself.",
+)
+answers.edit(
+    {ROOT: "0.02"},
+    "h is so large that the function bends on the way: the error grows with h². Take the cube "
+    "root of np.finfo(x.dtype).eps, 6e-6 in float64.",
+)
+answers.edit(
+    {H: "0.02"},
+    "h is too large where x is about one, and too small next to 1e8: take the cube root of "
+    "np.finfo(x.dtype).eps times max(1, |x|).",
+)
+answers.edit(
+    {"max(1.0, abs(x[i]))": "abs(x[i])"},
+    "where an entry of x is zero, h is zero too: take h times max(1, |x|).",
+)
+answers.edit(
+    {H: "1e-5 * abs(x[i])"},
+    "where an entry of x is zero, h is zero too, and h is the same part of x for all dtypes: take "
+    "the cube root of np.finfo(x.dtype).eps times max(1, |x|).",
+)
+answers.edit(
+    {"abs(x[i])": "x[i]"}, "where an entry of x is below zero, h is not scaled: take max(1, |x|)."
+)
+answers.edit(
+    {COPIES: "ahead = behind = x.copy()", WAY: "(2 * h)"},
+    "all slopes are 0 or next to it: take function at two places, x + h and x − h, and divide the "
+    "difference of its values. Where ahead and behind are one array, copy x twice.",
+)
+answers.edit(
+    {
+        "gradient = np.zeros_like(x)": f"gradient = np.zeros_like(x)\n    {COPIES}",
+        f"        {COPIES}\n": "",
+    },
+    "the entries before are still moved, so their slopes are added: copy x anew inside the loop.",
+)
+answers.edit(
+    {
+        "gradient = np.zeros_like(x)": "gradient = np.zeros_like(x)\n    behind = x.copy()",
+        COPIES: "ahead = behind.copy()",
+    },
+    "the entries before are still moved, so each slope is taken a little beside x: put an entry "
+    "back before the next one is moved, or copy x anew.",
+)
+answers.edit(
+    {
+        COPIES: "x[i] += h",
+        "ahead[i] += h": "value = function(x)",
+        "behind[i] -= h": "x[i] -= 2 * h",
+        QUOTIENT: "(value - function(x)) / (2 * h)",
+    },
+    "it changes x, which the caller still needs: copy it, x.copy(), before each move.",
+)
+answers.edit(
+    {"np.ndindex(x.shape)": "range(len(x))", "abs(x[i])": "np.abs(x[i]).max()", WAY: "(2 * h)"},
+    "in a matrix, i counts rows, and a whole row moves at once: np.ndindex(x.shape) gives every "
+    "entry's index.",
+)
+answers.edit(
+    {"return gradient": "return gradient.ravel()"},
+    "the slopes come in one row: give them the shape of x.",
+)
+answers.edit(
+    {"return gradient": "return gradient.sum()"},
+    "that adds all slopes to one number: return one for each entry.",
+)
+answers.edit(
+    {"    return gradient": "        return gradient"},
+    "some entries are never moved, and their slopes are missing: go through all of "
+    "np.ndindex(x.shape), and return the gradient after the loop.",
+)
+answers.edit(
+    {"np.zeros_like(x)": "np.zeros(x.shape)"},
+    "the gradient of a float32 array comes back as float64: np.zeros_like(x) keeps it.",
+)
+
+answers.variant({H: "(1e-2 if x.dtype == np.float32 else 1e-5) * (1 + abs(x[i]))"})
+answers.variant(  # moves x itself, and puts it back
+    {
+        COPIES: "old = x[i]",
+        "ahead[i] += h": "x[i] = old + h\n        ahead = function(x)",
+        "behind[i] -= h": "x[i] = old - h\n        behind = function(x)\n        x[i] = old",
+        QUOTIENT: "(ahead - behind) / (2 * h)",
+    }
+)
+
+
+@answers.right
+def in_one_row(function: Any, x: Any) -> Any:
+    found = []
+    for k in range(x.size):
+        h = np.finfo(x.dtype).eps ** (1 / 3) * max(1, abs(x.flat[k]))
+        step = np.zeros(x.size, x.dtype)
+        step[k] = h
+        step = step.reshape(x.shape)
+        found.append((function(x + step) - function(x - step)) / (2 * h))
+    return np.array(found, dtype=x.dtype).reshape(x.shape)
+
+
+EXERCISE = Exercise(
+    task="Take the gradient of a function at x by central differences, entry by entry.",
+    reference=numerical_gradient,
+    cases=cases,
+    run=run,
+    difference=difference,
+    kinships=(lambda got, known: difference(got, known) is None, same_manner),
+    answers=answers,
+)

@@ -1,0 +1,15 @@
+from .failovers import failover_player as failover_player
+from .server.digits_task import DigitsTask as DigitsTask
+from .server.kill_plan import Kill as Kill
+from .server.kills import run_with_kills as run_with_kills
+from .server.local_steps import federated_average as federated_average
+from .server.local_steps import local_fixed_point as local_fixed_point
+from .server.local_steps import local_sgd as local_sgd
+from .server.parameter_server import train_with_server as train_with_server
+from .server.staleness import apply_stale_gradient as apply_stale_gradient
+from .server.staleness import bounded_staleness as bounded_staleness
+from .server.staleness import delayed_descent as delayed_descent
+from .server.staleness import growth_with_delay as growth_with_delay
+from .server.staleness import largest_stable_rate as largest_stable_rate
+from .servers import staleness as staleness
+from .servers import staleness_explorer as staleness_explorer

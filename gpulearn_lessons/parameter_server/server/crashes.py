@@ -1,0 +1,247 @@
+"""Crashes of a replicated server, each at every point of its protocol, in one process.
+
+What `gpulearn_lessons.parameter_server.server.processes` does with processes and sockets is done here with
+function calls, so that all places for a crash can be tried, and pairs of them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpulearn_lessons.parameter_server.server.replica import (
+    Push,
+    PushHandler,
+    ServerState,
+    count_pushes,
+    unit_push,
+)
+
+__all__ = ["Crash", "CrashRun", "crash_everywhere", "run_with_crashes"]
+
+TRIES = 3  # that a worker sends one push while nobody dies
+WORDS = {
+    "received": "when it has come",
+    "before forward": "before the backup gets it",
+    "forwarded": "when the backup has it",
+    "before acknowledge": "before it is acknowledged",
+    "acknowledged": "when it is acknowledged",
+    "done": "when the primary is done with it",
+}
+
+
+class Crash(NamedTuple):
+    """One crash: of the "primary", the "backup" or the "worker", at an event counted from 0."""
+
+    whom: str
+    event: int
+
+
+class _Died(BaseException):
+    """Ends what a primary was doing when it died; no `except Exception` stops it."""
+
+
+@dataclass
+class CrashRun:
+    """What became of all pushes in one run with crashes.
+
+    Attributes:
+        crashes: where they were.
+        said: the same in words, empty without a crash.
+        applied: how often each push was applied on the primary, of shape (workers, pushes).
+        on_backup: the same on its backup.
+        acknowledged: which pushes a worker was told to be safe.
+        stuck: a push that was sent again and again and never acknowledged, if there is one.
+        events: how many there were.
+    """
+
+    crashes: tuple[Crash, ...]
+    said: str = ""
+    applied: Any = None
+    on_backup: Any = None
+    acknowledged: Any = None
+    stuck: Push | None = None
+    events: int = 0
+
+    def outcome(self) -> tuple[Any, ...]:
+        """What can be compared."""
+        told = None if self.stuck is None else self.stuck[:2]
+        return (*(a.tolist() for a in (self.applied, self.on_backup, self.acknowledged)), told)
+
+    def fault(self) -> str | None:
+        """What is wrong, in one sentence without its full stop, or None."""
+        after = f"{self.said}: " if self.said else ""
+        if self.stuck is not None:
+            push = _named(self.stuck)
+            return f"{after}{push} is sent again and again and never acknowledged"
+        for where, count in (("primary", self.applied), ("backup", self.on_backup)):
+            for worker, number in np.argwhere(count != 1):
+                push = f"push {number + 1} of worker {worker}"
+                if count[worker, number] == 0:
+                    return f"{after}{push} was acknowledged, and is missing on the {where}"
+                times = f"{count[worker, number]:g} times"
+                return f"{after}{push} is applied {times} on the {where}"
+        return None
+
+
+@dataclass
+class _Pair:
+    """A primary and its backup, and what happens to them."""
+
+    handle: PushHandler
+    run: CrashRun
+    primary: ServerState
+    backup: ServerState
+    backup_died: bool = False
+    worker_died: bool = False
+    words: list[str] = field(default_factory=list)
+
+    def event(self, name: str, push: Push) -> None:
+        """Pass a point of the protocol; somebody may die there."""
+        number, self.run.events = self.run.events, self.run.events + 1
+        for crash in self.run.crashes:
+            if crash.event != number:
+                continue
+            whom = f"worker {push.worker}" if crash.whom == "worker" else f"the {crash.whom}"
+            self.words.append(f"{whom} dies at {_named(push)}, {WORDS[name]}")
+            if crash.whom == "primary":
+                raise _Died
+            if crash.whom == "worker":
+                self.worker_died = True
+            else:
+                self.backup_died = True
+                if name == "before forward":
+                    self.replace_backup()
+
+    def replace_backup(self) -> None:
+        """A new backup gets all that the primary has at this moment."""
+        self.backup, self.backup_died = copy.deepcopy(self.primary), False
+
+    def take(self, push: Push) -> bool:
+        """The primary takes a push; whether the worker hears that it is safe."""
+        heard = False
+
+        def forward(other: Push) -> None:
+            self.event("before forward", push)
+            self.handle(self.backup, _own(other), _nothing, _nothing)
+            self.event("forwarded", push)
+
+        def acknowledge(other: Push) -> None:
+            nonlocal heard
+            self.event("before acknowledge", push)
+            heard = heard or tuple(other[:2]) == tuple(push[:2])
+            self.event("acknowledged", push)
+
+        try:
+            self.event("received", push)
+            self.handle(self.primary, _own(push), forward, acknowledge)
+            self.event("done", push)
+        except _Died:
+            if self.backup_died:
+                self.words.append("(both are gone: nothing could help)")
+            self.primary = self.backup
+            self.replace_backup()
+        if self.backup_died:
+            self.replace_backup()
+        if self.worker_died:  # and is started again, not knowing what it has heard
+            self.worker_died = heard = False
+        return heard
+
+
+def _nothing(push: Push) -> None:
+    """What a backup does in place of forwarding and acknowledging."""
+
+
+def _own(push: Push) -> Push:
+    """A copy, as a message is."""
+    return Push(push.worker, push.number, push.gradient.copy())
+
+
+def _named(push: Push) -> str:
+    return f"push {push.number} of worker {push.worker}"
+
+
+def run_with_crashes(
+    handle: PushHandler,
+    crashes: Sequence[Crash] = (),
+    *,
+    workers: int = 2,
+    pushes: int = 2,
+    lr: float = 1.0,
+) -> CrashRun:
+    """Send the pushes of all workers in turns, with these crashes.
+
+    A push that is not acknowledged is sent again, after those of the other workers.
+
+    Each push adds 1 to a weight of its own, whatever the rate.
+
+    >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
+    >>> run = run_with_crashes(serve_with_backup, [Crash("primary", 2)])
+    >>> run.said
+    'the primary dies at push 1 of worker 0, when the backup has it'
+    >>> run.applied.tolist(), run.fault()
+    ([[1.0, 1.0], [1.0, 1.0]], None)
+    """
+    run = CrashRun(tuple(crashes))
+    run.acknowledged = np.zeros((workers, pushes), bool)
+    primary, backup = (ServerState(np.zeros(workers * pushes), lr=lr) for _ in range(2))
+    pair = _Pair(handle, run, primary, backup)
+    for number in range(1, pushes + 1):
+        # a push that has to be sent again comes after those of the other workers
+        waiting = [(worker, 0) for worker in range(workers)]
+        while waiting:
+            worker, tries = waiting.pop(0)
+            push = unit_push(worker, number, workers, pushes)
+            push = push._replace(gradient=push.gradient / lr)
+            if pair.take(push):
+                run.acknowledged[worker, number - 1] = True
+            elif tries + 1 < TRIES + len(crashes):
+                waiting.append((worker, tries + 1))
+            else:
+                run.stuck = run.stuck or push
+    counts = [count_pushes(state, workers).round(9) for state in (pair.primary, pair.backup)]
+    run.applied, run.on_backup = counts
+    run.said = ", and then ".join(pair.words)
+    return run
+
+
+def crash_everywhere(
+    handle: PushHandler,
+    whom: Sequence[str] = (),
+    *,
+    workers: int = 2,
+    pushes: int = 2,
+    lr: float = 1.0,
+) -> Iterator[CrashRun]:
+    """Runs with a crash of each named process, one after another, at every point for it.
+
+    Args:
+        handle: what a server does with a push.
+        whom: who dies first, who dies next; empty for a run without a crash. Two servers never
+            die at one push, since a new backup needs a primary to get its state from.
+        workers: how many workers.
+        pushes: how many each of them sends.
+        lr: the servers' rate.
+
+    >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
+    >>> runs = list(crash_everywhere(serve_with_backup, ["primary"]))
+    >>> len(runs), [run.fault() for run in runs if run.fault()]
+    (24, [])
+    """
+    sizes: dict[str, Any] = {"workers": workers, "pushes": pushes, "lr": lr}
+    known: list[tuple[Crash, ...]] = [()]
+    for one in whom:
+        longer = []
+        for crashes in known:
+            first = crashes[-1].event + 1 if crashes else 0
+            for event in range(first, run_with_crashes(handle, crashes, **sizes).events):
+                longer.append((*crashes, Crash(one, event)))
+        known = longer
+    for crashes in known:
+        run = run_with_crashes(handle, crashes, **sizes)
+        if "both are gone" not in run.said:
+            yield run

@@ -1,0 +1,173 @@
+"""Trial of an answer that averages weights over ranks: simulated ones first, then real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.compare import told_apart
+from gpulearn.judge.exercise import Case
+from gpulearn.judge.ranks import (
+    Ending,
+    failed_alike,
+    failed_the_same,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
+from gpulearn.parallel.communicator import rank
+from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
+from gpulearn_lessons.parameter_server.server import local_steps
+
+__all__ = [
+    "KINSHIPS",
+    "Averaged",
+    "RankWork",
+    "act",
+    "difference",
+    "expected",
+    "judge",
+    "simulated",
+]
+
+
+class RankWork(Protocol):
+    """What the ranks are to do with an answer."""
+
+    @property
+    def ranks(self) -> int:
+        """How many."""
+
+    def weights(self, rank: int) -> Tensor:
+        """A rank's own, at the start."""
+
+    def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
+        """Call the answer as this rank."""
+
+    def end(self) -> Sequence[np.ndarray]:
+        """What each rank's weights are to be."""
+
+    def too_much(self, sent: Sequence[int]) -> str | None:
+        """One sentence if the ranks have sent more bytes than they need, or None."""
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What came of an answer on all ranks.
+
+    Attributes:
+        ending: how it ended, if not as it should.
+        after: each rank's weights at the end.
+        returned: what each rank returned: "weights", "nothing", or other numbers.
+        called: whether it calls the library's function that it is to be.
+        too_much: what was sent in vain, in one sentence; it is seen on simulated ranks.
+    """
+
+    ending: Ending | None = None
+    after: list[np.ndarray] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+    called: bool = False
+    too_much: str | None = None
+
+
+def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
+    """Be one rank."""
+    weights = work.weights(rank())
+    with watched(answer, local_steps) as called:
+        returned = work.call(answer, rank(), weights)
+    if returned is weights:
+        told: Any = "weights"
+    elif isinstance(returned, Tensor):
+        told = plain(returned)
+    else:
+        told = "nothing"
+    return plain(weights), told, bool(called)
+
+
+def simulated(answer: Answer, case: Case) -> Averaged:
+    """Try an answer on simulated ranks.
+
+    Raises:
+        TooLong: a rank runs on and on.
+    """
+    work: RankWork = case.args[0]
+    with torch_on_simulated_ranks():
+        run = on_simulated_ranks(act, work.ranks, answer, work)
+    if isinstance(run, Ending):
+        return Averaged(run)
+    return _gathered(run.results, work.too_much(run.bytes_sent))
+
+
+def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> Averaged:
+    after, returned, called = zip(*ranks, strict=True)
+    return Averaged(None, list(after), list(returned), any(called), too_much)
+
+
+def expected(case: Case) -> Averaged:
+    """What should come out of a case."""
+    work: RankWork = case.args[0]
+    return Averaged(None, list(work.end()), ["weights"] * work.ranks)
+
+
+def difference(got: Averaged, wanted: Averaged) -> str | None:
+    """One sentence on what is wrong, or None."""
+    if got.ending:
+        return got.ending.said
+    if got.called:
+        return "it calls the library's function: write it from sum_over_ranks"
+    for number, (found, right) in enumerate(zip(got.after, wanted.after, strict=True)):
+        if not _close(found, right):
+            place = tuple(int(i) for i in np.argwhere(~_near(found, right))[0])
+            other = got.returned[number]
+            if (
+                isinstance(other, np.ndarray)
+                and other.shape == right.shape
+                and _close(other, right)
+            ):
+                return "it returns the right weights in a new tensor: change the given one in place"
+            where = f"[{', '.join(map(str, place))}]" if place else ""
+            numbers = told_apart(found[place], right[place])
+            return f"rank {number} ends with weights{where} = {numbers}"
+    for number, told in enumerate(got.returned):
+        if isinstance(told, str) and told == "nothing":
+            return f"rank {number} returns no tensor: return the weights"
+        if isinstance(told, np.ndarray) and not _close(told, wanted.after[number]):
+            return f"rank {number} returns other numbers than its weights: return the weights"
+    return got.too_much
+
+
+def judge(work: RankWork, ranks: list[Any]) -> str | None:
+    """One sentence on what is wrong on real ranks, or None."""
+    return difference(_gathered(ranks), expected(Case("", (work,))))
+
+
+def _same_numbers(one: Averaged, other: Averaged) -> bool:
+    if (one.called, one.too_much) != (other.called, other.too_much):
+        return False
+    pairs = zip([*one.after, *one.returned], [*other.after, *other.returned], strict=True)
+    return all(_alike(a, b) for a, b in pairs)
+
+
+KINSHIPS = (failed_the_same(_same_numbers), failed_alike(_same_numbers))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return type(one) is type(other) and one == other
+    return one.shape == other.shape and _close(one, other)
+
+
+def _near(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    # a share that was computed in float32 is right, too
+    digits = 1e-5 if other.dtype == np.float32 else 1e-6
+    size = np.abs(other[np.isfinite(other)]).max(initial=0)
+    return np.asarray(np.isclose(one, other, rtol=0, atol=digits * (1 + size), equal_nan=True))
+
+
+def _close(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool(_near(one, other).all())

@@ -1,0 +1,11 @@
+from .choosing import Offer as Offer
+from .choosing import Trial as Trial
+from .choosing import cheapest_gpu_that_fits as cheapest_gpu_that_fits
+from .choosing import cheapest_plan as cheapest_plan
+from .choosing import interrupted_hours as interrupted_hours
+from .choosing import offers as offers
+from .plan.plan import plan_run as plan_run
+from .plan.search import best_layout as best_layout
+from .run_plans import plan_bars as plan_bars
+from .run_plans import plan_explorer as plan_explorer
+from .run_plans import published_runs as published_runs

@@ -1,0 +1,285 @@
+"""The layout with the shortest step, found with no look at one that cannot be."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import shown
+from gpulearn_lessons.plan_a_run.plan.by_hand import best_layout
+
+answers = Answers(best_layout)
+
+Seconds = Callable[[int, int, int], float | None]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is asked about, and how long a step takes on it.
+
+    Attributes:
+        gpus: all of them.
+        layers: of the model.
+        heads: of its attention.
+        machine: GPUs of one machine.
+        tensor: seconds for each doubling of tensor-parallel GPUs.
+        pipeline: seconds for each stage.
+        data: seconds for each doubling of replicas.
+        least: GPUs that have to share a replica; where fewer do, it does not fit.
+    """
+
+    gpus: int
+    layers: int
+    heads: int
+    machine: int
+    tensor: float
+    pipeline: float
+    data: float
+    least: int = 1
+
+    def seconds(self, tensor: int, pipeline: int, data: int) -> float | None:
+        """Of a step; None where fewer than `least` GPUs share a replica."""
+        if tensor * pipeline < self.least:
+            return None
+        return (
+            1.0
+            + self.tensor * math.log2(tensor)
+            + self.pipeline * (pipeline - 1)
+            + self.data * math.log2(max(1, data))
+        )
+
+
+WORKS = (
+    Cluster(1, 4, 4, 8, 0.1, 0.1, 0.1),
+    Cluster(8, 4, 8, 8, 0.1, 0.2, 0.3),
+    Cluster(8, 8, 8, 8, 0.3, 0.01, 0.2),
+    Cluster(64, 16, 16, 8, 0.05, 0.02, 0.2),
+    Cluster(64, 12, 6, 8, 0.01, 0.5, 0.4),  # tensor 4 and 8 do not divide the heads
+    Cluster(64, 12, 48, 8, 0.01, 0.5, 0.4),
+    Cluster(96, 10, 12, 8, 0.2, 0.001, 0.2),  # 3, 6 and 12 stages do not divide the layers
+    Cluster(64, 64, 64, 4, 0.001, 0.9, 0.9),  # machines of four
+    Cluster(6, 6, 6, 2, 0.001, 0.9, 0.9),  # one GPU more than a machine has divides the heads
+    Cluster(16, 8, 8, 8, 0.3, 0.2, 0.01, least=8),  # few GPUs for a replica do not fit
+    Cluster(16, 2, 2, 8, 0.1, 0.1, 0.1, least=8),  # nothing fits
+    Cluster(32, 8, 8, 8, 0.0, 0.0, 0.0),  # all are equal
+    Cluster(7, 7, 7, 8, 0.1, 0.3, 0.2),
+    Cluster(16, 4, 4, 8, 0.0, 0.0, 0.0, least=2),  # two stages and a tensor of two are equal
+    Cluster(48, 12, 12, 8, 0.5, 0.01, 0.2),  # 12 stages are the fastest
+    Cluster(48, 12, 6, 8, 0.01, 0.5, 0.2),  # 6 tensor-parallel GPUs are the fastest
+    Cluster(64, 16, 1, 8, 0.0, -0.03, -0.09),  # a few stages are slower than one, 16 are faster
+)
+
+
+def cases() -> list[Case]:
+    """Clusters on which each rule of a layout counts."""
+    return [
+        Case(
+            f"{one.gpus} GPU{'s' * (one.gpus > 1)} in machines of {one.machine}, "
+            f"{one.layers} layers, {one.heads} head{'s' * (one.heads > 1)}",
+            (one,),
+        )
+        for one in WORKS
+    ]
+
+
+def run(answer: Answer, case: Case) -> Any:
+    """Call an answer; what it chose, and what it asked for that cannot be."""
+    work: Cluster = case.args[0]
+    asked: list[tuple[int, int, int]] = []
+
+    def seconds(tensor: int, pipeline: int, data: int) -> float | None:
+        asked.append((tensor, pipeline, data))
+        return work.seconds(tensor, pipeline, data)
+
+    got = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
+    return chosen(got), allowed(work, asked)
+
+
+def chosen(got: Any) -> Any:
+    """A layout as a tuple of whole numbers; anything else as it is."""
+    try:
+        return tuple(int(part) if part == int(part) else part for part in got)
+    except (TypeError, ValueError):
+        return got
+
+
+def allowed(work: Cluster, asked: Sequence[tuple[int, int, int]]) -> str | None:
+    """The first question about a layout that cannot be, or that was asked twice."""
+    for number, layout in enumerate(asked):
+        tensor, pipeline, data = layout
+        if tensor * pipeline * data != work.gpus:
+            return f"{layout} has {tensor * pipeline * data:g} GPUs, and there are {work.gpus}"
+        if tensor > work.machine:
+            return f"{layout} has more tensor-parallel GPUs than the {work.machine} of a machine"
+        if work.heads % tensor:
+            return f"{layout} has {tensor} tensor-parallel GPUs for {work.heads} heads"
+        if work.layers % pipeline:
+            return f"{layout} has {pipeline} stages for {work.layers} layers"
+        if layout in asked[:number]:
+            return f"{layout} is asked for more than once"
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers choose the same and ask for the same that cannot be."""
+    return bool(one == other)
+
+
+def same_choice(one: Any, other: Any) -> bool:
+    """Whether two answers choose the same, and break the same rule first, if any."""
+    (chose, asked), (choice, what) = one, other
+    return bool(chose == choice) and rule(asked) == rule(what)
+
+
+def rule(asked: str | None) -> str:
+    """A broken rule without its numbers."""
+    return re.sub(r"\d+", "", asked or "")
+
+
+def difference(got: Any, wanted: Any) -> str | None:
+    """The layout, then what was asked for."""
+    (found, asked), (right, _) = got, wanted
+    if found != right:
+        return f"it returns {shown(found)}, expected {right}"
+    if asked is None:
+        return None
+    advice = "keep what it returned" if "more than once" in asked else "leave it out"
+    return f"the layout is right, but {asked}: {advice}"
+
+
+PRODUCT = "heads % tensor or layers % pipeline or gpus % (tensor * pipeline)"
+BETTER = "time is not None and (least is None or time < least)"
+TENSORS = "range(1, min(machine, gpus) + 1)"
+
+answers.edit(
+    {TENSORS: "range(1, gpus + 1)"},
+    "tensor parallelism sends in every layer, so its GPUs have to be in one machine: no more than "
+    "`machine` of them.",
+)
+SHORT = "all GPUs of a machine can share a layer: the range ends one too early."
+answers.edit({TENSORS: "range(1, min(machine, gpus))"}, SHORT)
+answers.edit({TENSORS: "range(1, machine)"}, SHORT)
+answers.edit(
+    {TENSORS: "range(1, machine)", "range(1, layers + 1)": "range(1, layers)"},
+    "both ranges end one too early: all GPUs of a machine can share a layer, and a stage may have "
+    "a single layer.",
+)
+answers.edit(
+    {TENSORS: "range(1, min(machine, gpus) + 2)"},
+    "tensor-parallel GPUs are in one machine: the range ends one too late, at machine + 1.",
+)
+answers.edit(
+    {PRODUCT: "layers % pipeline or gpus % (tensor * pipeline)"},
+    "each tensor-parallel GPU has whole heads: their number must divide the heads.",
+)
+answers.edit(
+    {PRODUCT: "heads % tensor or gpus % (tensor * pipeline)"},
+    "all stages have equally many layers: the number of stages must divide the layers.",
+)
+answers.edit(
+    {PRODUCT: "heads % tensor or layers % pipeline"},
+    "the product of the three has to be the number of GPUs, or some have nothing to do.",
+)
+answers.edit(
+    {"time < least": "time > least"},
+    "that is the layout with the longest step.",
+)
+answers.edit(
+    {BETTER: "time is not None"},
+    "that is the last layout that fits: compare it with the best before it.",
+)
+answers.edit(
+    {BETTER: "time is not None and least is None"},
+    "that is the first layout that fits: go on to the others, one may be faster.",
+)
+answers.edit(
+    {"time < least": "time <= least"},
+    "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs.",
+)
+POWERS = "need not be a power of two: try every number that divides"
+answers.edit(
+    {PRODUCT: f"tensor & (tensor - 1) or {PRODUCT}"},
+    f"the number of tensor-parallel GPUs {POWERS} the heads.",
+)
+answers.edit(
+    {PRODUCT: f"pipeline & (pipeline - 1) or {PRODUCT}"},
+    f"the number of stages {POWERS} the layers.",
+)
+OUTER = "for tensor in range(1, min(machine, gpus) + 1):"
+INNER = "for pipeline in range(1, layers + 1):"
+answers.edit(
+    {OUTER: INNER, INNER: OUTER},
+    "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs: here "
+    "the stages count first.",
+)
+answers.edit(
+    {
+        BETTER: "time is not None and least is not None and time > least:\n                break\n"
+        f"            if {BETTER}"
+    },
+    "it leaves a number of tensor-parallel GPUs where more stages are slower for the first time: "
+    "with still more a step may be faster again. Try them all.",
+)
+answers.edit(
+    {BETTER: "least is None or (time or 0.0) < least", "time = seconds(*layout)":
+     "time = seconds(*layout) or 0.0"},
+    "None says that it does not fit: it is not a time of zero seconds.",
+)  # fmt: skip
+answers.edit(
+    {"return best": "return best or (1, 1, gpus)"},
+    "where nothing fits there is no layout to return: return None.",
+)
+answers.edit(
+    {"layout = (tensor, pipeline, gpus // (tensor * pipeline))":
+     "layout = (pipeline, tensor, gpus // (tensor * pipeline))"},
+    "tensor and pipeline are swapped: a layout is (tensor, pipeline, data).",
+)  # fmt: skip
+answers.edit(
+    {"range(1, layers + 1)": "range(1, layers)"},
+    "a stage may have a single layer: the range of stages ends one too early.",
+)
+answers.variant({TENSORS: "[t for t in range(1, gpus + 1) if t <= machine]"})
+
+
+@answers.right
+def with_itertools(gpus: Any, layers: Any, heads: Any, seconds: Any, machine: Any = 8) -> Any:
+    from itertools import product
+
+    times = {}
+    for tensor, pipeline in product(range(1, machine + 1), range(1, gpus + 1)):
+        data, rest = divmod(gpus, tensor * pipeline)
+        if rest == 0 and heads % tensor == 0 and layers % pipeline == 0:
+            time = seconds(tensor, pipeline, data)
+            if time is not None:
+                times[tensor, pipeline, data] = time
+    return min(times, key=times.__getitem__) if times else None
+
+
+@answers.right
+def in_arrays(gpus: Any, layers: Any, heads: Any, seconds: Any, machine: Any = 8) -> Any:
+    every = [
+        (int(t), int(p), int(gpus // (t * p)))
+        for t in np.arange(1, machine + 1)
+        for p in np.arange(1, layers + 1)
+        if not (heads % t or layers % p or gpus % (t * p))
+    ]
+    times = np.array([s if (s := seconds(*one)) is not None else np.inf for one in every])
+    return list(every[times.argmin()]) if np.isfinite(times).any() else None
+
+
+EXERCISE = Exercise(
+    task="Find the layout with the shortest step among those that are allowed.",
+    reference=best_layout,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    kinships=(same, same_choice),
+)

@@ -1,0 +1,227 @@
+"""Which GPUs for a job, and on which terms: whether it fits, how long it takes, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.perf.gpus import GPUS
+from gpulearn.perf.roofline import roof
+
+__all__ = [
+    "Offer",
+    "Trial",
+    "cheapest_gpu_that_fits",
+    "cheapest_plan",
+    "interrupted_hours",
+    "offers",
+]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A GPU that may be for hire.
+
+    Attributes:
+        name: the GPU's name.
+        memory: bytes.
+        peak: operations per second.
+        bandwidth: bytes per second.
+        power: watts at most.
+        price: dollars an hour; None if it is not for hire.
+    """
+
+    name: str
+    memory: float
+    peak: float
+    bandwidth: float
+    power: float
+    price: float | None
+
+    def seconds(self, flops: float, bytes_moved: float) -> float:
+        """The least seconds for the work, by the roofline."""
+        return max(flops / self.peak, bytes_moved / self.bandwidth)
+
+
+def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
+    """Every GPU of `gpulearn.perf.gpus.GPUS` that has an arithmetic, with one price.
+
+    Args:
+        dtype: the arithmetic whose peak counts. "half" is bfloat16, or float16 where a GPU has
+            no bfloat16.
+        price: "low" or "high": which end of the GPU's range of prices.
+
+    Raises:
+        BadInput: an argument is not known.
+
+    >>> [offer.name for offer in offers("float64")][:2]
+    ['T4', 'L4']
+    """
+    known = ("float64", "float32", "tf32", "bfloat16", "float16", "half")
+    require.choice("dtype", dtype, known)
+    require.choice("price", price, ("low", "high"))
+    found = []
+    for spec in GPUS.values():
+        half = "bfloat16" if "bfloat16" in spec.peak else "float16"
+        arithmetic = half if dtype == "half" else dtype
+        if arithmetic in spec.peak:
+            top = roof(spec.name, arithmetic).peak
+            asked = getattr(spec.price, price) if spec.price else None
+            found.append(
+                Offer(spec.name, spec.memory, top, spec.bandwidth, spec.power, price=asked)
+            )
+    return found
+
+
+def _offers(values: object) -> None:
+    if not isinstance(values, Sequence) or not all(isinstance(o, Offer) for o in values):
+        raise BadInput(
+            f"offers is {require.shown(values)}: give a list of plan_a_run.Offer, such as "
+            f"plan_a_run.offers()."
+        )
+
+
+@require.checked(offers=_offers)
+@require.positive("memory", "bytes_moved", or_zero=("flops",))
+def cheapest_gpu_that_fits(
+    offers: Sequence[Offer], memory: float, flops: float, bytes_moved: float
+) -> str | None:
+    """The name of the GPU on which a job costs least, among those whose memory holds it.
+
+    A job takes max(flops / peak, bytes_moved / bandwidth) seconds, and costs that times the
+    price of an hour. A GPU without a price is not for hire.
+
+    Args:
+        offers: GPUs with `name`, `memory`, `peak`, `bandwidth` and `price`.
+        memory: the bytes that the job needs at once.
+        flops: its operations.
+        bytes_moved: the bytes that it moves from and to memory.
+
+    Returns:
+        A name, or None if no GPU for hire holds the job.
+
+    Raises:
+        BadInput: an argument is not what it should be.
+
+    >>> cheapest_gpu_that_fits(offers(), memory=10e9, flops=1e15, bytes_moved=1e12)
+    'RTX 4090'
+    """
+    costs = {}
+    for offer in offers:
+        if offer.price is not None and offer.memory >= memory:
+            seconds = max(flops / offer.peak, bytes_moved / offer.bandwidth)
+            costs[offer.name] = offer.price * seconds
+    return min(costs, key=costs.__getitem__, default=None)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A job that was tried out on some GPUs for a few minutes, and the terms on which they are let.
+
+    Attributes:
+        name: of the GPUs and the terms, such as "8 × H100, spot".
+        gpus: how many.
+        memory: bytes that one of them has.
+        needed: bytes that were in use on the fullest of them.
+        step: seconds of a step.
+        price: dollars an hour for one GPU.
+        interruptions: how often they are all taken away in a paid hour; 0 if never.
+    """
+
+    name: str
+    gpus: int
+    memory: float
+    needed: float
+    step: float
+    price: float
+    interruptions: float = 0.0
+
+
+def _trials(values: object) -> None:
+    if not isinstance(values, Sequence) or not all(isinstance(t, Trial) for t in values):
+        raise BadInput(f"trials is {require.shown(values)}: give a list of plan_a_run.Trial.")
+
+
+@require.checked(trials=_trials)
+@require.positive("steps", "deadline", or_zero=("lost", "wait"))
+def cheapest_plan(
+    trials: Sequence[Trial], steps: int, deadline: float, lost: float, wait: float
+) -> str | None:
+    """The name of the trial by which a run costs least, among those that fit and are in time.
+
+    Of a run that is interrupted r times an hour, a part r · lost of each hour goes into work that
+    was done before. So it pays for h = work / (1 − r · lost) hours, and never ends if r · lost is
+    1 or more. It is done after h + r · h · wait hours, since waiting costs time and no money.
+    That is right to first order: what is lost must be small beside what lies between two
+    interruptions.
+
+    Args:
+        trials: what was tried.
+        steps: of the whole run.
+        deadline: hours after which it must be done.
+        lost: hours of paid work that an interruption costs.
+        wait: hours until there are GPUs again, which nobody pays.
+
+    Returns:
+        A name, or None if no trial fits in memory and ends in time.
+
+    Raises:
+        BadInput: an argument is not what it should be.
+
+    >>> slow = Trial("8 × A100", 8, 80e9, 60e9, step=2.0, price=1.4)
+    >>> fast = Trial("8 × H100", 8, 80e9, 60e9, step=0.9, price=2.7)
+    >>> cheapest_plan([slow, fast], steps=36_000, deadline=24, lost=0.5, wait=0.5)
+    '8 × H100'
+    """
+    costs = {}
+    for trial in trials:
+        useful = 1 - trial.interruptions * lost  # part of each hour
+        if trial.needed <= trial.memory and useful > 0:
+            paid = steps * trial.step / 3600 / useful
+            if paid * (1 + trial.interruptions * wait) <= deadline:
+                costs[trial.name] = paid * trial.gpus * trial.price
+    return min(costs, key=costs.__getitem__, default=None)
+
+
+@require.positive("work", "checkpoint", or_zero=("rate", "start"))
+def interrupted_hours(
+    work: float, rate: float, checkpoint: float, start: float, runs: int = 1000, seed: int = 0
+) -> float:
+    """The mean hours that are paid for a run which is interrupted at random moments.
+
+    The run is played through. An interruption loses all work since the last checkpoint; then it
+    takes `start` hours until the work goes on from there, and these can be interrupted as well.
+    Interruptions come at a constant rate, whatever came before (a Poisson process). Writing a
+    checkpoint takes no time, and waiting for GPUs is not paid.
+
+    Args:
+        work: hours without an interruption.
+        rate: interruptions an hour.
+        checkpoint: hours of work between two checkpoints.
+        start: hours to load the checkpoint and begin.
+        runs: how often it is played.
+        seed: of the random moments.
+
+    Raises:
+        BadInput: an argument is not what it should be.
+
+    >>> interrupted_hours(10, rate=0, checkpoint=1, start=0.1)
+    10.0
+    """
+    if rate == 0:
+        return float(work)
+    rng = np.random.default_rng(seed)
+    # each stretch between two checkpoints is tried until no interruption falls into it
+    whole, rest = divmod(work, checkpoint)
+    tries, hours = np.repeat([checkpoint, rest], [int(whole) * runs, runs]), 0.0
+    first = True
+    while tries.size:
+        until = rng.exponential(1 / rate, tries.size)
+        hours += float(np.minimum(until, tries).sum())
+        tries = tries[until < tries] + (start if first else 0.0)
+        first = False
+    return hours / runs

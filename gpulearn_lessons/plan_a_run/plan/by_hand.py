@@ -1,0 +1,168 @@
+"""The four sums of a plan: operations, memory, the best layout, and what a run costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpulearn import require
+from gpulearn_lessons.sharded_training.memory import zero_memory
+
+__all__ = ["best_layout", "fits_in_memory", "model_flops", "run_cost"]
+
+
+@require.sizes("layers", "hidden", "sequence")
+@require.positive("parameters", "tokens")
+def model_flops(
+    parameters: float,
+    layers: int,
+    hidden: int,
+    sequence: int,
+    tokens: float,
+    *,
+    recompute: bool = False,
+) -> tuple[float, float]:
+    """Operations of training a Transformer: those of the model, and those that are carried out.
+
+    Forward a token takes 2 for each parameter, and 4·s·h in each layer for attention (Q·Kᵀ and
+    shares·V); backward takes twice as many (Chowdhery et al., "PaLM: scaling language modeling
+    with pathways", arXiv 2204.02311, 2022, appendix B: 6·P + 12·l·h·s for each token). Full
+    recomputation carries the forward pass out once more (Narayanan et al., arXiv 2104.04473,
+    2021), which no model needs.
+
+    Args:
+        parameters: P.
+        layers: l.
+        hidden: h, numbers for each token.
+        sequence: s, tokens of a row.
+        tokens: of the whole training.
+        recompute: whether the forward pass is carried out once more for the backward pass.
+
+    Returns:
+        Operations of the model, and operations of the hardware.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> model, hardware = model_flops(174.6e9, 96, 12288, 2048, 300e9, recompute=True)
+    >>> f"{model:.3g} {hardware:.3g}"
+    '3.23e+23 4.31e+23'
+    """
+    forward = 2 * parameters + 4 * layers * hidden * sequence
+    model = 3 * forward * tokens
+    hardware = 4 * forward * tokens if recompute else model
+    return model, hardware
+
+
+@require.sizes("parameters", "tensor", "pipeline", "data", "micro_batches")
+@require.positive("memory", or_zero=("activations",))
+def fits_in_memory(
+    parameters: int,
+    activations: float,
+    micro_batches: int,
+    *,
+    tensor: int,
+    pipeline: int,
+    data: int,
+    stage: int,
+    memory: float,
+) -> bool:
+    """Whether a GPU of the first pipeline stage holds its part of a training with 1F1B.
+
+    A GPU has ⌈P / (tensor · pipeline)⌉ parameters, each with 2 bytes of weight, 4 of gradient
+    and 12 of optimiser state, of which ZeRO's stage cuts some among the `data` replicas. In 1F1B
+    the first of p stages starts p micro-batches before the first comes back, if there are as
+    many (Narayanan et al., arXiv 2104.04473, 2021, section 2.2).
+
+    Args:
+        parameters: P, of the whole model.
+        activations: bytes that one GPU keeps of one micro-batch.
+        micro_batches: of one step, on each replica.
+        tensor: GPUs that share each layer.
+        pipeline: stages.
+        data: replicas.
+        stage: of ZeRO, 0 to 3.
+        memory: bytes of one GPU.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> fits_in_memory(7_000_000_000, 1e9, 4, tensor=1, pipeline=1, data=1, stage=0, memory=80e9)
+    False
+    """
+    own = -(-parameters // (tensor * pipeline))
+    kept = zero_memory([own], data, stage, weights=2, gradients=4, state=12)
+    return sum(kept) + min(pipeline, micro_batches) * activations <= memory
+
+
+@require.sizes("gpus", "layers", "heads", "machine")
+def best_layout(
+    gpus: int,
+    layers: int,
+    heads: int,
+    seconds: Callable[[int, int, int], float | None],
+    machine: int = 8,
+) -> tuple[int, int, int] | None:
+    """The layout with the shortest step, among those that are allowed.
+
+    The product is the number of GPUs; the tensor-parallel GPUs are in one machine and divide the
+    heads; the stages divide the layers.
+
+    Args:
+        gpus: all of them.
+        layers: of the model.
+        heads: of its attention.
+        seconds: of a step, from (tensor, pipeline, data); None where it does not fit.
+        machine: GPUs of one machine.
+
+    Returns:
+        (tensor, pipeline, data), or None where nothing fits. Of equal times the first, with the
+        fewest tensor-parallel GPUs, then the fewest stages.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> best_layout(16, 4, 8, lambda tensor, pipeline, data: 1 / tensor + pipeline)
+    (8, 1, 2)
+    """
+    best, least = None, None
+    for tensor in range(1, min(machine, gpus) + 1):
+        for pipeline in range(1, layers + 1):
+            if heads % tensor or layers % pipeline or gpus % (tensor * pipeline):
+                continue
+            layout = (tensor, pipeline, gpus // (tensor * pipeline))
+            time = seconds(*layout)
+            if time is not None and (least is None or time < least):
+                best, least = layout, time
+    return best
+
+
+@require.sizes("gpus")
+@require.positive("tokens", "tokens_per_second", "availability", or_zero=("price", "power"))
+def run_cost(
+    tokens: float,
+    tokens_per_second: float,
+    gpus: int,
+    price: float,
+    power: float,
+    *,
+    availability: float = 1.0,
+) -> tuple[float, float, float]:
+    """Days, dollars and kilowatt-hours of a run.
+
+    Args:
+        tokens: of the whole training.
+        tokens_per_second: of all GPUs together, while steps are made.
+        gpus: how many are rented, all of the time.
+        price: dollars for one GPU and one hour.
+        power: watts of one GPU.
+        availability: the part of the time in which steps are made whose result is kept.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> run_cost(86.4e9, 1e6, gpus=10, price=2, power=500)
+    (1.0, 480.0, 120.0)
+    """
+    seconds = tokens / (tokens_per_second * availability)
+    hours = seconds / 3600
+    return hours / 24, gpus * hours * price, gpus * hours * power / 1000

@@ -1,0 +1,264 @@
+"""The plan of a run: how long a step of training takes, what limits it, what the run costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.nn.transformer_costs import DecoderShape
+from gpulearn.parallel.links import Link, as_link
+from gpulearn.perf.gpus import BYTES
+from gpulearn_lessons.plan_a_run.plan.accelerators import Processor, accelerator
+from gpulearn_lessons.plan_a_run.plan.by_hand import model_flops, run_cost
+from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
+from gpulearn_lessons.plan_a_run.plan.memory import memory_per_gpu
+from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_parts
+
+__all__ = ["ClusterPlan", "plan_run"]
+
+COMMUNICATION = ("tensor", "pipeline", "data")
+LIMITS = {
+    "products": "its products of matrices",
+    "memory": "the passes of its activations through memory",
+    "tensor": "the all-reduces of tensor parallelism",
+    "pipeline": "what pipeline stages hand on",
+    "data": "the exchange among the replicas",
+    "bubble": "the bubble of its pipeline",
+    "optimiser": "its optimiser",
+}
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """A run as the model foresees it; all of its times are modelled.
+
+    Attributes:
+        work: the model and its batch.
+        layout: how it lies on the GPUs.
+        gpu: on what it runs.
+        network: the link of one GPU to other machines.
+        parts: seconds of a step, by what they are spent on; they add up to `step_seconds`.
+        memory_per_gpu: bytes by parts, at the fullest moment.
+    """
+
+    work: Workload
+    layout: Layout
+    gpu: Processor
+    network: Link
+    parts: Mapping[str, float]
+    memory_per_gpu: Mapping[str, float]
+
+    @property
+    def step_seconds(self) -> float:
+        """Of one step, of the whole batch."""
+        return sum(self.parts.values())
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of all GPUs together, while steps are made."""
+        return self.work.tokens / self.step_seconds
+
+    @property
+    def model_flops_utilisation(self) -> float:
+        """Operations that the model needs, attention included, of what the GPUs could do.
+
+        (6·P + 12·l·h·s) for each token; recomputed ones are not in it.
+        """
+        return self._model_flops / (self._peak * self.step_seconds)
+
+    @property
+    def hardware_flops_utilisation(self) -> float:
+        """Operations that are carried out, recomputed ones too, of what the GPUs could do."""
+        return (self._model_flops + self._again) / (self._peak * self.step_seconds)
+
+    @property
+    def _peak(self) -> float:
+        return self.gpu.peak * self.layout.gpus
+
+    @property
+    def _model_flops(self) -> float:
+        work, shape = self.work, self.work.shape
+        model, _ = model_flops(
+            work.parameters, shape.layers, shape.width, shape.context, work.tokens
+        )
+        return model
+
+    @property
+    def _again(self) -> float:
+        return self.work.recomputed_flops * self.work.shape.layers * self.work.tokens
+
+    @property
+    def bubble(self) -> float:
+        """The part of the step in which stages wait for one another."""
+        return self.parts["bubble"] / self.step_seconds
+
+    @property
+    def communication(self) -> dict[str, float]:
+        """Seconds of a step that nothing hides, of each kind of parallelism."""
+        return {name: self.parts[name] for name in COMMUNICATION}
+
+    @property
+    def limit(self) -> str:
+        """What limits it, in one sentence: the largest loss of time beside the products."""
+        lost = {name: part for name, part in self.parts.items() if name != "products"}
+        worst = max(lost, key=lambda name: lost[name])
+        share, products = lost[worst] / self.step_seconds, self.parts["products"]
+        if lost[worst] > products:
+            return f"It is limited by {LIMITS[worst]}, {share:.0%} of its time."
+        return (
+            f"It is limited by {LIMITS['products']}, {products / self.step_seconds:.0%} of its "
+            f"time, and then by {LIMITS[worst]}, {share:.0%}."
+        )
+
+    def days(self, tokens: float, availability: float = 1.0) -> float:
+        """Days until so many tokens are trained on.
+
+        Args:
+            tokens: of the whole run.
+            availability: the part of the time in which steps are made whose result is kept.
+        """
+        return self._run(tokens, 0.0, 0.0, availability)[0]
+
+    def cost(self, tokens: float, price: float | None = None, availability: float = 1.0) -> float:
+        """Dollars for renting the GPUs all of this time.
+
+        Args:
+            tokens: of the whole run.
+            price: dollars for one GPU and one hour; the lowest of the table if None.
+            availability: as of `days`.
+
+        Raises:
+            BadInput: no price is given, and none is known.
+        """
+        if price is None:
+            if self.gpu.price is None:
+                raise BadInput(f"No price of the {self.gpu.name} is known: give price=….")
+            price = self.gpu.price.low
+        return self._run(tokens, price, 0.0, availability)[1]
+
+    def energy(self, tokens: float, availability: float = 1.0, overhead: float = 1.0) -> float:
+        """Kilowatt-hours of the GPUs at the most that they are designed for.
+
+        Args:
+            tokens: of the whole run.
+            availability: as of `days`.
+            overhead: what the building uses for each watt of a GPU: hosts, network, cooling.
+        """
+        require.above_zero("overhead", overhead)
+        return self._run(tokens, 0.0, self.gpu.power, availability)[2] * overhead
+
+    def _run(
+        self, tokens: float, price: float, power: float, availability: float
+    ) -> tuple[float, float, float]:
+        require.above_zero("availability", availability)
+        if availability > 1:
+            raise BadInput(f"availability is {availability}: give a part, at most 1.")
+        return run_cost(
+            tokens, self.tokens_per_second, self.layout.gpus, price, power,
+            availability=availability,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        one = self.layout
+        parts = f" in {one.interleave} parts each" if one.interleave > 1 else ""
+        where = f"{one.tensor} tensor × {one.pipeline} pipeline{parts} × {one.data} data"
+        return (
+            f"{one.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
+            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilisation:.1%} of peak "
+            f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modelled)"
+        )
+
+
+def plan_run(
+    *,
+    parameters: float,
+    layers: int,
+    hidden: int,
+    heads: int,
+    vocabulary: int,
+    sequence: int,
+    batch: int,
+    gpus: int,
+    tensor: int = 1,
+    pipeline: int = 1,
+    data: int = 1,
+    gpu: str = "A100 80GB",
+    interconnect: Link | str = "200 Gbit",
+    micro_batch: int = 1,
+    interleave: int = 1,
+    zero: int = 1,
+    recompute: str | float = "none",
+    precision: str = "bfloat16",
+    sequence_parallel: bool = False,
+    fused_attention: bool = False,
+    parallel_blocks: bool = False,
+    calibration: Calibration = CALIBRATED,
+) -> ClusterPlan:
+    """Plan the training of a decoder on many GPUs: the time of a step, memory, what limits it.
+
+    Products of matrices by one curve (`product_rate`), passes over activations by the memory's
+    bandwidth, collectives by α and β, the bubble by `bubble_fraction`, memory by `zero_memory`.
+    Two numbers are calibrated, on published runs: `Calibration`.
+
+    Args:
+        parameters: of the model.
+        layers: of the model.
+        hidden: numbers for each token.
+        heads: of attention.
+        vocabulary: different tokens.
+        sequence: tokens of a row.
+        batch: rows of one step, on all GPUs.
+        gpus: how many there are.
+        tensor: GPUs that share each layer.
+        pipeline: stages.
+        data: replicas.
+        gpu: one of `gpulearn.perf.gpus.GPUS`, or "TPU v4".
+        interconnect: the network link of each GPU to other machines, or its name.
+        micro_batch: rows that go through a replica at a time.
+        interleave: parts of the model on each stage.
+        zero: ZeRO's stage, 0 to 3, among the replicas.
+        recompute: "none", "selective" (attention), "full", or a part of the forward pass.
+        precision: of the products; gradients are kept in float32, but for float16.
+        sequence_parallel: whether tensor-parallel GPUs share the norms too.
+        fused_attention: whether the scores of attention never reach memory.
+        parallel_blocks: attention and MLP side by side, with one all-reduce for both.
+        calibration: other numbers than those that were fitted.
+
+    Raises:
+        BadInput: the layout cannot be, or a GPU's memory does not hold its part.
+
+    >>> plan_run(parameters=174.6e9, layers=96, hidden=12288, heads=96, vocabulary=51200,
+    ...          sequence=2048, batch=1536, gpus=384, tensor=8, pipeline=12, data=4,
+    ...          recompute="full")
+    384 × A100 80GB as 8 tensor × 12 pipeline × 4 data: ...
+    """
+    require.choice("precision", precision, ("float32", "tf32", "bfloat16", "float16"))
+    itemsize = BYTES[precision]
+    work = Workload(
+        parameters=parameters,
+        shape=DecoderShape(vocabulary, sequence, hidden, heads, layers),
+        batch=batch,
+        micro_batch=micro_batch,
+        recompute=recompute,
+        fused_attention=fused_attention,
+        parallel_blocks=parallel_blocks,
+        weight_bytes=itemsize,
+        gradient_bytes=2 if precision == "float16" else 4,
+        state_bytes=12 if itemsize == 2 else 8,
+    )
+    layout = Layout(gpus, tensor, pipeline, data, interleave, zero, sequence_parallel)
+    layout.check(work)
+    chosen, network = accelerator(gpu, precision), as_link(interconnect)
+    memory = memory_per_gpu(work, layout)
+    needed = sum(memory.values())
+    if needed > chosen.memory:
+        most = max(memory, key=lambda part: memory[part])
+        raise BadInput(
+            f"Each GPU would need {needed / 1e9:,.0f} GB, and the {gpu} has "
+            f"{chosen.memory / 1e9:.0f} GB: {memory[most] / 1e9:,.0f} GB are {most}; cut it "
+            f"among more GPUs, or recompute."
+        )
+    parts = step_parts(work, layout, chosen, network, calibration)
+    return ClusterPlan(work, layout, chosen, network, parts, memory)

@@ -1,0 +1,243 @@
+"""Planned runs: where time and memory go, and the plans beside published runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.figures.controls import Explorer, choices, dropdown
+from gpulearn.figures.style import figure
+from gpulearn.figures.training_costs import HATCHES
+from gpulearn.perf.gpus import GPUS
+from gpulearn.require import shown
+from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan
+from gpulearn_lessons.plan_a_run.plan.published import Held
+from gpulearn_lessons.plan_a_run.plan.search import best_layout
+
+__all__ = ["plan_bars", "plan_explorer", "published_runs"]
+
+PARTS = {
+    "products": "products of matrices",
+    "memory": "activations through memory",
+    "tensor": "tensor parallel",
+    "pipeline": "to the next stage",
+    "data": "among replicas",
+    "bubble": "bubble",
+    "optimiser": "optimiser",
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "1.3 billion": {"parameters": 1.3e9, "layers": 24, "hidden": 2048, "heads": 16},
+    "7 billion": {"parameters": 6.7e9, "layers": 32, "hidden": 4096, "heads": 32},
+    "70 billion": {"parameters": 69e9, "layers": 80, "hidden": 8192, "heads": 64},
+    "175 billion": {"parameters": 174.6e9, "layers": 96, "hidden": 12288, "heads": 96},
+    "1 trillion": {"parameters": 1008e9, "layers": 128, "hidden": 25600, "heads": 160},
+}
+COMMON: dict[str, Any] = {
+    "vocabulary": 51_200, "sequence": 4096, "batch": 2048, "fused_attention": True,
+    "sequence_parallel": True,
+}  # fmt: skip
+TOKENS = (20e9, 100e9, 300e9, 1e12, 2e12, 15e12)
+COUNTS = (1, 8, 64, 512, 1024, 2048, 4096, 8192, 16_384)
+NETWORKS = ("10 Gbit", "100 Gbit", "200 Gbit", "400 Gbit")
+WITHIN = 0.1
+
+
+def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
+    """Draw where the time of a step goes, and what fills a GPU's memory, a bar for each plan.
+
+    Args:
+        plans: what a bar is called → what `plan_run` returned.
+
+    Raises:
+        BadInput: there is no plan.
+    """
+    require.named("plans", plans, '{"name": plan_run(…), …}')
+    require.each(plans, ClusterPlan, "what plan_run returned")
+    said = "; ".join(_of_bar(name, plan) for name, plan in plans.items())
+    with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (made, both):
+        time, memory = both
+        _stack(time, {n: {PARTS[k]: v for k, v in p.parts.items()} for n, p in plans.items()}, 1)
+        time.set_xlabel("time of a step, modelled (s)")
+        _stack(memory, {name: p.memory_per_gpu for name, p in plans.items()}, 1e9, 6)
+        sizes = sorted({plan.gpu.memory / 1e9 for plan in plans.values()})
+        for most in sizes:
+            memory.axvline(most, color="0.2", linestyle="--")
+        memory.set_xlim(0, 1.05 * max(sizes))
+        memory.set_xlabel("memory of a GPU (GB); dashed: what it has")
+        return show(made, f"Planned steps: {said}.")
+
+
+def _stack(
+    axes: Any, bars: Mapping[str, Mapping[str, float]], scale: float, first: int = 0
+) -> None:
+    parts = list(next(iter(bars.values())))
+    left = [0.0] * len(bars)
+    for number, part in enumerate(parts):
+        sizes = [bar[part] / scale for bar in bars.values()]
+        hatch = HATCHES[number % len(HATCHES)]
+        axes.barh(list(bars), sizes, left=left, label=part, height=0.6, edgecolor="white",
+                  color=f"C{first + number}", hatch=hatch)  # fmt: skip
+        left = [start + size for start, size in zip(left, sizes, strict=True)]
+    for row, end in enumerate(left):
+        axes.annotate(f" {end:.3g}", (end, row), va="center")
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, 1.12 * max(left))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
+
+
+def _of_bar(name: str, plan: ClusterPlan) -> str:
+    shares = plan.parts["products"] / plan.step_seconds
+    return (
+        f"{name} {plan.step_seconds:.3g} s, {shares:.0%} of it products of matrices, and "
+        f"{sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU"
+    )
+
+
+def published_runs(held: Sequence[Held]) -> Picture:
+    """Draw how far the planner is off published numbers, a row for each.
+
+    Args:
+        held: what `gpulearn_lessons.plan_a_run.plan.published.hold_against` returned.
+
+    Raises:
+        BadInput: there is no row.
+    """
+    if not held:
+        raise BadInput(f"held is {shown(held)}: give what hold_against returned.")
+    names = [f"{one.row.run}, {one.row.row}" for one in held]
+    speeds = [_speed(one.error, one.row.unit) for one in held]
+    near = sum(abs(one.error) <= WITHIN for one in held)
+    worst = max(range(len(held)), key=lambda k: abs(held[k].error))
+    said = (
+        f"{near} of {len(held)} published numbers are within 10 % of the plan; the farthest is "
+        f"{names[worst]}, {held[worst].error:+.0%} ({held[worst].row.unit})."
+    )
+    with figure(8.6, 1.2 + 0.3 * len(held)) as (made, axes):
+        axes.axvspan(-100 * WITHIN, 100 * WITHIN, color="0.9")
+        axes.axvline(0, color="0.3", linewidth=1)
+        axes.plot([100 * s for s in speeds], names, "o", markersize=7, label="fitted")
+        apart = [(k, one) for k, one in enumerate(held) if one.left_out is not None]
+        if apart:
+            lefts = [100 * _speed(one.left_out or 0.0, one.row.unit) for _, one in apart]
+            axes.plot(lefts, [names[k] for k, _ in apart], "x", markersize=8, color="C1",
+                      label="its run left out of the fit")  # fmt: skip
+            axes.legend(loc="best", fontsize=9)
+        axes.invert_yaxis()
+        axes.set_xlabel("planned speed, difference to published (%); grey: within 10 %")
+        return show(made, said)
+
+
+def _speed(error: float, unit: str) -> float:
+    """An error of a time as one of a speed, so that right of 0 is always too fast."""
+    return 1 / (1 + error) - 1 if unit == "s" else error
+
+
+def sentence(plan: ClusterPlan, tokens: float) -> str:
+    """What a plan comes to, and what limits it."""
+    price = plan.gpu.price
+    cost = " (no price known)"
+    if price is not None:
+        ends = sorted({price.low, price.high})
+        cost = " to ".join(_money(plan.cost(tokens, dollars)) for dollars in ends)
+        cost = f", cost {cost} ({price.when})"
+    used = sum(plan.memory_per_gpu.values()) / plan.gpu.memory
+    return (
+        f"{plan!r}. {_count(tokens)} tokens take {_time(plan.days(tokens))}{cost}, and at "
+        f"most {_energy(plan.energy(tokens))} for the GPUs alone; {used:.0%} of their memory "
+        f"is used. {plan.limit}"
+    )
+
+
+def _energy(kilowatt_hours: float) -> str:
+    """In the unit that needs no power of ten.
+
+    >>> _energy(220_000), _energy(4_580_000)
+    ('220 MWh', '4.58 GWh')
+    """
+    scale, unit = (1e6, "GWh") if kilowatt_hours >= 999_500 else (1e3, "MWh")
+    return f"{kilowatt_hours / scale:.3g} {unit}"
+
+
+def _money(dollars: float) -> str:
+    """Three digits at most, in the unit that the rounded sum has.
+
+    >>> [_money(dollars) for dollars in (999, 999.5, 999_499, 999_999.5, 1e6, 999_499_999)]
+    ['$999', '$1,000', '$999,000', '$1 million', '$1 million', '$999 million']
+    >>> [_money(dollars) for dollars in (999_500_000, 1e9, 999_499_999_999, 999_999_999_999)]
+    ['$1 billion', '$1 billion', '$999 billion', '$1 trillion']
+    """
+    scales = (1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, ",000")
+    for scale, unit in scales:
+        if dollars >= 0.9995 * scale:
+            digits = f"{dollars / scale:.3g}" if unit != ",000" else f"{dollars / scale:.0f}"
+            return f"${digits}{unit}"
+    return f"${dollars:.0f}"
+
+
+def _count(tokens: float) -> str:
+    scale, unit = (1e12, "trillion") if tokens >= 1e12 else (1e9, "billion")
+    return f"{tokens / scale:g} {unit}"
+
+
+def _time(days: float) -> str:
+    if days >= 730:
+        return f"{days / 365.25:,.3g} years"
+    return f"{days:,.3g} days" if days >= 1 else f"{24 * days:.2g} hours"
+
+
+def draw(model: str, tokens: float, gpu: str, gpus: int, link: str) -> tuple[Picture, str]:
+    """The best plan for one choice, or why there is none, with the sizes of its parts."""
+    run = {**COMMON, **MODELS[model], "gpu": gpu, "interconnect": link}
+    if "bfloat16" not in GPUS[gpu].peak:
+        run["precision"] = "float16"
+    try:
+        plan = best_layout(gpus=gpus, **run)
+    except BadInput as error:
+        said = f"{model} parameters on {gpus:,} × {gpu}: {error}"
+        return _no_plan(said), said
+    said = sentence(plan, tokens)
+    return plan_bars({f"{gpus:,} × {gpu}": plan}), said
+
+
+def _no_plan(said: str) -> Picture:
+    with figure(9.4, 1.0) as (made, axes):
+        axes.axis("off")
+        axes.text(0.5, 0.5, "no layout works", ha="center", va="center", fontsize=14)
+        return show(made, said)
+
+
+def plan_explorer(model: str = "70 billion", gpus: int = 1024) -> Explorer:
+    """Choose model, tokens, GPU, how many and the network; see days, dollars, energy and memory.
+
+    Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 rows of 4,096
+    tokens; all of its numbers are modelled. The sliders move with the arrow keys.
+
+    Args:
+        model: which is shown at first.
+        gpus: how many there are at first.
+
+    Raises:
+        BadInput: the model or the number is not offered.
+
+    >>> plan_explorer()
+    [interactive figure: 1,024 × H100 as ...]
+    """
+    require.package("ipywidgets", "plan_a_run.plan_explorer")
+    require.choice("model", model, MODELS)
+    if gpus not in COUNTS:
+        raise BadInput(f"gpus is {shown(gpus)}: choose from {', '.join(map(str, COUNTS))}.")
+    names = [one for one, spec in GPUS.items() if {"bfloat16", "float16"} & set(spec.peak)]
+    return Explorer(
+        draw,
+        {
+            "model": dropdown("parameters", list(MODELS), model),
+            "tokens": choices("tokens", [(_count(n), n) for n in TOKENS], 1e12),
+            "gpu": dropdown("GPU", names, "H100"),
+            "gpus": choices("how many", [(f"{n:,}", n) for n in COUNTS], gpus),
+            "link": dropdown("network", list(NETWORKS), "400 Gbit"),
+        },
+    )

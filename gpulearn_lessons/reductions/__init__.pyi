@@ -1,0 +1,1 @@
+from .reduction_figures import reduction_player as reduction_player

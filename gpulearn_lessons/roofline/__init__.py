@@ -1,0 +1,13 @@
+"""The exercises of notebook 02: the roofline, and a kernel analysed by it."""
+
+from gpulearn.lazy import attach
+
+NOTEBOOK = "02_roofline"
+EXERCISES = (
+    "arithmetic_intensity",
+    "ridge_point",
+    "attainable",
+    "analyse_stencil",
+)
+
+__getattr__, __dir__ = attach(__name__, __file__)

@@ -1,0 +1,132 @@
+"""Notebook 02: a GPU's own roofline, and the work of a training step as points below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.perf.matmul_times import float32_products
+from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
+from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.measuring import agree, timed, torch_on
+from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.perf.roofline import Roof, roof
+from gpulearn.perf.timing import fastest
+
+__all__ = ["gpu_points", "record_roofline"]
+
+REHEARSAL = {"n": 32, "batches": (1, 16), "numbers": 1024, "sizes": (32,), "seconds": 0.005}
+
+N = 8192  # a matrix of 256 MB: several times a cache
+BATCHES = (1, 32, 1024)
+CHECKED = 8  # rows of a result, held against NumPy
+TOLERANCE = 1e-4  # of the largest element; float32, sums of thousands of products
+
+
+def record_roofline(
+    n: int = N,
+    batches: Sequence[int] = BATCHES,
+    numbers: int = NUMBERS["cuda"],
+    sizes: Sequence[int] = (4096, 8192),
+    seconds: float = 0.3,
+) -> Recording:
+    """Time the update, softmax and layer of notebook 02 on n × n float32, TF32 off.
+
+    Args:
+        n: rows and columns of the weights and of the scores.
+        batches: rows of the layer's input.
+        numbers: in an array that is copied, for the bandwidth.
+        sizes: of the products that are tried for the peak.
+        seconds: the time to spend on each kind of work, about.
+
+    Returns:
+        A row each for "peak" (`rate` in operations per second) and "bandwidth" (`rate` in bytes
+        per second), and rows with `work`, `n`, `flops`, `bytes` and `seconds`, of the fastest run.
+    """
+    require.package("torch", "Recording")
+    return recorded_here("roofline", _rows(n, batches, numbers, sizes, seconds), torch_on())
+
+
+def _rows(
+    n: int, batches: Sequence[int], numbers: int, sizes: Sequence[int], seconds: float
+) -> Iterator[dict[str, Any]]:
+    torch, on = require.package("torch", "Recording"), torch_on()
+    yield {"work": "peak", "rate": product_rate(on, sizes)}
+    yield {"work": "bandwidth", "rate": memory_bandwidth(numbers, on)}
+
+    def clock(call: Callable[[], object]) -> float:
+        return fastest(call, seconds)[0]
+
+    generator = torch.Generator(on).manual_seed(2)
+    weights, gradient = (torch.randn(n, n, device=on, generator=generator) for _ in range(2))
+    with float32_products(torch, tf32=False):
+        yield timed(
+            _counts("update", n, 2 * n * n, 12 * n * n), partial(_update, weights, gradient), clock
+        )
+        yield timed(_counts("softmax", n, 5 * n * n, 8 * n * n), partial(_softmax, gradient), clock)
+        for b in batches:
+            fields = _counts(f"layer, b = {b}", n, 2 * b * n * n, 4 * (n * n + 2 * b * n))
+            x = torch.randn(b, n, device=on, generator=generator)
+            yield timed(fields, partial(_layer, x, weights), clock)
+
+
+def _counts(work: str, n: int, flops: int, moved: int) -> dict[str, Any]:
+    return {"work": work, "n": n, "flops": flops, "bytes": moved}
+
+
+def _host(tensor: Any) -> np.ndarray[Any, Any]:
+    return tensor[:CHECKED].double().cpu().numpy()  # type: ignore[no-any-return]
+
+
+def _update(weights: Any, gradient: Any) -> Callable[[], object]:
+    wanted = _host(weights) - 1e-3 * _host(gradient)
+    weights.add_(gradient, alpha=-1e-3)
+    agree("update", _host(weights), wanted, TOLERANCE)
+    return partial(weights.add_, gradient, alpha=-1e-3)
+
+
+def _softmax(scores: Any) -> Callable[[], object]:
+    torch = require.package("torch", "Recording")
+    out = torch.empty_like(scores)
+    powers = np.exp(_host(scores))
+    agree(
+        "softmax",
+        _host(torch.softmax(scores, 1, out=out)),
+        powers / powers.sum(axis=1, keepdims=True),
+        TOLERANCE,
+    )
+    return partial(torch.softmax, scores, 1, out=out)
+
+
+def _layer(x: Any, weights: Any) -> Callable[[], object]:
+    torch = require.package("torch", "Recording")
+    out = torch.empty_like(x)
+    torch.matmul(x, weights, out=out)
+    agree("layer", _host(out), _host(x) @ weights.double().cpu().numpy(), TOLERANCE)
+    return partial(torch.matmul, x, weights, out=out)
+
+
+def gpu_points() -> tuple[Roof, list[RoofPoint]]:
+    """A GPU's roofline and the work of notebook 02 as points below it, n = 8192.
+
+    Measured where there is a GPU that torch can use, else recorded. Where there is neither, the
+    roof of a T4 by its data sheet, and no points.
+    """
+    found = gpu_rows("roofline", record_roofline, torch_on)
+    rates = _rates(found) if found else {}
+    if found is None or not {"peak", "bandwidth"} <= set(rates):
+        return roof("T4"), []
+    points = [
+        RoofPoint(row["work"], row["flops"], row["bytes"], row["seconds"], found.provenance)
+        for row in found.rows
+    ]
+    where = found.provenance
+    return Roof(where.where, rates["peak"], rates["bandwidth"], where), points
+
+
+def _rates(found: GpuRows) -> dict[str, float]:
+    return {row["work"]: row["rate"] for row in found.other if "rate" in row}

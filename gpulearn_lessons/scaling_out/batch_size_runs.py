@@ -1,0 +1,257 @@
+"""The learning rate of a larger batch, tried on the digits: data parallelism's other half."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from gpulearn import require
+from gpulearn.data.digits import digits
+from gpulearn.errors import BadInput
+from gpulearn.optim.layerwise import lamb_step, lars_step
+from gpulearn.optim.optimizers import adam_step
+from gpulearn.optim.schedules import scaled_learning_rate
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.require import shown
+from gpulearn.tables import Table, table
+from gpulearn.train.data import TrainingData, training_data
+from gpulearn.train.evaluation import evaluate
+from gpulearn.train.models import MLP
+from gpulearn.train.settings import checked_seed, seeded
+from gpulearn.train.step import train_step
+from gpulearn_lessons.scaling_out.laws import Spread, spread
+
+__all__ = ["RULES", "BatchStudy", "batch_size_study"]
+
+
+class RateRule(NamedTuple):
+    """How the rate follows the batch, and what makes the steps."""
+
+    power: float  # of the batch's factor, that the rate grows with
+    slowly: bool = False  # whether it grows over the first steps
+    step: Callable[..., Any] | None = None  # of each layer; plain SGD's if None
+    share: float = 1.0  # of the study's rate, which is one of plain SGD
+
+
+RULES = {
+    "kept": RateRule(0.0),
+    "linear": RateRule(1.0),
+    "linear, warm-up": RateRule(1.0, slowly=True),
+    "square root": RateRule(0.5),
+    "LARS": RateRule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
+    "LAMB": RateRule(0.5, step=lamb_step, share=0.1),
+    "Adam, root": RateRule(0.5, step=adam_step, share=0.1),
+}
+PLAIN = tuple(RULES)[:4]
+WARM_UP = 5  # one part in so many of all steps
+
+
+@dataclass(frozen=True)
+class BatchStudy:
+    """How trainings with larger batches ended.
+
+    Attributes:
+        batches: the batch sizes, ascending; the first is the one whose rate is known.
+        rules: how the rate followed the batch.
+        lr: learning rate of the first batch size.
+        epochs: passes over the data, the same for all.
+        seeds: of weights and order, one training for each.
+        accuracies: (rule, batch) → share of the held-out data that is right, one for each seed.
+        losses: (rule, batch) → mean cross-entropy over the training data at the end; infinite
+            where it is no finite number.
+    """
+
+    batches: tuple[int, ...]
+    rules: tuple[str, ...]
+    lr: float
+    epochs: int
+    seeds: tuple[int, ...]
+    accuracies: dict[tuple[str, int], tuple[float, ...]]
+    losses: dict[tuple[str, int], tuple[float, ...]]
+
+    def accuracy(self, rule: str, batch: int) -> Spread:
+        """Median and range over the seeds, 0 to 1."""
+        return spread(self.accuracies[self._known(rule, batch)])
+
+    def loss(self, rule: str, batch: int) -> Spread:
+        """Median and range over the seeds."""
+        return spread(self.losses[self._known(rule, batch)])
+
+    def rate_of(self, rule: str, batch: int) -> float:
+        """The learning rate that a batch size has under a rule, after the warm-up."""
+        return rate_of(*self._known(rule, batch), self.batches[0], self.lr)
+
+    def table(self) -> Table:
+        """One row for each rule, one column for each batch size."""
+        rows = [
+            {"rate": rule, **{f"batch {batch}": _percent(self.accuracy(rule, batch))
+                              for batch in self.batches}}
+            for rule in self.rules
+        ]  # fmt: skip
+        return table(
+            rows,
+            f"Held-out digits right after {self.epochs} epochs, in percent: median and range of "
+            f"{len(self.seeds)} seeds.",
+        )
+
+    def _known(self, rule: str, batch: int) -> tuple[str, int]:
+        require.choice("rule", rule, self.rules)
+        if batch not in self.batches:
+            raise BadInput(f"batch is {shown(batch)}: choose from {shown(list(self.batches))}.")
+        return rule, batch
+
+
+def _percent(found: Spread) -> str:
+    return f"{100 * found.median:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+
+
+def rate_of(rule: str, batch: int, first: int, lr: float) -> float:
+    """The learning rate of a batch: η · (batch / first)^p, with the rule's power p and its share.
+
+    >>> rate_of("linear", 64, 16, 0.1), rate_of("square root", 64, 16, 0.1)
+    (0.4, 0.2)
+    """
+    return lr * RULES[rule].share * float((batch / first) ** RULES[rule].power)
+
+
+def batch_size_study(
+    batches: Sequence[int] = (32, 128, 256, 512),
+    rules: Sequence[str] = PLAIN,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    epochs: int = 12,
+    lr: float = 0.1,
+    model: Callable[..., nn.Module] = MLP,
+    data: Any = None,
+) -> BatchStudy:
+    """Train with larger and larger batches, the rate following the batch by several rules.
+
+    N ranks with a batch of b images each do the sums of one process with a batch of N·b: the
+    mean of equal shards' gradients is the gradient of their union. So one process stands here
+    for N of them. All trainings see the same images in the same order, equally often: with a
+    batch N times as large there are N times fewer steps.
+
+    The optimiser is plain SGD, but for "LARS" (the linear rule, trust 0.02, no momentum) and "LAMB"
+    (the root, from a tenth of `lr` on, as it counts in parts of a layer's length), whose steps
+    are `gl.optim.lars_step` and `lamb_step`, and for "Adam, root" (`adam_step`, with LAMB's
+    rates). "linear" and "square root" multiply the rate by the
+    batch's factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
+    (`gl.optim.scaled_learning_rate`, with its source). The root keeps the variance of one step's
+    update as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
+    arXiv 1404.5997, 2014.
+
+    Args:
+        batches: batch sizes, ascending; the rate is that of the first.
+        rules: any of "kept", "linear", "linear, warm-up", "square root", "LARS", "LAMB",
+            "Adam, root".
+        seeds: of weights and order; one training for each.
+        epochs: passes over the data.
+        lr: learning rate of the first batch size.
+        model: called as `model(seed=…)`.
+        data: what `gl.fit` takes; `gl.digits()` if None.
+
+    Raises:
+        BadInput: a number is out of range, there is no such rule, or the data do not fit.
+
+    >>> study = batch_size_study((32, 256), ["kept", "linear"], seeds=[0], epochs=2)
+    >>> study.rate_of("linear", 256)
+    0.8
+    """
+    sizes = require.ascending("batches", batches)
+    names = tuple(require.choice("rule", rule, RULES) for rule in require.several("rules", rules))
+    numbers = tuple(checked_seed(seed) for seed in require.several("seeds", seeds))
+    epochs = require.whole("epochs", epochs)
+    require.above_zero("lr", lr)
+    if not names or not numbers:
+        raise BadInput("Give at least one rule and one seed.")
+    tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))
+    accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
+    losses: dict[tuple[str, int], tuple[float, ...]] = {}
+    for batch in sizes:
+        done: dict[Any, list[tuple[float, float]]] = {}
+        for rule in names:
+            reached, by = rate_of(rule, batch, sizes[0], lr), RULES[rule]
+            # under all rules of plain SGD the first batch is alike
+            key = reached, by.slowly and reached != lr, by.step
+            if key not in done:
+                steps = math.ceil(len(tensors.train_labels) / batch) * epochs
+                grown = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
+                done[key] = [
+                    _train(model(seed=seed), tensors, batch, epochs, seed, grown, by.step)
+                    for seed in numbers
+                ]
+            losses[rule, batch] = tuple(loss for loss, _ in done[key])
+            accuracies[rule, batch] = tuple(right for _, right in done[key])
+    return BatchStudy(sizes, names, lr, epochs, numbers, accuracies, losses)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Two threads take longer than one for products as small as these."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Growth(NamedTuple):
+    """What `gl.optim.scaled_learning_rate` is given at every step."""
+
+    lr: float
+    factor: float
+    warm_up: int
+
+
+def _train(
+    model: nn.Module,
+    data: TrainingData,
+    batch: int,
+    epochs: int,
+    seed: int,
+    grown: Growth,
+    by_layer: Callable[..., Any] | None = None,
+) -> tuple[float, float]:
+    """Loss over the training data and held-out accuracy, with plain SGD or steps of layers."""
+    optimizer: Any = torch.optim.SGD(model.parameters(), lr=grown.lr)
+    if by_layer is not None:
+        optimizer = LayerSteps(list(model.parameters()), by_layer)
+    step = 0
+    with seeded(seed), _one_thread():
+        for epoch in range(epochs):
+            order = shard_indices(len(data.train_labels), 0, 1, seed=seed, epoch=epoch)
+            for part in torch.tensor(order).split(batch):
+                optimizer.param_groups[0]["lr"] = scaled_learning_rate(step, *grown)
+                train_step(model, optimizer, data.train_images[part], data.train_labels[part])
+                step += 1
+    loss, _ = evaluate(model, data.train_images, data.train_labels)
+    _, right = evaluate(model, data.test_images, data.test_labels)
+    return (loss if math.isfinite(loss) else math.inf), right
+
+
+class LayerSteps(torch.optim.Optimizer):
+    """A step function of `gl.optim` as torch's optimizer, for each parameter by itself."""
+
+    def __init__(self, parameters: list[nn.Parameter], step: Callable[..., Any]) -> None:
+        super().__init__(parameters, {"lr": 0.0})
+        self._step = step
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """One step of every layer."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                slope, before = parameter.grad.cpu().numpy(), self.state[parameter].get("kept")
+                theta = parameter.cpu().numpy()
+                moved, self.state[parameter]["kept"] = self._step(
+                    theta, slope, before, lr=group["lr"]
+                )
+                parameter.copy_(torch.as_tensor(moved))

@@ -1,0 +1,324 @@
+"""ZeRO stage 3: whole weights of one layer at a time, judged by the peak of what is held too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.parallel.communicator import rank
+from gpulearn.train.memory import Live
+from gpulearn_lessons.sharded_training import trial
+from gpulearn_lessons.sharded_training.by_hand import gather_and_free
+from gpulearn_lessons.sharded_training.trial import Facts, Numbers
+
+answers = Answers(gather_and_free)
+
+MOST = 6  # whole layers at once; ours needs 4: weights, their gradient, and its parts on the way
+
+
+class TanhLayer:
+    """x ↦ tanh(W·x + b), with W (w, w) and b (w,) handed over as one row of w² + w numbers."""
+
+    def __init__(self, width: int, now: Callable[[], int] = lambda: 0) -> None:
+        self.bytes: int | None = None  # alive when it first went forward
+        self._now = now
+        self.count = width * width + width
+        self._width = width
+
+    def _cut(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        w = self._width
+        if weights.shape != (self.count,):
+            raise ValueError(
+                f"weights of shape {tuple(weights.shape)} for a layer of {self.count}: cut off the "
+                f"padding"
+            )
+        return weights[: w * w].view(w, w), weights[w * w :]
+
+    def forward(self, weights: Tensor, x: Tensor) -> Tensor:
+        """(n, w) → (n, w)."""
+        if self.bytes is None:
+            self.bytes = self._now()
+        matrix, bias = self._cut(weights)
+        return torch.tanh(x @ matrix.T + bias)
+
+    def backward(self, weights: Tensor, x: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients by x, (n, w), and by the weights, (count,)."""
+        matrix, bias = self._cut(weights)
+        inner = after * (1 - torch.tanh(x @ matrix.T + bias) ** 2)
+        return inner @ matrix, torch.cat([(inner.T @ x).flatten(), inner.sum(0)])
+
+
+def slope(output: Tensor) -> Tensor:
+    """The gradient of half the sum of the squares."""
+    return output
+
+
+@dataclass(frozen=True)
+class LayersWork:
+    """A stack of layers, a batch for each rank.
+
+    Attributes:
+        ranks: how many.
+        width: of each layer.
+        layers: how many.
+    """
+
+    ranks: int
+    width: int
+    layers: int
+
+    def row(self, layer: int) -> Tensor:
+        """All weights of a layer."""
+        count = TanhLayer(self.width).count
+        random = np.random.default_rng((layer, self.width))
+        return torch.from_numpy(random.normal(size=count) / self.width**0.5)
+
+    def shard(self, row: Tensor, rank: int) -> Tensor:
+        """A rank's part of a row, padded."""
+        length = -(-len(row) // self.ranks)
+        padded = torch.nn.functional.pad(row, (0, self.ranks * length - len(row)))
+        return padded.view(self.ranks, length)[rank].clone()
+
+    def batch(self, rank: int) -> Tensor:
+        """A rank's inputs."""
+        return torch.from_numpy(np.random.default_rng(50 + rank).normal(size=(2, self.width)))
+
+    def act(self, answer: Answer) -> tuple[Numbers, Facts]:
+        """Be one rank; count what is alive at most, beyond what is handed over."""
+        live = Live()
+        layers = [TanhLayer(self.width, lambda: live.now) for _ in range(self.layers)]
+        shards = [self.shard(self.row(number), rank()) for number in range(self.layers)]
+        before = [shard.clone() for shard in shards]
+        with live:
+            found = answer(layers, shards, self.batch(rank()), slope)
+        numbers: Numbers = {"the shards": "change"}
+        if all(map(torch.equal, shards, before)):
+            numbers["the shards"] = "stay"
+        for number in range(self.layers):
+            one = found[number] if isinstance(found, list | tuple) and number < len(found) else None
+            numbers[f"the gradients of layer {number}"] = trial.as_row(one)
+        return numbers, {"most": live.most, "first": layers[0].bytes or 0}
+
+    def wanted(self, rank: int) -> Numbers:
+        """This rank's part of the mean gradient of one process."""
+        layers = [TanhLayer(self.width) for _ in range(self.layers)]
+        rows = [self.row(number).requires_grad_() for number in range(self.layers)]
+        for other in range(self.ranks):
+            x = self.batch(other)
+            for layer, row in zip(layers, rows, strict=True):
+                x = layer.forward(row, x)
+            loss: Any = x.square().sum() / 2 / self.ranks
+            loss.backward()
+        numbers: Numbers = {"the shards": "stay"}
+        for number, row in enumerate(rows):
+            assert row.grad is not None
+            numbers[f"the gradients of layer {number}"] = self.shard(row.grad, rank).numpy()
+        return numbers
+
+    @property
+    def most(self) -> int:
+        """Bytes that may be alive at once: shards of gradients, inputs, and `MOST` layers."""
+        whole = 8 * (TanhLayer(self.width).count + self.ranks)
+        own = self.layers * (whole // self.ranks + 8)
+        inputs = 8 * 2 * self.width * (self.layers + 8)
+        return MOST * whole + own + inputs
+
+    def too_much(self, facts: Facts, sent: int) -> str | None:
+        """Whether a rank held or sent more than it has to."""
+        whole = TanhLayer(self.width).count
+        most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
+        if self.layers > MOST and facts["first"] > MOST * 8 * whole:
+            held = facts["first"] / whole / 8
+            return f"{held:.0f} layers are whole when the first goes forward; one is enough"
+        if self.layers > MOST and facts["most"] > self.most:
+            twice = "" if sent < most else ", though it gathers each layer twice"
+            return (
+                f"a rank holds {facts['most']:,} bytes at once, as many as "
+                f"{facts['most'] / whole / 8:.0f} whole layers{twice}; {self.most:,} are enough"
+            )
+        if sent > most:
+            return (
+                f"a rank sends {sent:,} bytes, and {most:,} are enough: each layer is gathered "
+                f"twice, and its gradient reduce-scattered"
+            )
+        return None
+
+
+def cases() -> list[Case]:
+    """One rank to five; layers that they divide and that they do not; a deep stack."""
+    works = [
+        LayersWork(2, 2, 1), LayersWork(2, 3, 2), LayersWork(4, 3, 3), LayersWork(3, 4, 2),
+        LayersWork(4, 5, 2), LayersWork(5, 3, 3), LayersWork(1, 3, 2), LayersWork(2, 24, 16),
+    ]  # fmt: skip
+    return [
+        Case(
+            f"{w.ranks} rank{'s' * (w.ranks > 1)} and {w.layers} layer{'s' * (w.layers > 1)} of "
+            f"{TanhLayer(w.width).count} weights",
+            (w,),
+        )
+        for w in works
+    ]
+
+
+def with_counter_loaded(answer: Answer) -> Answer:
+    """The answer; torch loads more where it first counts memory, which takes seconds."""
+    with Live():
+        torch.zeros(1)
+    return answer
+
+
+def real(count: int) -> list[LayersWork]:
+    """What real ranks do."""
+    return [LayersWork(count, 3, 2)]
+
+
+REAL = trial.on_real((3,), real)
+
+AGAIN = "weights = all_gather(shards[number]).flatten()[: layer.count]"
+MEAN = "reduce_scatter(padded) / world_size()"
+FREED = "        x = layer.forward(weights, x)\n        del weights\n"
+KEPT = "inputs = []\n"
+PADDED = "padded = nn.functional.pad(gradient, (0, -layer.count % world_size()))"
+
+answers.edit(
+    {
+        KEPT: "inputs = []\n    every = []\n",
+        FREED: "        x = layer.forward(weights, x)\n        every.append(weights)\n",
+        AGAIN: "weights = every[number]",
+    },
+    "the gradients are right, but every layer's whole weights are kept from forward to backward: "
+    "the peak is that of a model that is not cut at all. Free them after forward and gather them "
+    "again.",
+)
+answers.edit(
+    {
+        KEPT: (
+            "every = [all_gather(s).flatten()[: one.count] for one, s in zip(layers, shards)]\n"
+            "    inputs = []\n"
+        ),
+        "        weights = all_gather(shard).flatten()[: layer.count]\n": (
+            "        weights = every[len(inputs)]\n"
+        ),
+        AGAIN: "weights = every[number]",
+    },
+    "the gradients are right, but all layers are gathered before the first is used: gather each "
+    "when its turn comes, and free it after it.",
+)
+answers.edit(
+    {
+        "after, gradient = layer.backward(weights, inputs.pop(), after)\n        del weights": (
+            "del weights\n        weights = torch.zeros(layer.count, dtype=shards[0].dtype)\n"
+            "        after, gradient = layer.backward(weights, inputs.pop(), after)"
+        ),
+    },
+    "the weights are freed before backward has used them: the gradient by x needs them too.",
+)
+answers.edit(
+    {AGAIN: "weights = all_gather(shards[-1]).flatten()[: layer.count]"},
+    "backward uses the last layer's weights for every layer: gather those of the layer whose turn "
+    "it is.",
+)
+answers.edit(
+    {MEAN: "reduce_scatter(padded)"},
+    "the gradients are added up over the ranks and not divided by N.",
+)
+answers.edit(
+    {"return kept[::-1]": "return kept"},
+    "the shards come in the order of backward, the last layer first: return them in the order of "
+    "the layers.",
+)
+answers.edit(
+    {MEAN: "padded"},
+    "each rank returns the whole gradient of its own batch: reduce-scatter it.",
+)
+answers.edit(
+    {
+        "        del gradient\n": "",
+        "        del padded\n": "",
+        MEAN: "padded.view(world_size(), -1)[rank()] / world_size()",
+    },
+    "each rank returns a part of its own gradient divided by N: the other ranks' parts have to be "
+    "added, by a reduce-scatter.",
+    rank=rank,
+)
+answers.edit(
+    {"inputs.pop()": "inputs[0]"},
+    "every layer goes backward from the first layer's input: it needs what it had forward.",
+)
+answers.edit(
+    {
+        "        inputs.append(x)\n        x = layer.forward(weights, x)\n": (
+            "        x = layer.forward(weights, x)\n        inputs.append(x)\n"
+        )
+    },
+    "each layer goes backward from what came out of it: keep what goes in.",
+)
+answers.edit(
+    {
+        PADDED: PADDED.replace(
+            "(0, -layer.count % world_size())", "(-layer.count % world_size(), 0)"
+        )
+    },
+    "the zeros stand in front of the gradient: shards are padded at the end, like the weights.",
+)
+answers.edit(
+    {PADDED: "padded = gradient"},
+    "the gradient is not padded: where N does not divide it, the parts have unequal lengths.",
+)
+answers.edit(
+    {
+        "        del padded\n": "",
+        "kept.append(reduce_scatter(padded) / world_size())": "kept.append(padded)",
+        "return kept[::-1]": "return [reduce_scatter(row) / world_size() for row in kept[::-1]]",
+    },
+    "the gradients are right, but whole gradients or whole weights stay until the end: "
+    "reduce-scatter the gradient of each layer when it is there, and keep the shard.",
+)
+answers.variant({"        del padded\n": ""})
+# The next gather lets go of the weights of the layer before: two layers, not all of them.
+answers.variant({FREED: "        x = layer.forward(weights, x)\n"})
+
+
+@answers.right
+def with_a_helper(layers: Any, shards: Any, x: Any, gradient_of: Any) -> Any:
+    from gpulearn.parallel.collectives import gather_rows, reduce_scatter
+    from gpulearn.parallel.communicator import world_size
+
+    def whole(number: int) -> Tensor:
+        rows = torch.empty(world_size(), len(shards[number]), dtype=shards[number].dtype)
+        rows[rank()] = shards[number]
+        gather_rows(rows)
+        return rows.view(-1)[: layers[number].count]
+
+    given = [x]
+    for number, layer in enumerate(layers):
+        given.append(layer.forward(whole(number), given[-1]))
+    after, found = gradient_of(given.pop()), {}
+    for number in range(len(layers) - 1, -1, -1):
+        after, gradient = layers[number].backward(whole(number), given.pop(), after)
+        rows = torch.zeros(world_size(), len(shards[number]), dtype=gradient.dtype)
+        rows.view(-1)[: len(gradient)] = gradient / world_size()
+        found[number] = reduce_scatter(rows)[0]
+    return [found[number] for number in range(len(layers))]
+
+
+EXERCISE = Exercise(
+    task="Go forward and backward with the whole weights of one layer at a time.",
+    reference=gather_and_free,
+    cases=cases,
+    answers=answers,
+    run=trial.simulated,
+    ready=with_counter_loaded,
+    by_hand=False,
+    expect=trial.expected,
+    difference=trial.difference,
+    demand=REAL,
+    kinships=trial.KINSHIPS,
+)

@@ -1,0 +1,285 @@
+"""ZeRO stage 1 on a flat row of weights: a shard of the optimiser's state on each rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.communicator import rank
+from gpulearn_lessons.sharded_training import trial
+from gpulearn_lessons.sharded_training.by_hand import shard_optimizer_state
+from gpulearn_lessons.sharded_training.trial import Facts, Numbers
+
+answers = Answers(shard_optimizer_state)
+
+OPTIMIZERS: dict[str, Any] = {
+    "descent": partial(torch.optim.SGD, lr=0.1),
+    "momentum": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+    "Adam": partial(torch.optim.Adam, lr=0.01),
+    "AdamW": partial(torch.optim.AdamW, lr=0.01, weight_decay=0.3),
+}
+
+
+STEPPED = "the optimiser's numbers"
+
+
+def _stepped(optimizer: Any) -> list[Tensor]:
+    """The tensors that an optimiser steps."""
+    return [tensor for group in optimizer.param_groups for tensor in group["params"]]
+
+
+@dataclass(frozen=True)
+class StateWork:
+    """Some steps with known gradients.
+
+    Attributes:
+        ranks: how many.
+        count: numbers in the row of weights.
+        optimizer: a name in `OPTIMIZERS`.
+        steps: how many.
+    """
+
+    ranks: int
+    count: int
+    optimizer: str
+    steps: int = 3
+
+    def numbers(self, *seed: int) -> Tensor:
+        """Random numbers."""
+        found = np.random.default_rng((self.count, *seed)).normal(size=self.count)
+        return torch.from_numpy(found)
+
+    def act(self, answer: Answer) -> tuple[Numbers, Facts]:
+        """Train on this rank; the optimisers that it makes are looked at afterwards."""
+        made: list[Any] = []
+        before: list[list[Tensor]] = []
+
+        def make(parameters: Any) -> Any:
+            made.append(OPTIMIZERS[self.optimizer](parameters))
+            before.append([p.detach().clone() for p in _stepped(made[-1])])
+            return made[-1]
+
+        weights = self.numbers(0)
+        step = answer(weights, make)
+        for number in range(self.steps):
+            step(self.numbers(1 + number, 1 + rank()))
+        state = [v for one in made for kept in one.state.values() for v in kept.values()]
+        kept = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
+        after = [_stepped(one) for one in made]
+        padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
+        stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
+        numbers = {"the weights": trial.as_row(weights), STEPPED: "stay" if stay else "change"}
+        return numbers, {"state": kept}
+
+    def wanted(self, rank: int) -> Numbers:
+        """The weights of one process with the mean gradients."""
+        weights = torch.nn.Parameter(self.numbers(0))
+        optimizer = OPTIMIZERS[self.optimizer]([weights])
+        for number in range(self.steps):
+            every = [self.numbers(1 + number, 1 + other) for other in range(self.ranks)]
+            weights.grad = torch.stack(every).mean(0)
+            optimizer.step()
+        return {"the weights": trial.as_row(weights), STEPPED: "change"}
+
+    @property
+    def remembered(self) -> int:
+        """Numbers that the optimiser remembers of a shard."""
+        each = {"descent": 0, "momentum": 1}.get(self.optimizer, 2)
+        return each * -(-self.count // self.ranks)
+
+    @property
+    def most_bytes(self) -> int:
+        """That a rank has to send."""
+        return self.steps * 2 * (self.ranks - 1) * -(-self.count // self.ranks) * 8
+
+    def too_much(self, facts: Facts, sent: int) -> str | None:
+        """Whether a rank remembers or sends more than its share."""
+        if facts["state"] > self.remembered:
+            return (
+                f"an optimiser remembers {facts['state']:,} numbers, and {self.remembered:,} are "
+                f"its share"
+            )
+        if sent > self.most_bytes:
+            return f"a rank sends {sent:,} bytes, and {self.most_bytes:,} are enough"
+        return None
+
+
+def cases() -> list[Case]:
+    """One rank to five; rows that they divide and that they do not; four optimisers."""
+    works = [
+        StateWork(2, 4, "descent", 1), StateWork(2, 6, "momentum"), StateWork(4, 8, "Adam"),
+        StateWork(2, 5, "descent"), StateWork(3, 10, "momentum"), StateWork(4, 9, "Adam"),
+        StateWork(5, 12, "AdamW"), StateWork(1, 3, "momentum"), StateWork(4, 3, "momentum"),
+    ]  # fmt: skip
+    return [
+        Case(
+            f"{w.ranks} rank{'s' * (w.ranks > 1)}, {w.count} weights, {w.optimizer}, "
+            f"{w.steps} step{'s' * (w.steps > 1)}",
+            (w,),
+        )
+        for w in works
+    ]
+
+
+def with_torch_loaded(answer: Answer) -> Answer:
+    """The answer; torch loads more at the first optimiser of a process, which takes seconds."""
+    torch.optim.SGD([torch.zeros(1)])
+    return answer
+
+
+def real(count: int) -> list[StateWork]:
+    """What real ranks train."""
+    return [StateWork(count, 10, "Adam"), StateWork(count, 7, "momentum")]
+
+
+REAL = trial.on_real((3,), real)
+
+MEAN = "reduce_scatter(padded) / world_size()"
+OWN = "[rank()].clone()"
+GATHER = "weights.copy_(all_gather(shard).flatten()[:count])"
+STEP = "        optimizer.step()\n"
+LENGTH = "-(-len(weights) // world_size())"
+
+answers.edit(
+    {MEAN: "reduce_scatter(padded)"},
+    "the gradients are added up and not divided by N: for descent that is the rate times N.",
+)
+answers.edit(
+    {STEP: "", GATHER: f"{GATHER}\n        optimizer.step()"},
+    "the shards are gathered before the optimiser steps: the weights are those of the step before. "
+    "Step first, then gather.",
+)
+answers.edit(
+    {OWN: "[rank() - 1].clone()"},
+    "each rank steps another rank's shard with the gradient of its own: reduce_scatter leaves part "
+    "r on rank r, so rank r has to keep part r of the weights.",
+)
+answers.edit(
+    {GATHER: "weights[rank() * length : (rank() + 1) * length] = shard[: count - rank() * length]"},
+    "each rank writes its own shard alone into the weights: the others' parts stay as they were. "
+    "Gather all shards.",
+)
+answers.edit(
+    {
+        LENGTH: "len(weights) // world_size()",
+        "padding = length * world_size() - count": "padding, kept = 0, length * world_size()",
+        ".view(-1, length)": "[:kept].view(-1, length)",
+        MEAN: "reduce_scatter(padded[:kept]) / world_size()",
+        GATHER: "weights[:kept] = all_gather(shard).flatten()",
+    },
+    "the last weights are never trained where N does not divide their number: round the length of "
+    "a shard up, and pad the row with zeros.",
+)
+answers.edit(
+    {
+        OWN: "[rank()].clone()\n    every = weights.clone()",
+        "make([shard])": "make([every])",
+        "shard.grad = reduce_scatter(padded) / world_size()": (
+            "every.grad = all_gather(reduce_scatter(padded) / world_size()).flatten()[:count]"
+        ),
+        GATHER: "weights.copy_(every)",
+    },
+    "the weights are right, but each rank's optimiser has all weights and remembers the state of "
+    "all: nothing is saved. Give it the shard alone.",
+)
+answers.edit(
+    {
+        "padded = nn.functional.pad(gradient, (0, padding))": (
+            "padded = nn.functional.pad(all_reduce(gradient.clone()), (0, padding))"
+        ),
+        MEAN: "padded.view(-1, length)[rank()] / world_size()",
+    },
+    "the weights are right, but an all-reduce sends every rank the sum of all gradients, of which "
+    "it uses a part: a reduce-scatter sends half as much.",
+    all_reduce=all_reduce,
+)
+answers.edit(
+    {"        weights.copy_(": "        torch.clone("},
+    "the gathered weights go into a new tensor, and those that were given stay as they were: write "
+    "into them, as with weights.copy_.",
+)
+answers.edit(
+    {STEP: ""},
+    "the shard that the optimiser was made for stays as it was: call optimizer.step(), after the "
+    "shard has been given its gradient.",
+)
+answers.edit(
+    {MEAN: "all_gather(padded).mean(0).view(-1, length)[rank()].clone()"},
+    "the weights are right, but an all-gather sends every rank the whole gradients of all: N times "
+    "the bytes of a reduce-scatter.",
+    rank=rank,
+)
+answers.edit(
+    {STEP: "        make([shard]).step()\n"},
+    "each step makes a new optimiser, which remembers nothing: make one, and step it each time.",
+)
+answers.edit(
+    {OWN: "[0].clone()"},
+    "every rank starts with part 0 of the weights: rank r keeps part r.",
+)
+answers.edit(
+    {MEAN: "padded.view(-1, length)[rank()]"},
+    "each rank steps its shard with its own gradient, and nobody adds the others': reduce-scatter "
+    "it.",
+)
+answers.edit(
+    {
+        f"shard.grad = {MEAN}": (
+            f"mean = {MEAN}\n        shard.grad = mean if shard.grad is None else shard.grad + mean"
+        )
+    },
+    "each step adds its gradient to those of the steps before: give the shard the new one alone.",
+)
+answers.edit(
+    {"nn.functional.pad(gradient, (0, padding))": "nn.functional.pad(gradient, (padding, 0))"},
+    "the zeros stand in front of the gradient, and it steps other weights than its own: they "
+    "belong at the end.",
+)
+
+answers.variant({MEAN: "reduce_scatter(padded / world_size())"})
+
+
+@answers.right
+def a_part_of_the_row_itself(weights: Any, make: Any) -> Any:
+    from gpulearn.parallel.collectives import gather_rows, reduce_scatter
+    from gpulearn.parallel.communicator import world_size
+
+    n = world_size()
+    rows = torch.zeros(n, -(-len(weights) // n), dtype=weights.dtype)
+    rows.view(-1)[: len(weights)] = weights
+    own = torch.nn.Parameter(rows[rank()])
+    optimizer = make([own])
+
+    def step(gradient: Tensor) -> None:
+        whole = torch.zeros_like(rows)
+        whole.view(-1)[: len(gradient)] = gradient / n
+        own.grad = reduce_scatter(whole)[0]
+        optimizer.step()
+        gather_rows(rows)
+        weights[:] = rows.view(-1)[: len(weights)]
+
+    return step
+
+
+EXERCISE = Exercise(
+    task="Make a step that equals one optimiser's, with 1/N of its state on each rank.",
+    reference=shard_optimizer_state,
+    cases=cases,
+    answers=answers,
+    run=trial.simulated,
+    ready=with_torch_loaded,
+    by_hand=False,
+    expect=trial.expected,
+    difference=trial.difference,
+    demand=REAL,
+    kinships=trial.KINSHIPS,
+)

@@ -1,0 +1,199 @@
+"""Trial of sharded steps: what each rank ends with, kept and sent, on ranks of both kinds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from gpulearn.judge.answers import Answer
+from gpulearn.judge.compare import told_apart
+from gpulearn.judge.exercise import Case
+from gpulearn.judge.ranks import (
+    Ending,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    same_result,
+    watched,
+)
+from gpulearn.require import shown
+from gpulearn_lessons.sharded_training import by_hand
+
+__all__ = [
+    "KINSHIPS",
+    "Facts",
+    "Numbers",
+    "RanShards",
+    "as_row",
+    "difference",
+    "expected",
+    "on_real",
+    "simulated",
+]
+
+TOLERANCE = 1e-9  # relative; all is in float64
+
+Numbers = dict[str, Any]  # what it is → (n,) numbers; in words what was none
+Facts = dict[str, int]
+
+
+class ShardWork(Protocol):
+    """What the ranks are to do."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks there are."""
+
+    def act(self, answer: Answer) -> tuple[Numbers, Facts]:
+        """Be one rank: what it ends with, and what it kept."""
+
+    def wanted(self, rank: int) -> Numbers:
+        """What a rank is to end with."""
+
+    def too_much(self, facts: Facts, sent: int) -> str | None:
+        """One sentence if a rank with right numbers kept or sent more than it has to."""
+
+
+@dataclass(frozen=True)
+class RanShards:
+    """What came of an answer on all ranks.
+
+    Attributes:
+        work: what was to be done.
+        ending: how it ended, if not as it should.
+        numbers: of each rank.
+        facts: of each rank.
+        sent: bytes that each rank sent.
+        called: whether it calls the function that it is to be.
+    """
+
+    work: ShardWork
+    ending: Ending | None = None
+    numbers: list[Numbers] = field(default_factory=list)
+    facts: list[Facts] = field(default_factory=list)
+    sent: tuple[int, ...] = ()
+    called: bool = False
+
+
+def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
+    """Be one rank."""
+    with watched(answer, by_hand) as called:
+        numbers, facts = work.act(answer)
+    return numbers, facts, bool(called)
+
+
+def simulated(answer: Answer, case: Case) -> RanShards:
+    """Try an answer on simulated ranks.
+
+    Raises:
+        TooLong: a rank runs on and on.
+    """
+    work: ShardWork = case.args[0]
+    run = on_simulated_ranks(act, work.ranks, answer, work)
+    if isinstance(run, Ending):
+        return RanShards(work, run)
+    return _gathered(work, run.results, tuple(run.bytes_sent))
+
+
+def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> RanShards:
+    numbers, facts, called = zip(*ranks, strict=True)
+    return RanShards(work, None, list(numbers), list(facts), sent, any(called))
+
+
+def expected(case: Case) -> RanShards:
+    """What should come out of a case; what it may keep and send its work says."""
+    work: ShardWork = case.args[0]
+    return RanShards(work, numbers=[work.wanted(number) for number in range(work.ranks)])
+
+
+def difference(got: RanShards, wanted: RanShards) -> str | None:
+    """One sentence on the first numbers that are wrong, or on what was too much, or None."""
+    if got.ending:
+        return got.ending.said
+    if got.called:
+        return "it calls the library's function of this name: write it from the collectives"
+    if sentence := _wrong_numbers(got, wanted):
+        return sentence
+    if not got.sent:
+        return None  # real ranks: what they kept has been seen on simulated ones
+    for facts, sent in zip(got.facts, got.sent, strict=True):
+        if sentence := got.work.too_much(facts, sent):
+            return f"the numbers are right, but {sentence}"
+    return None
+
+
+def _wrong_numbers(got: RanShards, wanted: RanShards) -> str | None:
+    for number, (found, right) in enumerate(zip(got.numbers, wanted.numbers, strict=True)):
+        for name, expect in right.items():
+            if sentence := _row(found[name], expect):
+                return f"on rank {number}, {name} {sentence}"
+    return None
+
+
+def _row(found: Any, right: Any) -> str | None:
+    if isinstance(found, str):
+        if isinstance(right, str):
+            return None if found == right else f"{found}, and should {right}"
+        return f"{found}, expected {right.size} numbers"
+    if found.shape != right.shape:
+        return f"have shape {found.shape}, expected {right.shape}"
+    wrong = np.flatnonzero(
+        ~(np.abs(found - right) <= TOLERANCE * (1 + np.abs(right).max(initial=0)))
+    )
+    if not len(wrong):
+        return None
+    first = wrong[0]
+    numbers = told_apart(found[first], right[first])
+    return f"have {len(wrong)} of {right.size} numbers wrong, first [{first}]: {numbers}"
+
+
+def as_row(value: Any) -> Any:
+    """A tensor's numbers as they can travel; in words what is no row."""
+    if isinstance(value, Tensor) and value.ndim == 1:
+        return value.detach().numpy().copy()
+    return f"are {shown(value)}, which is no row of numbers"
+
+
+def same_way(one: RanShards, other: RanShards) -> bool:
+    """Whether the numbers are the same, and what each rank kept and sent."""
+    return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
+
+
+@failed_alike
+def same_numbers(one: RanShards, other: RanShards) -> bool:
+    """Whether all ranks end with the same numbers, or in the same failure.
+
+    Where the numbers are right it is whether too much was kept or sent that counts.
+    """
+    return (
+        one.called == other.called
+        and _fine(one) == _fine(other)
+        and all(
+            same_result(mine[name], its[name])
+            for mine, its in zip(one.numbers, other.numbers, strict=True)
+            for name in mine
+        )
+    )
+
+
+def _fine(ran: RanShards) -> list[str | None]:
+    """What each rank is told of what it kept and sent, without the numbers."""
+    said = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
+    return [re.sub(r"[\d,]+", "", one) if one else None for one in said]
+
+
+KINSHIPS = (same_way, same_numbers)
+
+
+def on_real(counts: Sequence[int], works: Callable[[int], Sequence[Any]]) -> Any:
+    """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
+
+    def judge(work: ShardWork, ranks: list[Any]) -> str | None:
+        return difference(_gathered(work, ranks), expected(Case("", (work,))))
+
+    return demand_on_real_ranks(act, counts, works, judge)

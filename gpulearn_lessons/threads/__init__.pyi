@@ -1,0 +1,1 @@
+from .thread_grids import thread_explorer as thread_explorer

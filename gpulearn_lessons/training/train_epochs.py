@@ -1,0 +1,257 @@
+"""A loop of epochs that is given with three mistakes, to be mended from what it reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import shown
+from gpulearn_lessons.training.loop import train_epochs
+from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
+
+SOFTMAX = {"(model(images), labels)\n            loss.b": (
+    "(functional.softmax(model(images), dim=1), labels)\n            loss.b"
+)}  # fmt: skip
+ONCE = {
+    "    for _ in range(epochs):\n        model.train()\n": (
+        "    model.train()\n    for _ in range(epochs):\n"
+    )
+}
+BY_BATCH = {"loss.item() * len(labels)": "loss.item()", "seen += len(labels)": "seen += 1"}
+
+answers = Answers(train_epochs)
+answers.give(SOFTMAX | ONCE | BY_BATCH)
+
+
+def cases() -> list[Case]:
+    """A smaller last batch on either side, one epoch and several, one batch, a model at rest."""
+    work: tuple[tuple[str, tuple[int, ...], tuple[int, ...], int, bool], ...] = (
+        ("3 epochs of batches of 6, 6 and 2 images", (6, 6, 2), (5, 3), 3, True),
+        ("1 epoch of 2 batches", (4, 4), (6, 1), 1, True),
+        ("2 epochs, a model that has just been judged", (5, 3), (4,), 2, False),
+        ("4 epochs of a single batch", (9,), (3, 3, 2), 4, True),
+    )
+    return [Case(label, tuple(plan)) for label, *plan in work]
+
+
+class Passes:
+    """Notes which images go through a model, in which mode, and whether a graph is kept."""
+
+    def __init__(self, model: nn.Module, held_out: list[Any]) -> None:
+        self.held_out = {tuple(image.tolist()) for images, _ in held_out for image in images}
+        self.trained: list[str] = []  # the mode, for each training image
+        self.judged: list[str] = []
+        self.graphs = 0
+        model.register_forward_hook(self.forward)
+
+    def forward(self, model: nn.Module, inputs: Any, output: torch.Tensor) -> None:
+        for image in inputs[0]:
+            mine = self.judged if tuple(image.tolist()) in self.held_out else self.trained
+            mine.append("on" if model.training else "off")
+        if output.requires_grad and not model.training:
+            self.graphs += 1
+
+    @staticmethod
+    def told(modes: list[str]) -> str:
+        """The mode, where it is the same for all images."""
+        return modes[0] if len({*modes}) == 1 else "on for some of them only"
+
+
+def batches_of(sizes: tuple[int, ...]) -> list[Any]:
+    return [(torch.rand(n, 12, dtype=torch.float64), torch.randint(4, (n,))) for n in sizes]
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Train a small network, and look at what it reports, its passes and its parameters."""
+    sizes, other_sizes, epochs, training = case.args
+    with apart(sum(sizes)):
+        model = network(dropout=0.4)
+        batches, held_out = batches_of(sizes), batches_of(other_sizes)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+        model.train(training)
+        passes = Passes(model, held_out)
+        history = answer(model, optimizer, batches, held_out, epochs)
+    losses, shares = columns(history)
+    return Seen(
+        {
+            "how many training images go through the model in all epochs": len(passes.trained),
+            "how many held-out images it judges by in all epochs": len(passes.judged),
+            "dropout for the training images": passes.told(passes.trained),
+            "dropout for the held-out images": passes.told(passes.judged),
+            "the parameters at the end": flat(model.parameters()),
+            "the mean training losses": losses,
+            "the shares of held-out images that are right": shares,
+            "the graphs that are kept while it judges": passes.graphs,
+            "the graphs in what it returns": with_graph(history),
+        }
+    )
+
+
+def with_graph(history: Any) -> int:
+    """How many of the returned numbers hold the graphs of an epoch."""
+    rows = history if isinstance(history, list | tuple) else ()
+    parts = [one for row in rows if isinstance(row, list | tuple) for one in row]
+    return sum(getattr(one, "requires_grad", False) for one in parts)
+
+
+def without_graph(one: Any) -> Any:
+    return one.detach() if isinstance(one, torch.Tensor) else one
+
+
+def columns(history: Any) -> tuple[Any, Any]:
+    """The losses and the shares, or what was returned in their place."""
+    try:
+        table = np.array([[float(without_graph(one)) for one in row] for row in history])
+        if table.ndim == 2 and table.shape[1] == 2:
+            return table[:, 0], table[:, 1]
+    except (TypeError, ValueError):
+        pass
+    word = None if history is None else f"{shown(history)} ({type(history).__name__})"
+    return word, word
+
+
+GRAPHS = (
+    "all is right but for memory: the held-out images go through the model with a graph that "
+    "nobody needs. Judge under torch.no_grad()."
+)
+SUMS = (
+    "all is right but for memory: the loss that it reports is a tensor that holds the graphs of "
+    "all batches. Add up loss.item()."
+)
+
+answers.edit(
+    SOFTMAX | ONCE | BY_BATCH,
+    "dropout is on in the first epoch only: model.eval() is never taken back. Set the mode at the "
+    "start of each epoch. There are more mistakes after that.",
+)
+answers.edit(
+    ONCE,
+    "dropout is on in the first epoch only: model.eval() is never taken back. Set the mode at the "
+    "start of each epoch.",
+)
+answers.edit(
+    SOFTMAX,
+    "a softmax stands before cross_entropy, which has one inside: give it the scores as they are. "
+    "With two the loss can never fall below 1.46 for ten classes.",
+)
+answers.edit(
+    SOFTMAX | BY_BATCH,
+    "a softmax stands before cross_entropy, which has one inside, and the loss that it reports is "
+    "a mean over batches, not over images.",
+)
+answers.edit(
+    BY_BATCH,
+    "the loss that it reports is a mean over batches: the last one may be smaller, and its images "
+    "then count for more. Add up loss times images, and divide by the images.",
+)
+answers.edit(
+    ONCE | SOFTMAX,
+    "dropout is on in the first epoch only, and a softmax stands before cross_entropy, which has "
+    "one inside.",
+)
+answers.edit(
+    ONCE | BY_BATCH,
+    "dropout is on in the first epoch only, and the loss that it reports is a mean over batches, "
+    "not over images.",
+)
+answers.edit(
+    {"        model.train()\n": "        model.eval()\n"},
+    "dropout is off while it trains: that is what model.train() switches on.",
+)
+answers.edit(
+    {"        model.eval()\n": ""},
+    "dropout is on while it judges the held-out images: model.eval() switches it off.",
+)
+answers.edit(
+    {"            optimizer.zero_grad()\n": ""},
+    "the gradients of all batches so far are added up: call optimizer.zero_grad() before each "
+    "backward.",
+)
+answers.edit(
+    {"            optimizer.step()\n": ""},
+    "the parameters never change: each batch needs loss.backward() and optimizer.step().",
+)
+answers.edit({"with torch.no_grad()": "with torch.enable_grad()"}, GRAPHS)
+answers.edit({"total += loss.item()": "total += loss"}, SUMS)
+answers.edit(
+    {
+        "right, count = 0, 0": "right, count = 0.0, 0",
+        ".sum().item()": ".double().mean().item()",
+        "count += len(labels)": "count += 1",
+    },
+    "the share is a mean over batches of held-out images, and the last may be smaller: add up "
+    "the right ones, and divide by all images.",
+)
+answers.edit(
+    {"in held_out": "in batches"},
+    "it judges by the images that it has trained on: go through held_out.",
+)
+answers.edit(
+    {
+        "    history = []\n    for _ in range(epochs):\n": (
+            "    for _ in range(epochs):\n        history = []\n"
+        )
+    },
+    "only the last epoch's pair is returned: there is one for each epoch.",
+)  # fmt: skip
+answers.edit(
+    {
+        "        total, seen = 0.0, 0\n": "",
+        "    history = []\n": "    history = []\n    total, seen = 0.0, 0\n",
+    },
+    "the sums are not set back to zero, so each loss is a mean over all epochs so far.",
+)
+answers.edit(
+    {"total / seen, right / count": "right / count, total / seen"},
+    "loss and share are swapped: first the loss.",
+)  # fmt: skip
+
+
+@answers.right
+def joined(model: Any, optimizer: Any, batches: Any, held_out: Any, epochs: int) -> Any:
+    history = []
+    others, classes = (torch.cat(part) for part in zip(*held_out, strict=True))
+    for _ in range(epochs):
+        model.train()
+        losses = []
+        for images, labels in batches:
+            loss = nn.CrossEntropyLoss(reduction="sum")(model(images), labels)
+            optimizer.zero_grad()
+            (loss / len(labels)).backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        model.eval()
+        with torch.inference_mode():
+            share = (model(others).argmax(1) == classes).double().mean()
+        history.append([torch.stack(losses).sum() / sum(len(one) for _, one in batches), share])
+    return history
+
+
+answers.variant(
+    {
+        "        model.train()\n": "",
+        "            optimizer.zero_grad()\n": (
+            "            model.train()\n            model.zero_grad()\n"
+        ),
+        "        with torch.no_grad():\n            for images, labels in held_out:\n"
+        "                right": (
+            "        for images, labels in held_out:\n            with torch.no_grad():\n"
+            "                right"
+        ),
+    }
+)
+
+
+EXERCISE = Exercise(
+    task="Mend the loop, so that it trains with dropout, judges without, and counts by images.",
+    reference=train_epochs,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=same,
+)

@@ -1,0 +1,127 @@
+"""How an answer that trains is tried: what is seen of it, and small networks to try it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from gpulearn.judge.compare import NOTHING, is_number
+from gpulearn.require import shown
+
+__all__ = ["Seen", "apart", "condition", "flat", "network", "number", "same"]
+
+TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to float32
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of an answer, in the order in which it is worth telling.
+
+    Attributes:
+        facts: a phrase, such as "the loss that it returns", to a number, an array or a word.
+        ways: how it got there; right answers may differ in it, wrong ones are told apart by it.
+    """
+
+    facts: dict[str, Any]
+    ways: tuple[Any, ...] = ()
+
+
+def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
+    """One sentence on the first fact that differs, or None."""
+    for phrase, wanted in expected.facts.items():
+        found = got.facts.get(phrase)
+        if isinstance(wanted, np.ndarray):
+            if sentence := _arrays(phrase, found, wanted, tolerance):
+                return sentence
+        elif is_number(wanted) and is_number(found):
+            if not np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
+                return f"{phrase} is {told(found, wanted)}"
+        elif found != wanted:
+            return (
+                NOTHING if found is None else f"{phrase} is {said(found)}, expected {said(wanted)}"
+            )
+    return None
+
+
+def told(found: Any, wanted: Any) -> str:
+    """Two numbers that are not the same, with as many digits as it takes to see that.
+
+    >>> told(0.25, 0.5), told(0.1, 0.1 + 1e-9)
+    ('0.25, expected 0.5', '0.1, expected 0.100000001')
+    """
+    one, other = float(found), float(wanted)
+    digits = next((n for n in range(6, 17) if f"{one:.{n}g}" != f"{other:.{n}g}"), 17)
+    return f"{one:.{digits}g}, expected {other:.{digits}g}"
+
+
+def said(value: Any) -> str:
+    """A fact as it stands in a sentence."""
+    return value if isinstance(value, str) else f"{value:.6g}" if is_number(value) else shown(value)
+
+
+def _arrays(phrase: str, found: Any, wanted: np.ndarray, tolerance: float) -> str | None:
+    if not isinstance(found, np.ndarray) or found.shape != wanted.shape:
+        count = found.size or "no" if isinstance(found, np.ndarray) else said(found)
+        return f"{phrase}: {count} numbers, expected {wanted.size} (a .grad that is None has none)"
+    scale = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0)) or 1.0
+    close = np.isclose(found, wanted, rtol=0, atol=tolerance * scale, equal_nan=True)
+    if close.all():
+        return None
+    first = int(np.argmin(close))
+    return (
+        f"{phrase}: {int((~close).sum())} of {close.size} differ, "
+        f"first {told(found[first], wanted[first])}"
+    )
+
+
+def number(returned: Any) -> Any:
+    """What an answer returned: a number as it is, a tensor without its graph too; else a word."""
+    if isinstance(returned, torch.Tensor):
+        if returned.requires_grad:
+            return "a tensor that holds its graph"
+        return returned.item() if returned.numel() == 1 else "a tensor of many numbers"
+    if returned is None or is_number(returned):
+        return returned
+    return f"{shown(returned)} ({type(returned).__name__})"
+
+
+def condition(model: nn.Module) -> str:
+    """What a training step leaves as it is, but for the mode: dtypes, and what is trained."""
+    dtypes = sorted({str(p.dtype).removeprefix("torch.") for p in model.parameters()})
+    frozen = sum(not p.requires_grad for p in model.parameters())
+    return " and ".join(dtypes) + (f", {frozen} of them frozen" if frozen else "")
+
+
+def flat(tensors: Iterable[torch.Tensor | None]) -> np.ndarray:
+    """All numbers of some tensors in one array of float64; none for a missing one."""
+    parts = [t.detach().cpu().double().reshape(-1) for t in tensors if t is not None]
+    return torch.cat(parts).numpy().copy() if parts else np.zeros(0)
+
+
+@contextmanager
+def apart(seed: int) -> Iterator[None]:
+    """Random numbers of the trial's own, and one thread; afterwards all is as it was.
+
+    The networks are so small that threads would only wait for each other, long where the
+    machine has other work.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def network(dropout: float = 0.0) -> nn.Sequential:
+    """A small classifier, 12 numbers to 4 classes, in float64."""
+    layers = [nn.Linear(12, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 4)]
+    return nn.Sequential(*layers).double()

@@ -1,0 +1,261 @@
+"""Compiled launches: when a kernel is compiled, and how its blocks are carried out.
+
+Compiled code carries out only launches of which nothing has to be told. Where it comes upon
+anything else (an index out of bounds, threads that do not meet), the arguments are put back as
+they were, and the machine carries out the launch and says what happened.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from simt.core import limits
+from simt.core.findings import Finding
+from simt.core.memory import Allocation, aligned, views
+from simt.device.selection import cores
+from simt.frontend.program import Program
+from simt.frontend.typecheck import device_types, variable_types
+from simt.machine.execution import Abandoned, LaunchResult, launch, written_allocations
+
+__all__ = ["CompiledLaunches"]
+
+Triple = tuple[int, int, int]
+Array = np.ndarray[Any, Any]
+BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.1 to 2
+COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
+SHARES = 8  # of the blocks, for each core
+SHAPES = 1024  # of checked launches, that are remembered
+REASON = 300  # letters of why a kernel is not compiled
+SHORT = 1e-3  # seconds of a launch that is not worth more than one core
+
+
+class CompiledLaunches:
+    """The unchecked launches of a kernel for one set of argument types."""
+
+    def __init__(self, program: Program, arguments: tuple[Any, ...] | None) -> None:
+        self.program = program
+        self.arguments = arguments
+        self.spent = 0.0  # seconds of the machine's
+        self.code: _Code | None = None
+        self._clean: set[Any] = set()  # shapes of checked launches
+        self._said = False
+        self.refused = "" if arguments is not None else "its types are not known"
+
+    def __call__(
+        self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> LaunchResult:
+        """One launch, by compiled code if there is some, else by the machine."""
+        machine = partial(launch, self.program, grid, block, values, dynamic=dynamic)
+        saved = None if self.refused else self._copies(values, math.prod(grid) * math.prod(block))
+        if saved is None:
+            return machine()
+        begun = time.monotonic()
+        try:
+            if self.code is None:
+                return machine(tired=partial(self._compile, begun))
+        except Abandoned:
+            _put_back(saved)
+        finally:
+            self.spent += time.monotonic() - begun
+        assert self.code is not None
+        noted = self.code.run(grid, block, values, dynamic)
+        if noted is not None:
+            findings = self._unsaid(grid, block, values)
+            if noted:  # the machine carries out such a block again, and tells
+                done = {allocation: allocation.data.copy() for allocation in saved}
+                _put_back(saved)
+                findings += machine(only=np.array([min(noted)])).findings
+                _put_back(done)
+            shared = self.code.frame.static_bytes
+            return LaunchResult(self.program.source, findings, shared_bytes=shared)
+        _put_back(saved)
+        result = machine()
+        if result.stopped is None:
+            self.refused = "its launches have findings"
+        return result
+
+    def passed(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
+        """Notes that a checked launch has shown no error."""
+        if len(self._clean) < SHAPES:
+            self._clean.add(_shapes(grid, block, values))
+
+    def _unsaid(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
+        """That such a launch has never been checked, once."""
+        if self._said or _shapes(grid, block, values) in self._clean:
+            return []
+        self._said = True
+        message = (
+            f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
+            "or uninitialised reads: a launch of these shapes has never been checked"
+        )
+        return [Finding("unchecked", None, message)]
+
+    def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
+        """What the launch may change; None if it is too much for what the launch can do."""
+        written = written_allocations(self.program, values)
+        if sum(a.data.nbytes for a in written) > COPIED[0] + COPIED[1] * threads:
+            return None
+        return {a: a.data.copy() for a in written}
+
+    def _compile(self, begun: float) -> None:
+        """Compiles the kernel once the machine has had its time.
+
+        Raises:
+            Abandoned: there is compiled code, which is to go on in the machine's place.
+        """
+        if self.refused or self.spent + time.monotonic() - begun < BUDGET:
+            return
+        try:
+            self.code = _Code(self.program, self.arguments or ())
+        except Exception as error:  # whatever it is that Numba cannot do, the machine can
+            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:REASON]}"
+        else:
+            raise Abandoned
+
+
+def _shapes(grid: Triple, block: Triple, values: tuple[Any, ...]) -> Any:
+    return grid, block, tuple(view.shape for value in values for view in views(value))
+
+
+def _put_back(saved: dict[Allocation, Array]) -> None:
+    for allocation, data in saved.items():
+        allocation.data[:] = data
+
+
+class _Code:
+    """A kernel's machine code: `go(frame, first, last)` runs blocks; see `blocks`."""
+
+    def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
+            from simt.compiled.blocks import Part, in_turns, to_the_end
+            from simt.compiled.frame import HEADER
+            from simt.compiled.rewrite import Rewritten
+
+            made = Rewritten(program, arguments)
+            if made.frame.sizes["local"] > limits.MAX_LOCAL:
+                raise ValueError("a thread wants more local memory than there is")
+            self.words = {name: place // 8 for name, place in HEADER.items()}
+            self.frame, self.turns = made.frame, made.turns
+            self.in_order, self.waits = made.in_order, made.waits
+            self.part = Part(made.kernel, made.frame)
+            self.go = in_turns if made.turns else to_the_end
+        _compare(made.kernel, program.types)
+        for found, compiled in made.devices.items():
+            _compare(compiled, device_types(found.dispatcher))
+        self.took = math.inf  # seconds of the last launch
+
+    def run(
+        self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> list[int] | None:
+        """Carries out a launch; None where it came upon what only the machine can tell.
+
+        It gives the numbers of some blocks, if there are any, of which something is to be told.
+        """
+        if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
+            return None
+        blocks = math.prod(grid)
+        alone = self.in_order or self.took < SHORT
+        workers = 1 if alone else min(cores(), blocks)
+        share = blocks if alone else max(1, blocks // (workers * SHARES))
+        shares = iter(range(0, blocks, share))
+        begun = time.monotonic()
+        frames = [_Worker(self, grid, block, values, dynamic) for _ in range(workers)]
+
+        def work(frame: _Worker) -> bool:
+            try:
+                for first in shares:
+                    self.go(frame.address, first, min(first + share, blocks))
+            except Exception:  # an index out of bounds, threads that do not meet, ...
+                return False
+            return True
+
+        quick = alone and not self.waits and self.took < SHORT
+        good = work(frames[0]) if quick else self._in_threads(work, frames)
+        self.took = time.monotonic() - begun
+        return [f.noted for f in frames if f.noted >= 0] if good else None
+
+    def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
+        """Does the work beside this thread, which can end it."""
+        pool = _pool(os.getpid())
+        running = [pool.submit(work, frame) for frame in frames]
+        try:
+            while wait(running, limits.SECONDS).not_done:
+                moved = [frame.goes_on() for frame in frames]
+                if self.waits and not any(moved):
+                    break  # an endless loop, of which the machine tells
+        finally:
+            for frame in frames:
+                frame.words[0] = 1
+            wait(running)
+        return all(done.result() for done in running)
+
+
+class _Worker:
+    """The memory of one worker of a launch."""
+
+    def __init__(
+        self, code: _Code, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> None:
+        self.code = code
+        frame, threads = code.frame, math.prod(block)
+        each = threads if code.turns else 1
+        sizes = {
+            "shared": frame.sizes["shared"] + dynamic + 16,
+            "local": frame.sizes["local"] * each,
+            "states": code.part.state * each,
+            "exchange": 32 * (-(-threads // 32) * 32 if code.turns else 0),  # of whole warps
+            "left": 8 * each,
+        }
+        nan = 0xFF  # in each byte: what nobody has written
+        self.memory = np.full(sum(sizes.values()) + 96, nan, np.uint8)
+        bases, place = {}, aligned(self.memory.ctypes.data)
+        for name, size in sizes.items():
+            bases[name] = place
+            place += aligned(size)
+        begin = bases["exchange"] - self.memory.ctypes.data
+        self.memory[begin : begin + sizes["exchange"]] = 0  # of lanes that the block has not
+        header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1, code.part.address)
+        self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
+        self.address = self.words.ctypes.data
+        self.block = -1
+
+    @property
+    def noted(self) -> int:
+        """The block of which something is to be told, else -1."""
+        return int(self.words[self.code.words["noted"]])
+
+    def goes_on(self) -> bool:
+        """Whether it has begun another block since it was asked last."""
+        before, self.block = self.block, int(self.words[self.code.words["block"]])
+        return before != self.block
+
+
+def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
+    """Sees to it that Numba's CPU compiler gives the variables the types that CUDA's gives.
+
+    Raises:
+        TypeError: it does not.
+    """
+    for overload in compiled.overloads.values():
+        for key, kind in variable_types(overload.type_annotation).items():
+            known = types.get(key)
+            if kind is None or known is None:  # of which float64 is said to be equal to the other
+                continue
+            if key[1] and key[0].isidentifier() and known != kind:
+                raise TypeError(f"{key[0]} is {kind} here, {known} on a GPU")
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads to work in; a process that was forked has none of its parent's."""
+    return ThreadPoolExecutor(cores())

@@ -1,0 +1,340 @@
+"""Source of a function: its syntax tree, the names it can see, a number for each line."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import inspect
+import itertools
+import linecache
+import sys
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from itertools import dropwhile
+from types import CodeType
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from simt.core.findings import Finding, Stop
+from simt.core.literals import folded, with_tuples
+from simt.core.match import without_match
+from simt.core.registry import is_namespace
+
+__all__ = [
+    "LINE_BITS", "MISSING", "KernelSource", "Listing", "read", "remember_texts", "unit",
+]  # fmt: skip
+
+MISSING = object()
+
+# A running kernel says where it is by one number: which function, and which line of its
+# file. Cells of a notebook all begin at line 1, so that a line alone would be ambiguous.
+LINE_BITS = 24
+_UNITS: WeakValueDictionary[int, Listing] = WeakValueDictionary()
+_serial = itertools.count(1)
+
+
+def unit(place: int) -> tuple[Listing, int]:
+    """The function and the line for which a place stands."""
+    return _UNITS[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1)
+
+
+class Listing:
+    """A text whose lines a place can name: its file, the name of what it defines, its lines."""
+
+    unit: int
+
+    def __init__(self) -> None:
+        self.unit = next(_serial)
+        _UNITS[self.unit] = self
+
+    @property
+    def file(self) -> str:
+        """The file, or the notebook cell, that the text stands in."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel or function."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, in order."""
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """The text by line."""
+        raise NotImplementedError
+
+
+@dataclass
+class KernelSource(Listing):
+    """A function's text, its tree with the line numbers of the file, and its names."""
+
+    function: Callable[..., Any]
+    tree: ast.FunctionDef
+    first_line: int
+    text: str
+    frozen: dict[str, Any] = field(default_factory=dict)  # what names stood for when first used
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    @property
+    def file(self) -> str:
+        """The file, or the notebook cell, that the function stands in."""
+        return self.function.__code__.co_filename
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return self.tree.name
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, in the order of the function's signature."""
+        given = self.tree.args
+        star = [given.vararg] if given.vararg else []
+        return [a.arg for a in [*given.posonlyargs, *given.args, *star, *given.kwonlyargs]]
+
+    @cached_property
+    def lines(self) -> dict[int, str]:
+        """The text by line."""
+        return dict(enumerate(self.text.splitlines(), self.first_line))
+
+    @cached_property
+    def locals(self) -> set[str]:
+        """The names that the function binds: its parameters and all it assigns to."""
+        names = set(self.parameters)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and _stores(node):
+                names.add(node.id)
+            elif isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.FunctionDef) and node is not self.tree:
+                names.add(node.name)
+        return names
+
+    @cached_property
+    def given(self) -> dict[str, ast.expr]:
+        """The variables that one statement alone assigns, with what it gives them."""
+        stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
+        once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
+        return {
+            target.id: node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name) and target.id in once
+        }
+
+    def literal(self, node: ast.expr) -> Any:
+        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
+        for _ in self.given:  # no chain of names is longer
+            node = self.given.get(node.id, node) if isinstance(node, ast.Name) else node
+        value = MISSING
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            value = self.lookup(node.id)
+        else:
+            value = folded(node)
+        return value if type(value) in (bool, int, str) else MISSING
+
+    def afresh(self) -> KernelSource:
+        """The same source, whose names nobody has looked up yet."""
+        return replace(self, frozen={})
+
+    def lookup(self, name: str) -> Any:
+        """What a name that is not local stands for: closure, global, builtin or `MISSING`."""
+        if name in self.frozen:
+            return self.frozen[name]
+        code = self.function.__code__
+        if name in code.co_freevars:
+            cell = (self.function.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return self.keep(name, cell.cell_contents)
+            except ValueError:  # not assigned yet
+                pass
+        module = self.function.__globals__
+        return self.keep(name, module.get(name, getattr(builtins, name, MISSING)))
+
+    def keep(self, path: str, value: Any) -> Any:
+        """Freezes what a name, or a dotted one, stands for, as compiling does."""
+        if value is MISSING:
+            return value
+        if path not in self.frozen:
+            self.frozen[path] = value.copy("A") if isinstance(value, np.ndarray) else value
+        return self.frozen[path]
+
+    def named(self, node: ast.expr) -> Any:
+        """What a name or dotted name stands for before the kernel runs; `MISSING` if nothing."""
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            return self.lookup(node.id)
+        if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
+            return self.keep(ast.unparse(node), getattr(base, node.attr, MISSING))
+        return MISSING
+
+
+def _stores(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store | ast.Del)
+
+
+def _refuse(function: Callable[..., Any], why: str) -> Stop:
+    name = getattr(function, "__name__", repr(function))
+    return Stop(Finding("not-a-kernel", None, f"{name} {why}"))
+
+
+NO_SOURCE = (
+    "has no source text, as no function has that exec() makes: write it in a file or in a "
+    "notebook cell; or give the text a name, linecache.cache[name] = "
+    "(len(text), None, text.splitlines(True), name), and exec(compile(text, name, 'exec'))"
+)
+
+
+_TEXTS: deque[tuple[str, str]] = deque(maxlen=4096)  # what exec() was given: file name, text
+
+
+@cache
+def remember_texts() -> None:
+    """From now on a function that exec() makes has source text, in this process."""
+    sys.addaudithook(_hear)
+
+
+def _hear(event: str, details: tuple[Any, ...]) -> None:
+    if event == "compile" and isinstance(details[0], bytes) and str(details[1])[:1] == "<":
+        _TEXTS.append((details[1], details[0].decode(errors="replace")))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code objects in a code object."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _cells() -> Iterator[str]:
+    """What IPython has run by a magic such as `%%time`, the latest first, without its line."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython else None
+    for cell in reversed(shell.history_manager.input_hist_raw if shell else ()):
+        lines = cell.lstrip().split("\n")
+        body = list(dropwhile(lambda line: line.startswith("%%"), lines))
+        if body != lines:
+            yield shell.transform_cell("\n".join(body))
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    """Texts that are in no file, of which one may have become `code`."""
+    yield from (text for file, text in reversed(_TEXTS) if file == code.co_filename)
+    if code.co_filename.startswith("<"):
+        yield from _cells()
+
+
+def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """The lines of what a function stands in, and the number of its first, from 0."""
+    code = function.__code__
+    for text in _texts(code):
+        if code.co_name.strip("<>") in text:
+            with suppress(SyntaxError):  # a cell may be in another language
+                if _became(text, code):
+                    return text.splitlines(keepends=True), code.co_firstlineno - 1
+    lines, start = inspect.findsource(function)  # getsource would read what it wraps
+    # from Python 3.13 on that is the program of `python -c`, whatever exec() was given
+    if code.co_filename == "<string>" and not _became("".join(lines), code):
+        raise OSError("another text of this name")
+    return lines, start
+
+
+def _became(text: str, code: CodeType) -> bool:
+    """Whether `code` is in what this text is compiled to."""
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    made = compile(text, "", "exec", flags, dont_inherit=True)
+    return any(code in (c, _nested(c)) for c in _codes(made))
+
+
+def _nested(code: CodeType) -> CodeType:
+    """The same in a function, as `%%timeit` puts it."""
+    return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
+
+
+def _parsed(text: str) -> ast.AST:
+    """The tree of a definition, which stays indented where a comment in it is less so."""
+    if not text[:1].isspace():
+        return ast.parse(text)
+    return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
+
+
+def _increment_columns(tree: ast.AST, more: int) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            node.col_offset += more
+            node.end_col_offset = (node.end_col_offset or 0) + more
+
+
+def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
+    """The first definition of `name`."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return next((node for node in nodes if node.name == name), None)
+
+
+def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
+    """The lambda that became `code`: the smallest with all its instructions."""
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    begin = min(((p[0], p[2]) for p in places), default=(0, 0))
+    end = max(((p[1], p[3]) for p in places), default=(0, 0))
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and (node.lineno, node.col_offset) <= begin
+        and end <= (node.end_lineno, node.end_col_offset)
+    ]
+    return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _read_lambda(function: Callable[..., Any]) -> KernelSource:
+    """A lambda, as a definition; what stands around it is read along to find it."""
+    lines, _ = _found(function)
+    node = _lambda(ast.parse("".join(lines)), function.__code__)
+    if node is None:
+        raise _refuse(function, "is not to be found where it was written")
+    made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
+    tree = ast.fix_missing_locations(ast.copy_location(made, node))
+    text = "".join(lines[node.lineno - 1 : node.end_lineno])
+    return KernelSource(function, with_tuples(tree), node.lineno, textwrap.dedent(text))
+
+
+def read(function: Callable[..., Any]) -> KernelSource:
+    """Finds the source of a function and parses it.
+
+    Raises:
+        Stop: with a `not-a-kernel` finding when there is no such source.
+    """
+    if not inspect.isfunction(function):
+        raise _refuse(function, "is not a Python function")
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    try:
+        if code.co_name == "<lambda>":
+            return _read_lambda(function)
+        lines, start = _found(function)
+        block = "".join(inspect.getblock(lines[start:]))
+        text = textwrap.dedent(block)
+        tree = _find(_parsed(text), code.co_name)
+    except (OSError, TypeError, IndexError):
+        raise _refuse(function, NO_SOURCE) from None
+    except SyntaxError:
+        raise _refuse(function, "has source text that cannot be read on its own") from None
+    if tree is None:
+        raise _refuse(function, "is not defined by a def statement")
+    ast.increment_lineno(tree, start)
+    _increment_columns(tree, len(block.partition("\n")[0]) - len(text.partition("\n")[0]))
+    return KernelSource(function, with_tuples(without_match(tree)), start + 1, text)

@@ -1,0 +1,39 @@
+"""The PTX of a kernel, each instruction under the C++ line that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simt.ptx.parse import Function
+
+__all__ = ["PtxText"]
+
+
+class PtxText:
+    """What the compiler made of a kernel, to be read.
+
+    Args:
+        function: the kernel.
+        lines: the C++ lines by number.
+    """
+
+    def __init__(self, function: Function, lines: Mapping[int, str]) -> None:
+        self._function, self._lines = function, lines
+
+    def count(self, begins: str) -> int:
+        """How many instructions begin so: `count("ld.global")`, `count("fma")`."""
+        return sum(one.name.startswith(begins) for one in self._function.instructions)
+
+    def __repr__(self) -> str:
+        labels = {at: name for name, at in self._function.labels.items()}
+        text: list[str] = []
+        line = 0
+        for at, one in enumerate(self._function.instructions):
+            if at in labels:
+                text.append(f"{labels[at]}:")
+                line = 0
+            if one.line != line and one.line in self._lines:
+                line = one.line
+                text.append(f"{line:>3}  {self._lines[line].strip()}")
+            text.append(f"          {one}".rstrip())
+        return "\n".join(text)

@@ -1,0 +1,91 @@
+"""A kernel of CUDA C++ as a text, compiled when it is first launched."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from typing import Any
+
+from gpulearn.errors import BadInput, BadLaunch, KernelError
+from simt.cpp.module import CppKernel, CppLaunch, CppModule
+from simt.cpp.signature import Parameter, find_kernels
+
+__all__ = ["CppSource"]
+
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\w+|\.\.\.|\S')
+
+
+class CppSource:
+    """A kernel that is known by its text; `gl.xray` takes it as it takes a compiled one.
+
+    Args:
+        name: what a notebook calls the text.
+        text: CUDA C++.
+        kernel: the name of the `__global__` function in it.
+    """
+
+    def __init__(self, name: str, text: str, kernel: str) -> None:
+        self.__name__ = name
+        self.text, self.kernel = text, kernel
+
+    def __call__(self, *args: Any) -> None:
+        """A launch needs a shape.
+
+        Raises:
+            BadLaunch: always.
+        """
+        raise BadLaunch(f"a launch needs a shape: write gl.xray({self.__name__})[blocks, threads]")
+
+    def __getitem__(self, configuration: Any) -> CppLaunch:
+        return self.compiled[configuration]
+
+    @property
+    def cell(self) -> str:
+        """The text as it stands in a notebook's cell."""
+        return f'{self.__name__} = r"""\n{self.text.strip()}\n"""'
+
+    @functools.cached_property
+    def tokens(self) -> list[str]:
+        """Its words and signs, without comments and layout."""
+        return TOKEN.findall(COMMENT.sub(lambda found: found[1] or " ", self.text))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters; none where there is no such kernel in the text."""
+        found = find_kernels(self.text).get(self.kernel)
+        return found.parameters if found else ()
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        names = dict.fromkeys(p.name for p in self.parameters)  # a name given twice is refused
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+    @functools.cached_property
+    def compiled(self) -> CppKernel:
+        """The kernel itself.
+
+        Raises:
+            KernelError: the compiler refuses the text.
+            BadInput: the text has no such kernel.
+            MissingPackage: there is no compiler.
+        """
+        return CppModule(self.text)[self.kernel]
+
+    @property
+    def fault(self) -> str | None:
+        """Why it cannot be launched, whatever it computes; None if it can be tried."""
+        joined = " ".join(self.tokens)
+        if named := re.search(r"[;{}] (__sync\w+) ;", joined):
+            return f"{named[1]} is named and not called: write {named[1]}() with parentheses."
+        try:
+            _ = self.compiled
+        except (KernelError, BadInput) as error:
+            return str(error)
+        return None
+
+    def prepare(self, *args: Any, **options: Any) -> Any:
+        """A launch with its arguments taken, as `CppKernel.prepare` makes it."""
+        return self.compiled.prepare(*args, **options)

@@ -1,0 +1,68 @@
+"""Findings in the words of C++: its names, and an index for each dimension of an array."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from simt.core.findings import Finding
+from simt.cpp.signature import short_name
+
+__all__ = ["in_dimensions", "in_words", "shapes"]
+
+
+def in_words(finding: Finding, known: dict[str, tuple[int, ...]]) -> Finding:
+    """A finding with C++ names for what the compiler has renamed, and indices as C++ has them."""
+    message = re.sub(r"_Z\w+", lambda found: short_name(found[0]), finding.message)
+    array = short_name(finding.array) if finding.array else finding.array
+    shape = known.get(array or "")
+    if array and shape and finding.index and len(finding.index) == 1:
+        number = finding.index[0]
+        finding.index = in_dimensions(number, shape)
+        places = "".join(f"[{i}]" for i in finding.index)
+        sizes = "".join(f"[{n}]" for n in shape)
+        message = message.replace(f"{array}[{number}]", f"{array}{places}")
+        message = message.replace(f"{array} has length {math.prod(shape)}", f"it is {array}{sizes}")
+    finding.message, finding.array = message, array
+    return finding
+
+
+def shapes(source: str) -> dict[str, tuple[int, ...]]:
+    r"""The arrays of several dimensions that a source declares with sizes that are numbers.
+
+    >>> shapes("#define T 16\n__shared__ float tile[T][T + 1], other[T][4];")
+    {'tile': (16, 17), 'other': (16, 4)}
+    """
+    known = dict(re.findall(r"#define[ \t]+(\w+)[ \t]+(\d+)\b", source))
+    known.update(re.findall(r"\bconst(?:expr)?\s+int\s+(\w+)\s*=\s*(\d+)\s*;", source))
+    found: dict[str, set[tuple[int, ...]]] = {}
+    for name, axes in re.findall(r"[\s,*](\w+)((?:\s*\[[\w\s+*-]+\]){2,})\s*[,;=]", source):
+        sizes = [_size(text, known) for text in re.findall(r"\[([^\]]+)\]", axes)]
+        if all(sizes):
+            found.setdefault(name, set()).add(tuple(sizes))
+    return {name: several.pop() for name, several in found.items() if len(several) == 1}
+
+
+def _size(text: str, known: dict[str, str]) -> int:
+    """A sum or product of numbers that are written out; 0 if it is something else."""
+    plain = re.sub(r"[A-Za-z_]\w*", lambda word: known.get(word[0], "?"), text)
+    total = 0
+    for part in plain.replace("-", "+-").split("+"):
+        factors = [factor.strip() for factor in part.split("*")]
+        if not all(re.fullmatch(r"-?\d+", factor) for factor in factors):
+            return 0
+        total += math.prod(map(int, factors))
+    return max(total, 0)
+
+
+def in_dimensions(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The indices of an element by its number, of which the first may lie outside.
+
+    >>> in_dimensions(35, (16, 17)), in_dimensions(-1, (16, 17))
+    ((2, 1), (-1, 16))
+    """
+    found: tuple[int, ...] = ()
+    for n in reversed(shape[1:]):
+        index, last = divmod(index, n)
+        found = (last, *found)
+    return (index, *found)

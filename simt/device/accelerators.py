@@ -1,0 +1,166 @@
+"""A device that works while the host goes on: a GPU, or a queue in front of this CPU.
+
+A launch on a GPU returns before the work is done; `synchronize` waits for it. Without a
+GPU the same contract is kept by a thread that works through a queue, in order, with
+torch on the CPU: its times are this CPU's, its manners are a GPU's.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from simt.device import selection
+
+__all__ = ["Accelerator", "CudaAccelerator", "QueueAccelerator", "accelerator"]
+
+
+class Accelerator(Protocol):
+    """What both devices offer."""
+
+    name: str
+
+    def put(self, array: np.ndarray) -> Any:
+        """Copy an array to the device and wait for it."""
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """Launch a·b and return at once; the result is there after `synchronize`."""
+
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+
+    def synchronize(self) -> None:
+        """Wait until all that was launched is done; an error of a launch is raised here."""
+
+
+def check_array(array: object) -> None:
+    """Check that something can be copied to a device.
+
+    Raises:
+        BadInput: it is no NumPy array of numbers.
+    """
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        raise BadInput(f"put was given {require.shown(array)}: give a NumPy array of numbers.")
+
+
+def check_placed(name: str, x: Any) -> None:
+    """Check that something is a matrix on a device.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if not hasattr(x, "cpu") or x.ndim != 2:
+        raise BadInput(f"{name} is {require.shown(x)}: give a matrix that put has placed.")
+
+
+def check_factors(a: Any, b: Any) -> None:
+    """Check what is to be multiplied before it is launched, as a GPU's libraries do.
+
+    Raises:
+        BadInput: it is not two matrices of one dtype whose inner sizes agree.
+    """
+    check_placed("a", a)
+    check_placed("b", b)
+    if a.shape[1] != b.shape[0] or a.dtype != b.dtype:
+        raise BadInput(
+            f"a is {tuple(a.shape)} of {a.dtype} and b {tuple(b.shape)} of {b.dtype}: the inner "
+            f"sizes and the dtypes must agree."
+        )
+
+
+class CudaAccelerator:
+    """A GPU by way of torch."""
+
+    def __init__(self) -> None:
+        self._torch = require.package("torch", "gl.accelerator")
+        self.name = str(self._torch.cuda.get_device_name())
+
+    def put(self, array: np.ndarray) -> Any:
+        """Copy an array to the GPU and wait for it."""
+        check_array(array)
+        placed = self._torch.from_numpy(array).cuda()
+        self.synchronize()
+        return placed
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """Launch a·b on the GPU and return at once."""
+        check_factors(a, b)
+        return a @ b
+
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+        check_placed("array", array)
+        return np.asarray(array.cpu())
+
+    def synchronize(self) -> None:
+        """Wait for the GPU."""
+        self._torch.cuda.synchronize()
+
+
+class QueueAccelerator:
+    """A thread that multiplies with torch on the CPU, in the order of the launches."""
+
+    def __init__(self) -> None:
+        self._torch = require.package("torch", "gl.accelerator")
+        self.name = f"a launch queue in front of {selection.cpu_name()}"
+        self._launches: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._fault: Exception | None = None
+        self._worker = threading.Thread(target=self._work, daemon=True, name="gpulearn-queue")
+        self._worker.start()
+        atexit.register(self.close)
+
+    def _work(self) -> None:
+        while (launch := self._launches.get()) is not None:
+            try:
+                launch()
+            except Exception as error:  # kept for synchronize, as a GPU's driver does
+                self._fault = self._fault or error
+
+    def put(self, array: np.ndarray) -> Any:
+        """Copy an array, so that the host's own may change meanwhile."""
+        check_array(array)
+        return self._torch.from_numpy(array).clone()
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """Queue a·b and return the place of its result at once."""
+        check_factors(a, b)
+        result = self._torch.empty((a.shape[0], b.shape[-1]), dtype=a.dtype)
+        self._launches.put(lambda: self._torch.matmul(a, b, out=result))
+        return result
+
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+        check_placed("array", array)
+        self.synchronize()
+        return np.asarray(array.numpy()).copy()
+
+    def synchronize(self) -> None:
+        """Wait for the queue to run empty."""
+        done = threading.Event()
+        self._launches.put(done.set)
+        done.wait()
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+
+    def close(self) -> None:
+        """End the thread after what is queued."""
+        self._launches.put(None)
+        self._worker.join()
+
+
+def accelerator() -> Accelerator:
+    """The GPU where there is one, else the queue that behaves like one.
+
+    Raises:
+        MissingPackage: torch is not installed.
+    """
+    require.package("torch", "gl.accelerator")
+    return CudaAccelerator() if selection.torch_gpu() else QueueAccelerator()

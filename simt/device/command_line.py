@@ -1,0 +1,143 @@
+"""`python -m gpulearn`: what this machine has, and what the course will use of it."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from gpulearn import __version__
+from gpulearn.errors import DeviceError
+from gpulearn.require import OPTIONAL, install_command, installed
+from simt.device import driver, selection
+
+__all__ = ["main", "report"]
+
+
+def memory(platform: str = sys.platform) -> int:
+    """The machine's memory in bytes."""
+    if platform != "win32":
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    kilobytes = ctypes.c_ulonglong()
+    kernel32 = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
+    return kilobytes.value * 1024
+
+
+def torch_report() -> dict[str, Any]:
+    """What torch was built for and can use; empty where it is not installed."""
+    if find_spec("torch") is None:
+        return {}
+    import torch
+    import torch.distributed as dist
+
+    return {
+        "cuda": torch.version.cuda,
+        "gpu": selection.torch_gpu(),
+        "gloo": dist.is_available() and dist.is_gloo_available(),
+        "nccl": dist.is_available() and dist.is_nccl_available(),
+    }
+
+
+def parts(kind: str, torch: dict[str, Any], cores: int) -> dict[str, str]:
+    """What each part of the course will use on a machine."""
+    on_gpu = torch.get("gpu", False)
+    cpu = f"the CPU with {cores} threads"
+    nothing = "nothing: torch is not installed"
+    ranks = "the GPUs, by NCCL" if on_gpu and torch.get("nccl") else f"{cpu}, by gloo"
+    return {
+        "1 The machine": "the GPU, live" if on_gpu else "the CPU; GPU times recorded or modelled",
+        "2 CUDA in Numba": "the GPU" if kind == "gpu" else "the SIMT machine on the CPU",
+        "3 Gradient descent": (("the GPU" if on_gpu else cpu) if torch else nothing),
+        "4 Many GPUs": ranks if torch else nothing,
+    }
+
+
+def report() -> dict[str, Any]:
+    """Everything that is printed, as plain data."""
+    here = selection.current()
+    torch = torch_report()
+    names = ("numpy", "numba", "numba-cuda", *OPTIONAL)
+    versions = {name: installed(name) for name in names}
+    missing = {
+        name: install_command(extra)
+        for name, (_, extra) in OPTIONAL.items()
+        if versions[name] is None
+    }
+    if here.gpus and versions["numba-cuda"] is None:
+        missing["numba-cuda"] = install_command("gpu")
+    if here.gpus and torch and not torch["gpu"]:
+        missing["torch with CUDA"] = install_command("torch") + " --reinstall"
+    return {
+        "gpulearn": __version__,
+        "python": sys.version.split()[0],
+        "cpu": selection.cpu_name(),
+        "cores": selection.cores(),
+        "memory_bytes": memory(),
+        "device": here.kind,
+        "reason": here.reason,
+        "gpus": [
+            {
+                "name": g.name,
+                "memory_bytes": g.memory,
+                "driver": driver.version(),
+                "driver_cuda": g.driver,
+            }
+            for g in here.gpus
+        ],
+        "versions": versions,
+        "torch": torch,
+        "parts": parts(here.kind, torch, selection.cores()),
+        "missing": missing,
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The report as a person reads it."""
+    torch = found["torch"]
+    lines = [
+        f"gpulearn {found['gpulearn']} on Python {found['python']}",
+        f"CPU      {found['cpu']}, {found['cores']} cores, {found['memory_bytes'] / 2**30:.0f} GiB",
+    ]
+    for gpu in found["gpus"]:
+        size = gpu["memory_bytes"] / 2**30
+        lines.append(
+            f"GPU      {gpu['name']}, {size:.0f} GiB, "
+            f"driver {gpu['driver']} for CUDA {gpu['driver_cuda']}"
+        )
+    lines.append(f"Kernels  run on the {found['device'].upper()}: {found['reason']}")
+    lines.append(
+        "Packages " + ", ".join(f"{name} {v}" for name, v in found["versions"].items() if v)
+    )
+    if torch:
+        has = [name for name in ("gloo", "nccl") if torch[name]]
+        build = f"CUDA {torch['cuda']}" if torch["cuda"] else "the CPU"
+        lines.append(f"torch    built for {build}; ranks talk by {', '.join(has) or 'nothing'}")
+    lines += ["", "The course will use"]
+    lines += [f"  Part {part}: {what}" for part, what in found["parts"].items()]
+    if found["missing"]:
+        lines += ["", "Missing"]
+        lines += [
+            f"  {name} ({OPTIONAL[name][0]}): {how}" if name in OPTIONAL else f"  {name}: {how}"
+            for name, how in found["missing"].items()
+        ]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report, with `--json` for scripts."""
+    parser = argparse.ArgumentParser(prog="gpulearn", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    options = parser.parse_args(arguments)
+    try:
+        found = report()
+    except DeviceError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(found, indent=1) if options.json else as_text(found))
+    return 0

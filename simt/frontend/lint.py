@@ -1,0 +1,76 @@
+"""Lint: lines of a kernel that are legal and do nothing, though something was meant.
+
+`cuda.syncthreads` without its parentheses, `out[i] == 1` for `out[i] = 1`, and `out = a[i]`,
+which gives the name `out` to a number and leaves the array as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from simt.core.findings import Finding
+from simt.core.registry import Intrinsic, callee, is_namespace
+from simt.core.source import MISSING, KernelSource
+
+__all__ = ["idle_lines"]
+
+
+def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]:
+    """A finding for each such line; `arrays` are the parameters that hold arrays."""
+    names = set(arrays)
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Expr):
+            said = _forgotten(node.value, source)
+        elif isinstance(node, ast.Assign):
+            said = _renamed(node, names, source.tree)
+        else:
+            continue
+        if said is not None:
+            yield Finding("no-effect", node.lineno, said)
+
+
+def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
+    """What is wrong with an expression that stands alone, if anything is."""
+    if any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(value)):
+        return None
+    text = ast.unparse(value)
+    if isinstance(value, ast.Compare):
+        return f"{text} compares and forgets the result: = assigns, == compares"
+    if isinstance(value, ast.BinOp):
+        return f"{text} is computed and forgotten: nothing is assigned"
+    if isinstance(value, ast.Attribute | ast.Name):
+        found = callee(_object(value, source))
+        if isinstance(found, Intrinsic) and not found.attribute:
+            return f"{text} without () does nothing: write {text}()"
+    return None
+
+
+def _object(node: ast.expr, source: KernelSource) -> object:
+    """What a dotted name stands for before the kernel runs."""
+    if isinstance(node, ast.Name) and node.id not in source.locals:
+        return source.lookup(node.id)
+    if isinstance(node, ast.Attribute):
+        base = _object(node.value, source)
+        return getattr(base, node.attr, MISSING) if is_namespace(base) else MISSING
+    return MISSING
+
+
+def _renamed(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
+    """What is wrong with an assignment to an array's name, if anything is."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Name) or target.id not in arrays:
+        return None
+    name = target.id
+    if _read_later(tree, name, node):
+        return None
+    return (
+        f"this gives the name {name} to a new value and leaves the array {name} as it is: "
+        f"{name}[...] = writes an element"
+    )
+
+
+def _read_later(tree: ast.AST, name: str, assignment: ast.Assign) -> bool:
+    end = assignment.end_lineno or assignment.lineno, assignment.end_col_offset or 0
+    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
+    return any(isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) > end for n in names)

@@ -1,0 +1,147 @@
+"""Generated kernels: what `vectorize`, `guvectorize` and `reduce` share to write theirs."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import linecache
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import BadCall, KernelError
+from gpulearn.require import shown
+from simt.core.registry import python_function
+from simt.device import numba_cuda
+from simt.frontend.numba_bridge import any_device, real_function
+from simt.frontend.numba_errors import reason
+from simt.host.arguments import host_array
+from simt.host.device_array import DeviceNDArray, device_copy, from_interface
+from simt.host.dispatcher import Kernel
+
+__all__ = [
+    "THREADS",
+    "check_options",
+    "device_function",
+    "kernel_from",
+    "on_device",
+    "operand",
+    "parameters",
+    "result_type",
+    "signatures",
+]
+
+THREADS = 128
+_IDENTITIES = (None, 0, 1, "reorderable")
+_serial = itertools.count(1)
+
+
+def kernel_from(text: str, **names: Any) -> Kernel:
+    """The kernel in a source text that knows `cuda` and `names`; `inspect` finds it again."""
+    file = f"<gpulearn kernel {next(_serial)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    api = importlib.import_module("simt.host.api")  # which imports this module
+    scope: dict[str, Any] = {"cuda": api, **names}
+    exec(compile(text, file, "exec"), scope)
+    made = Kernel(scope["kernel"])
+    assert made.source is not None  # read now: who clears `linecache` forgets the text
+    return made
+
+
+def device_function(function: Callable[..., Any]) -> Kernel:
+    """A device function of its own: what Numba finds out about types is known by function."""
+    code = python_function(function) or function
+    copy = FunctionType(
+        code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__
+    )
+    return Kernel(copy, device=True)
+
+
+def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
+    """An argument as an array, where it lies."""
+    if isinstance(thing, DeviceNDArray):
+        return thing
+    found = host_array(thing)
+    if found is None and hasattr(thing, "__cuda_array_interface__"):
+        return from_interface(thing.__cuda_array_interface__)
+    return np.asarray(thing) if found is None else found
+
+
+def on_device(array: np.ndarray[Any, Any]) -> DeviceNDArray:
+    """A copy of a host array on the device.
+
+    Raises:
+        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
+    """
+    once = array[tuple(slice(None if step else 1) for step in array.strides)]
+    if not (once.flags.c_contiguous or once.flags.f_contiguous):
+        raise BadCall(
+            f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
+            "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
+        )
+    return device_copy(array)
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters."""
+    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
+
+
+def signatures(maker: str, given: Any) -> list[tuple[list[Any], Any]]:
+    """The types of the arguments and of the result of each signature.
+
+    Raises:
+        BadCall: if there is none, or one is no signature.
+    """
+    numba_cuda.load()
+    from numba.core import sigutils
+
+    given = [given] if isinstance(given, str) else given
+    if callable(given) or not isinstance(given, Iterable) or not (found := list(given)):
+        raise BadCall(
+            f"{maker} needs a list of signatures, such as ['float32(float32)'], got "
+            f"{shown(given)}: for a GPU Numba compiles before the first call"
+        )
+    made = []
+    for signature in found:
+        try:
+            arguments, result = sigutils.normalize_signature(signature)
+        except TypeError:
+            message = f"{maker}: {signature!r} is no signature: write 'float32(float32)'"
+            raise BadCall(message) from None
+        made.append((list(arguments), result))
+    return made
+
+
+def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
+    """Checks what both decorators take.
+
+    Raises:
+        BadCall: for another target than "cuda", a cache, or an unknown identity.
+    """
+    if target != "cuda":
+        raise BadCall(f"{maker} has target='cuda', got {shown(target)}: take numba.{maker}")
+    if identity not in _IDENTITIES:
+        raise BadCall(f"{maker}: identity is None, 0, 1 or 'reorderable', got {shown(identity)}")
+    if cache:
+        raise BadCall(f"{maker}: caching is not supported for target='cuda': leave cache= out")
+
+
+def result_type(function: Callable[..., Any], arguments: list[Any]) -> Any:
+    """The Numba type of what a function returns for arguments of these types.
+
+    Raises:
+        KernelError: if Numba refuses the function.
+    """
+    cuda = numba_cuda.load()
+    try:
+        with any_device():
+            made = cuda.jit(device=True)(real_function(function))
+            return made.compile_device(tuple(arguments)).signature.return_type
+    except Exception as error:
+        refused = reason(function, error)
+        if refused is None:
+            raise
+        raise KernelError(str(refused)) from None

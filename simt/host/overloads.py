@@ -1,0 +1,233 @@
+"""Overloads: a kernel compiled for the types of its arguments, with its names fixed there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from gpulearn.errors import KernelError
+from simt.compiled.launch import CompiledLaunches
+from simt.core.findings import Finding, Stop
+from simt.core.limits import resident
+from simt.core.source import KernelSource
+from simt.frontend.numba_errors import caught_as
+from simt.frontend.program import Program
+from simt.frontend.signatures import conversion
+from simt.frontend.typecheck import unasked, verdict
+from simt.host.devices import gpus
+
+__all__ = ["Overload", "asking", "check_options", "error_for"]
+
+Options = Mapping[str, Any]
+# those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
+_KNOWN = {
+    "cache", "debug", "device", "extensions", "fastmath", "forceinline", "inline", "launch_bounds",
+    "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
+}  # fmt: skip
+_GONE = ("argtypes", "restype", "bind")
+_NEEDS_COMPILER = {
+    "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
+    "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
+    "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "library",
+}  # fmt: skip
+
+
+def error_for(finding: Finding, report: Any = None) -> Exception:
+    """What to raise for a finding that stops a launch: caught as what Numba would raise."""
+    if finding.error is not None:  # what the kernel itself has raised
+        finding.error.report = report  # type: ignore[attr-defined]
+        return finding.error
+    kinds = finding.errors
+    if not kinds and finding.kind == "not-a-kernel":
+        kinds = caught_as("TypingError")
+    error = KernelError.also(*kinds)(str(finding))
+    error.report = report
+    return error
+
+
+def _needs_compiler(kernel: str, name: str) -> KernelError:
+    """The error for what only a compiled kernel can tell."""
+    return KernelError.also(NotImplementedError)(
+        f"{name} of {kernel} is the compiler's to say, and the SIMT machine compiles nothing: "
+        "ask where there is a GPU"
+    )
+
+
+def asking(kernel: Any, name: str) -> Callable[..., Any]:
+    """The method of a kernel that asks its overloads: for one signature, or by signature.
+
+    Raises:
+        AttributeError: kernels have no method of that name.
+    """
+    fact = name.removeprefix("get_")
+    if fact in _NEEDS_COMPILER:
+
+        def refuse(*args: Any, **named: Any) -> NoReturn:
+            raise _needs_compiler(kernel.__name__, name)
+
+        return refuse
+    if name != "get_shared_mem_per_block":
+        raise AttributeError(f"a kernel has no attribute {name!r}")
+
+    def tell(signature: Any = None) -> Any:
+        if signature is not None:
+            return getattr(kernel.overloads[getattr(signature, "args", signature)], fact)
+        every = {types: getattr(one, fact) for types, one in kernel.overloads.items()}
+        return next(iter(every.values())) if kernel.specialized else every
+
+    return tell
+
+
+def check_options(options: Options, *, device: bool) -> None:
+    """Refuses the options of `cuda.jit` that Numba refuses when it meets them.
+
+    Raises:
+        KernelError: with Numba's class.
+    """
+    if options.get("boundscheck"):
+        raise KernelError.also(NotImplementedError)(
+            "cuda.jit has no boundscheck=: the SIMT machine checks every index in any case"
+        )
+    for name in _GONE:
+        if options.get(name) is not None:
+            raise KernelError.also(*caught_as("DeprecationError"))(
+                f"cuda.jit takes no {name}= any more: give the signature first, "
+                'as in @cuda.jit("void(float32[:])")'
+            )
+    if device and options.get("link"):
+        raise KernelError.also(ValueError)("link= is for kernels, not for device functions")
+    carveout = options.get("shared_memory_carveout")
+    words = ("default", "maxl1", "maxshared")
+    if carveout is None or (isinstance(carveout, str) and carveout.lower() in words):
+        return
+    if not isinstance(carveout, int) or not -1 <= carveout <= 100:
+        kind = ValueError if isinstance(carveout, int | str) else TypeError
+        raise KernelError.also(kind)(
+            f"Invalid carveout value: shared_memory_carveout is {carveout!r}, and must be between "
+            "-1 and 100, or 'default', 'MaxL1', 'MaxShared'"
+        )
+
+
+class Overload:
+    """A kernel for one set of argument types; it may be launched as often as one likes.
+
+    Raises:
+        Stop: if it is no kernel for them.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        source: KernelSource,
+        arguments: tuple[Any, ...] | None,
+        options: Options,
+    ) -> None:
+        self.py_func = function
+        self.argument_types = arguments
+        self.program = program = Program(
+            source, debug=bool(options.get("debug")), fastmath=bool(options.get("fastmath"))
+        )
+        self._check(options)
+        self.shared_bytes: int | None = None
+        self._bounds = options.get("launch_bounds")
+        self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
+        refused, finding = program.refused, None
+        if arguments is not None:
+            if len(arguments) != len(source.parameters):
+                message = (
+                    f"{source.name} takes {len(source.parameters)} arguments, "
+                    f"and its signature has {len(arguments)}"
+                )
+                raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
+            finding, program.types = verdict(function, arguments, program.names())
+        if refused is not None and refused.kind == "not-a-kernel":
+            raise Stop(replace(refused, errors=finding.errors if finding else refused.errors))
+        if finding is not None and finding.severity == "error":
+            raise Stop(finding)
+        self.unjudged = unasked() if arguments is None else finding
+        program.accept()
+        self.unchecked = CompiledLaunches(program, arguments)
+        self.refused = refused  # what Numba could compile and the machine cannot run
+
+    def _check(self, options: Options) -> None:
+        unknown = sorted(options.keys() - _KNOWN)
+        if unknown:
+            known = ", ".join(sorted(_KNOWN))
+            message = f"cuda.jit has no option {unknown[0]}=; it has {known}"
+            raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
+        if options.get("device"):
+            message = f"{self.program.source.name} is a device function: only kernels can call it"
+            raise Stop(Finding("not-a-kernel", None, message, errors=(RuntimeError,)))
+        if options.get("link"):
+            message = (
+                "link= brings code of another compiler, which the SIMT machine cannot run: write "
+                "what it does in Python, as @cuda.jit(device=True)"
+            )
+            raise Stop(Finding("unsupported", None, message))
+        bounds = options.get("launch_bounds")
+        if isinstance(bounds, tuple) and len(bounds) > 3:
+            message = f"Got {len(bounds)} launch bounds: {bounds}, at most 3 have a meaning"
+            raise Stop(Finding("not-a-kernel", None, message, errors=(ValueError,)))
+
+    def values(self, given: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of a launch in the types of this overload."""
+        if given is None or given == self.argument_types:
+            return values
+        if given not in self._conversions:
+            source = self.program.source
+            wanted = zip(source.parameters, self.argument_types or (), given, strict=True)
+            self._conversions[given] = [
+                conversion(source.name, name, want, have) for name, want, have in wanted
+            ]
+        parts = zip(self._conversions[given], values, strict=True)
+        return tuple(convert(value) for convert, value in parts)
+
+    def check_launch(self, block: tuple[int, ...]) -> None:
+        """Stops a launch with more threads than `launch_bounds` promised, or one not possible here.
+
+        Raises:
+            Stop: with what is wrong.
+        """
+        if self.refused is not None:
+            raise Stop(replace(self.refused))
+        bounds = self._bounds
+        most = bounds[0] if isinstance(bounds, tuple) else bounds
+        if most is not None and math.prod(block) > most:
+            message = f"launch_bounds allows {most} threads in a block, got {math.prod(block)}"
+            raise Stop(Finding("launch-limit", None, message))
+
+    # --- what programs ask of it
+
+    @property
+    def signature(self) -> Any:
+        """Numba's signature."""
+        from numba.core import types
+
+        return types.void(*(self.argument_types or ()))
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it synchronises the whole grid."""
+        return self.program.cooperative
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """How many blocks run at a time, and so can wait for each other."""
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
+        return int(resident(threads) * gpus[0].MULTIPROCESSOR_COUNT)
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of its static shared arrays, the most that a launch has made."""
+        if self.shared_bytes is None and self.program.makes_arrays:
+            raise KernelError.also(NotImplementedError)(
+                f"{self.py_func.__name__} has arrays of its own, whose size the SIMT machine knows "
+                "once they are made: launch it first"
+            )
+        return self.shared_bytes or 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NEEDS_COMPILER:
+            raise _needs_compiler(self.py_func.__name__, name)
+        raise AttributeError(name)

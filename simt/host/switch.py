@@ -1,0 +1,118 @@
+"""The switch for other people's programs: what they import as `numba.cuda` is the machine."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import sys
+import warnings
+from types import ModuleType, TracebackType
+from typing import Any
+
+from simt.core.source import remember_texts
+from simt.device import driver
+from simt.host.settings import set_replacing
+from simt.host.stand_in import counterpart, runs_as_a_user
+
+__all__ = ["Replacement", "replace_numba_cuda"]
+
+
+class Replacement:
+    """`numba.cuda` replaced by the machine until `undo()`, or to the end of a `with` block."""
+
+    _active: list[Replacement] = []  # noqa: RUF012 - there is one import system
+    _before: tuple[Any, Any] | None = None
+
+    def __init__(self) -> None:
+        remember_texts()
+        if not self._active:
+            type(self)._before = _replace_import()
+            set_replacing(True)
+        self._active.append(self)
+
+    def undo(self) -> None:
+        """Imports lead to Numba again; what was imported meanwhile stays the machine's."""
+        if self in self._active:
+            self._active.remove(self)
+            if not self._active and self._before is not None:
+                builtins.__import__, importlib.import_module = self._before
+                _forget_what_runs_as_a_user()
+                set_replacing(False)
+
+    def __enter__(self) -> Replacement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        gpus = [gpu.name for gpu in driver.gpus()]
+        instead = f", not on the {gpus[0]}" if gpus else ""
+        if self not in self._active:
+            return "numba.cuda is Numba's own again"
+        return f"numba.cuda is the SIMT machine: kernels run on the CPU{instead}"
+
+
+def replace_numba_cuda() -> Replacement:
+    """Lets programs that were written for `numba.cuda` run on the SIMT machine, unchanged.
+
+    From here on `from numba import cuda`, `import numba.cuda` and all their forms give the
+    machine, `numba.vectorize` and `numba.guvectorize` as well where `target="cuda"`. Numba for
+    the CPU stays what it is. Call it before those imports.
+
+    Example:
+        >>> with replace_numba_cuda() as replaced:
+        ...     print(replaced)
+        numba.cuda is the SIMT machine: kernels run on the CPU...
+    """
+    before = [name for name, value in vars(sys.modules["__main__"]).items() if _is_numbas(value)]
+    if before:
+        warnings.warn(
+            f"{', '.join(before)} was imported before replace_numba_cuda() and stays Numba's: "
+            "import it again",
+            stacklevel=2,
+        )
+    return Replacement()
+
+
+def _is_numbas(value: object) -> bool:
+    """Whether a program's name stands for what it should have imported later."""
+    return isinstance(value, ModuleType) and counterpart(value) is not value
+
+
+def _replace_import() -> tuple[Any, Any]:
+    """Python's two ways to import, which have been replaced."""
+    before = builtins.__import__, importlib.import_module
+    import_statement, import_module = before
+
+    @functools.wraps(import_statement)
+    def imported_by_statement(name: str, *rest: Any, **named: Any) -> ModuleType:
+        found = import_statement(name, *rest, **named)
+        importer = (rest[0] if rest else named.get("globals")) or {}
+        return _seen_from(importer.get("__name__"), found)
+
+    @functools.wraps(import_module)
+    def imported(name: str, package: str | None = None) -> ModuleType:
+        found = import_module(name, package)
+        return _seen_from(sys._getframe(1).f_globals.get("__name__"), found)
+
+    _forget_what_runs_as_a_user()
+    builtins.__import__, importlib.import_module = imported_by_statement, imported
+    return before
+
+
+def _seen_from(importer: str | None, module: ModuleType) -> ModuleType:
+    ours: ModuleType = counterpart(module) if runs_as_a_user(importer or "") else module
+    return ours
+
+
+def _forget_what_runs_as_a_user() -> None:
+    """Modules of Numba's that were imported on one side of the switch are not for the other."""
+    for name in [n for n in sys.modules if n.startswith("numba.cuda.") and runs_as_a_user(n)]:
+        del sys.modules[name]

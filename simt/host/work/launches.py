@@ -1,0 +1,218 @@
+"""Launches: the checks when a kernel is launched, and its run, now or when its turn comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simt.core.findings import Finding, Stop
+from simt.core.memory import View, views
+from simt.core.places import place
+from simt.frontend.typecheck import argument_types
+from simt.host.arguments import by_position, marshal
+from simt.host.overloads import error_for
+from simt.host.settings import checking, current_seed, keeps_going, listeners
+from simt.host.work.operations import recording
+from simt.host.work.order import Task
+from simt.host.work.pinned import HostMemory
+from simt.host.work.prepared import Prepared, arrays_of, observers_of
+from simt.host.work.queue import WorkQueue, work_queue
+from simt.host.work.ranges import Access, TouchedBytes, of_view
+from simt.machine.execution import LaunchResult, launch
+from simt.observers.observer import Observer
+from simt.report.report import Report
+
+__all__ = [
+    "PreparedLaunch", "carry_out_on_stream", "counted", "issue_launch", "launch_now",
+    "put_on_stream", "tell",
+]  # fmt: skip
+
+
+def counted(stream: Any) -> bool:
+    """Whether a record wants the counters of a launch on a stream."""
+    return not work_queue.direct(stream) and any(one.counters for one in recording())
+
+
+def tell(report: Report) -> None:
+    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
+    said = set()
+    for finding in report.findings:
+        if finding.kind == "no-type-check":  # said when it happened
+            continue
+        # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
+        lines = frozenset((finding.line, finding.other_line or finding.line))
+        mistake = (finding.kind, finding.array, lines, finding.function)
+        if mistake not in said:
+            said.add(mistake)
+            place().warn(str(finding))
+
+
+class PreparedLaunch(Prepared):
+    """A launch of a `Kernel`, with its arguments as they were.
+
+    `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
+    that is too large for the machine. Hazards are then not looked for.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: Any,
+        block: Any,
+        args: tuple[Any, ...],
+        sharedmem: int,
+        *,
+        xray: bool,
+        watch: int | tuple[int, ...] = 0,
+        named: Mapping[str, Any] | None = None,
+        only: np.ndarray[Any, Any] | None = None,
+    ) -> None:
+        super().__init__(kernel.__name__, sharedmem, None, xray=xray)
+        self.only = only
+        try:
+            source = self.source = kernel.source
+            self.take_shape(grid, block, watch)
+            if source.tree.args.vararg:
+                message = (
+                    "*args in a kernel is not supported by the SIMT machine: name its arguments"
+                )
+                raise Stop(Finding("unsupported", source.tree.lineno, message))
+            if named:
+                raise Stop(by_position(source.name, source.parameters, next(iter(named))))
+            self.marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+            types = argument_types(self.marshalled.typed)
+            self._overload = kernel.overload(types)
+            self._overload.check_launch(self.shape[1])
+            self.marshalled.values = self._overload.values(types, self.marshalled.values)
+        except Stop as stop:
+            self.stopped = stop.finding
+
+    def arrays(self) -> list[tuple[str, View, bool]]:
+        """Name, array, whether the kernel may write it."""
+        assert self.marshalled is not None
+        return arrays_of(self._overload.program, self.marshalled.values)
+
+    def run(self, further: Sequence[Observer]) -> LaunchResult:
+        """Carries the kernel out.
+
+        Raises:
+            Stop: it cannot go on.
+        """
+        overload, marshalled = self._overload, self.marshalled
+        assert marshalled is not None
+        assert self.source is not None
+        values, program = marshalled.values, overload.program
+        given = zip(self.source.parameters, values, strict=True)
+        idle = program.idle(frozenset(name for name, v in given if views(v)))
+        hazards = self.only is None and self.hazards
+        observers = observers_of(
+            program, *self.shape, values, counters=self.counters, recorder=self.recorder,
+            hazards=hazards, further=further,
+        )  # fmt: skip
+        if hazards or self.only is not None or current_seed() or keeps_going():
+            result = launch(
+                program, *self.shape, values, dynamic=self.sharedmem, observers=observers,
+                seed=current_seed(), only=self.only, keep_going=keeps_going(),
+            )  # fmt: skip
+            if hazards and all(f.severity != "error" for f in result.findings):
+                overload.unchecked.passed(*self.shape, values)
+        else:
+            result = overload.unchecked(*self.shape, values, self.sharedmem)
+        if not hazards:  # nobody has seen what was written
+            for view in (*program.captured, *(v for a in values for v in views(a))):
+                if not view.allocation.readonly:
+                    view.allocation.written = None
+        overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
+        result.findings[:0] = idle
+        if overload.unjudged is not None:
+            result.findings.append(replace(overload.unjudged))
+        marshalled.copy_back()
+        return result
+
+
+def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
+    """Carries a launch out, and tells of it: listeners too, where it has a function of Python's.
+
+    Raises:
+        KernelError: the kernel cannot go on.
+    """
+    report, stopped = prepared.carry_out()
+    _end(function, report, stopped)
+
+
+def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
+    if function is not None:
+        for one in listeners():
+            one.hear(function, report)
+    if stopped is not None:
+        raise error_for(replace(stopped), report) from None
+    tell(report)
+
+
+def put_on_stream(
+    function: Callable[..., Any] | None, kernel: Any, prepared: Prepared, stream: Any
+) -> None:
+    """Puts a launch on a stream.
+
+    Raises:
+        KernelError: the launch is none, or of work that was carried out.
+    """
+    if prepared.stopped is not None:
+        launch_now(function, prepared)
+        return
+    line = place().line
+
+    def end(report: Report, stopped: Finding | None) -> None:
+        if stopped is not None:  # told at another line than the launch's
+            message = f"{stopped.message}; it was launched in line {line} of the host's program"
+            stopped = replace(stopped, message=message)
+        _end(function, report, stopped)
+
+    issue_launch(work_queue, kernel, prepared, stream, end)
+
+
+def carry_out_on_stream(kernel: Any, prepared: Prepared, stream: Any) -> Report:
+    """Puts a launch on a stream, and waits for it; its report, whatever happened."""
+    reports: list[Report] = []
+    issue_launch(
+        work_queue, kernel, prepared, stream, lambda report, _: reports.append(report), waits=True
+    )
+    return reports[0]
+
+
+def issue_launch(
+    queue: WorkQueue, kernel: Any, prepared: Prepared, stream: Any,
+    end: Callable[[Report, Finding | None], None], *, waits: bool = False,
+) -> Task:  # fmt: skip
+    """Puts a launch on a stream of a queue; `end` is told what came of it when it had its turn.
+
+    Raises:
+        Exception: of work that was carried out, or of `end`.
+    """
+    arrays = prepared.arrays()
+
+    def action(task: Task) -> list[Access] | None:
+        watch = TouchedBytes()
+        report, stopped = prepared.carry_out([watch])
+        for record in queue.host.records():
+            record.report(task.number, report)
+        end(report, stopped)
+        return watch.accesses() if checking() else None
+
+    marshalled = prepared.marshalled
+    assert marshalled is not None
+    # results that go to pageable memory: such copies block the host
+    waits |= len(marshalled.back) > sum(HostMemory(a).pinned for a in marshalled.hosts)
+    accesses = [
+        Access(name, "store" if written else "load", of_view(view), view.allocation)
+        for name, view, written in arrays
+    ]
+    grid, block = prepared.shape
+    return queue.issue(
+        "kernel", stream, action, accesses=accesses, name=prepared.name, waits=waits,
+        kernel=kernel, grid=grid, block=block,
+        arguments={name: (str(v.dtype), tuple(v.shape)) for name, v, _ in arrays},
+    )  # fmt: skip

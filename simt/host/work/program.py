@@ -1,0 +1,50 @@
+"""The host's program, as the queue knows it: where it is, what it is told, how it writes a wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simt.core.findings import Finding
+from simt.core.places import Place, place
+from simt.host.settings import listeners
+from simt.host.work.operations import WorkRecord, recording
+from simt.host.work.ranges import Access
+
+__all__ = ["HostProgram"]
+
+
+class HostProgram:
+    """A program in Python with `cuda`; one in another language overrides what differs."""
+
+    at_once = True  # what nothing comes before is carried out when it is asked for
+
+    def place(self) -> Place:
+        """The line that asks for something."""
+        return place()
+
+    def records(self) -> list[WorkRecord]:
+        """Who writes down what it asks for."""
+        return recording()
+
+    def name_of(self, access: Access) -> str:
+        """What it calls the memory that a kernel touches; else the kernel's name for it."""
+        return access.name
+
+    def order(self, first: str, second: str) -> str:
+        """What it calls to let one stream wait for an event on another."""
+        return "event.record(…) and event.wait(…)"
+
+    def wait(self, stream: str) -> str:
+        """What it calls to wait for a stream."""
+        return f"{stream}.synchronize()"
+
+    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
+        """Hands findings with their files to the records, or warns where there is none."""
+        records = self.records()
+        for record in records:
+            record.findings += [finding for _, finding in found]
+        for file, finding in found:
+            for one in listeners():
+                one.hear_race(file, finding)
+            if not records:
+                self.place().warn(str(finding))

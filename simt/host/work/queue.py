@@ -1,0 +1,345 @@
+"""The queue: work that was asked for and not yet carried out, in an order that CUDA allows.
+
+Work on one stream is in order. Work on different streams is ordered by an event that one waits
+for, by what the host has waited for, and by the legacy default stream, whose work comes after all
+that was asked for before and before all that is asked for later, on every stream that is not made
+apart from it (those are what CUDA calls blocking streams: all of `cuda`'s, and the per-thread
+default stream).
+
+What comes before what is told by vector clocks: each stream counts its operations, and the clock
+of an operation says up to which one of each stream all come before it; the host's clock says the
+same of what it has waited for.
+
+Nothing is carried out before something demands it: a synchronisation, a copy for which the host
+waits, a question whether an event has happened. Then what must come before it is carried out too,
+and of two operations that race the one that was asked for later goes first, so that a missing
+event is seen in the result. A seed (`gl.block_order`) chooses other allowed orders.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from simt.core.memory import poison
+from simt.core.places import Place
+from simt.host.settings import checking, current_seed
+from simt.host.work.operations import StreamOperation
+from simt.host.work.order import (
+    ALL,
+    DEFAULT,
+    PER_THREAD,
+    Action,
+    Clock,
+    StreamOrders,
+    Task,
+    in_order,
+    merge,
+    nothing,
+    number_of,
+)
+from simt.host.work.pinned import HostMemory
+from simt.host.work.program import HostProgram
+from simt.host.work.ranges import Access, conflict, of_array, overlap
+from simt.host.work.stream_races import Told, changed, freed, race
+
+__all__ = ["LONGEST", "WorkQueue", "work_queue"]
+
+_NAMED = {
+    ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
+}  # fmt: skip
+LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
+
+
+class WorkQueue:
+    """All streams of a host's program."""
+
+    def __init__(self, host: HostProgram) -> None:
+        self.host = host
+        self._lock = threading.RLock()
+        self._streams = StreamOrders()
+        self._known: Clock = {}  # what the host has waited for
+        self._waited = -1  # the number of the last operation that the host has waited for
+        self._unseen: list[Task] = []  # those that the host has not waited for
+        self._count = 0
+        self._draws = 0
+        self._busy = False  # in an operation
+        self._told = Told(host)
+        self._made = 0
+
+    def new_stream(self, *, apart: bool = False) -> int:
+        """The number of a stream that nobody has used.
+
+        `apart` from the legacy default stream, as by `cudaStreamNonBlocking`: neither waits for
+        the other.
+        """
+        with self._lock:
+            self._made += 1
+            number = PER_THREAD + self._made
+            if apart:
+                self._streams.apart.add(number)
+            return number
+
+    # --- asking
+
+    def direct(self, stream: Any) -> bool:
+        """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
+        if self._unseen or self.host.records() or not self.host.at_once:
+            return False
+        return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
+
+    def issue(
+        self, kind: str, stream: Any, action: Action, *,
+        accesses: Sequence[Access] = (), host: HostMemory | None = None, name: str = "",
+        size: int = 0, waits: bool = False, staged: bool = False, after: Sequence[Task] = (),
+        where: Place | None = None, **details: Any,
+    ) -> Task:  # fmt: skip
+        """Puts an operation on a stream; with `waits` it is carried out before this returns.
+
+        `action` may return what the operation has touched, where that is not known before.
+        `host` is the host's memory of a copy; if `staged`, the host has waited until its bytes
+        lay elsewhere. `after` are operations of other streams that it waits for, `details` what
+        its record has beyond that.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            where = where or self.host.place()
+            number = number_of(stream)
+            pinned = host.pinned if host is not None else None
+            operation = StreamOperation(
+                kind, number, self._label(number, stream, where), name, size, pinned,
+                waits or staged, line=where.line, text=where.text, **details,
+            )  # fmt: skip
+            where.forget()
+            watched = checking()
+            task = Task(operation, where, action, accesses if watched else (), host)
+            before = self._streams.enter(task, number, after)
+            self._record(task, [*before, self._waited])
+            if watched:
+                self._find_rivals(task)
+                if host is not None and host.pinned:
+                    host.remember()
+            self._unseen.append(task)
+            if waits:
+                self._wait_for([task])
+                self._waited = task.number
+            elif len(self._unseen) > LONGEST:
+                self._wait_for(self._unseen[: LONGEST // 10])
+            return task
+
+    def _record(self, task: Task, before: Sequence[int]) -> None:
+        task.number = self._count
+        self._count += 1
+        for record in self.host.records():
+            record.add(task.number, replace(task.operation), before)
+
+    def _find_rivals(self, task: Task) -> None:
+        """Those that touch the same memory and are in no order with it."""
+        for other in self._unseen:
+            if not other.before(task) and conflict(other.accesses, task.accesses) is not None:
+                task.rivals.append(other)
+                other.rivals.append(task)
+
+    # --- waiting
+
+    def synchronize(self, stream: Any = ALL) -> None:
+        """The host waits for a stream, or for all.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            number = ALL if stream is ALL else number_of(stream)
+            keys = self._streams.meant(number)
+            last = self._streams.last(keys)
+            where = self.host.place()
+            self._note_wait(number, self._label(number, stream, where), last, where)
+            self._wait_for([t for t in self._unseen if t.stream in keys])
+
+    def wait_for(self, task: Task | None) -> None:
+        """The host waits for one operation, such as the record of an event.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            tasks = [] if task is None else [task]
+            number, name = DEFAULT, _NAMED[DEFAULT]
+            if task is not None:
+                number, name = task.operation.stream, task.operation.stream_name
+            self._note_wait(number, name, tasks, self.host.place())
+            self._wait_for([t for t in tasks if not t.seen])
+
+    def progress(self, task: Task) -> bool:
+        """Whether an operation is done, which the host then knows; if not, it is carried out.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            return self._progress([task])
+
+    def query(self, stream: Any) -> bool:
+        """Whether all work on a stream is done, which the host then knows; if not, it is then.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            keys = self._streams.meant(number_of(stream))
+            return self._progress([t for t in self._unseen if t.stream in keys])
+
+    def _progress(self, tasks: Sequence[Task]) -> bool:
+        waiting = [t for t in tasks if not t.done]
+        if waiting:
+            self._demand(waiting)
+            self._told.tell()
+        else:
+            self._see([t for t in tasks if not t.seen])
+        return not waiting
+
+    def unpin(self, array: Any) -> None:
+        """A host array is no longer pinned: what copies from or to it is carried out.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            ranges = of_array(array)
+            using = [
+                t
+                for t in self._unseen
+                if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
+            ]
+            for task in using:
+                self._told.add(freed(task, self.host, "unpinned"), task.place)
+            self._wait_for(using)
+
+    def finish(self) -> None:
+        """Carries out all that waits; the host waits for it.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            self._wait_for(self._unseen)
+
+    def _label(self, number: int, stream: Any, where: Place) -> str:
+        """What to call a stream."""
+        if number in _NAMED:
+            return _NAMED[number]
+        name = "" if isinstance(stream, int) else where.name_of(stream)
+        ours = number <= PER_THREAD + self._made
+        return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
+
+    def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
+        if self.host.records():
+            operation = StreamOperation(
+                "synchronise", number, name, host_waits=True, line=where.line, text=where.text
+            )
+            task = Task(operation, where, nothing, (), None)
+            self._record(task, [*(t.number for t in last), self._waited])
+            self._waited = task.number
+        where.forget()
+
+    def _wait_for(self, tasks: Sequence[Task]) -> None:
+        tasks = list(tasks)
+        try:
+            self._demand([t for t in tasks if not t.done])
+            self._see(tasks)
+        finally:
+            self._told.tell()
+
+    def _see(self, tasks: Iterable[Task]) -> None:
+        """The host knows that these are done, and all before them."""
+        for task in tasks:
+            merge(self._known, task.clock)
+        for task in self._unseen:
+            task.seen = self._known.get(task.stream, 0) >= task.time
+        self._unseen = [t for t in self._unseen if not t.seen]
+        if not self._unseen:  # all that comes is after all that was
+            self._streams.clear()
+            self._known.clear()
+
+    # --- carrying out
+
+    def _demand(self, tasks: Sequence[Task]) -> None:
+        """Carries out operations and what must come before them."""
+        for task in self._schedule(tasks):
+            if not task.done:
+                self._carry_out(task)
+
+    def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
+        seed = current_seed()
+        if not seed:
+            return in_order(tasks, hasty=True)
+        self._draws += 1
+        draw = np.random.default_rng((seed, self._draws))
+        waiting = [t for t in self._unseen if not t.done]
+        wanted = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
+        draw.shuffle(wanted)
+        return in_order(wanted, hasty=False)
+
+    def _carry_out(self, task: Task) -> None:
+        host, action = task.host, task.action
+        if host is not None and task.accesses and host.pinned:
+            if host.freed:
+                self._told.add(freed(task, self.host), task.place)
+                poison(host.array.ravel(order="K"))  # others may have the memory by now
+            elif host.changed:
+                self._told.add(changed(task, self.host), task.place)
+        self._busy = True
+        try:
+            if action is not None:
+                touched = task.context.run(action, task)
+                task.accesses = task.accesses if touched is None else touched
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            self._busy = False
+            task.done, task.action, task.after = True, None, []
+        if task.operation.kind == "copy-out" and host is not None:
+            self._remember_again(task, host)
+        for other in task.rivals:
+            if other.done:
+                first, second = sorted((task, other), key=lambda t: t.number)
+                self._told.add(race(first, second, self.host), second.place)
+        task.host = None
+
+    def _remember_again(self, task: Task, written: HostMemory) -> None:
+        """What the device has written to the host's memory, the host has not."""
+        ranges = of_array(written.array)
+        for other in self._unseen:
+            theirs = None if other.done else other.host
+            if theirs is not None and theirs.remembered and overlap(of_array(theirs.array), ranges):
+                theirs.remember()
+
+    def _abandon(self) -> None:
+        """After an error nothing that waits is carried out."""
+        for task in self._unseen:
+            task.done, task.action, task.after = True, None, []
+        self._see(self._unseen)
+
+    def _not_inside(self) -> None:
+        if self._busy:
+            raise BadInput(
+                "a callback on a stream calls cuda: CUDA does not allow that; let it tell the "
+                "host, which can then ask for more work"
+            )
+
+
+work_queue = WorkQueue(HostProgram())

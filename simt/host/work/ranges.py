@@ -1,0 +1,135 @@
+"""Byte ranges: which memory an operation reads and writes, for a kernel by what it touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simt.core.chunk import Chunk
+from simt.core.memory import Allocation, View
+from simt.core.values import Value
+from simt.observers.observer import Index, Observer
+
+__all__ = ["Access", "TouchedBytes", "conflict", "of_array", "of_view", "overlap"]
+
+Array = np.ndarray[Any, Any]
+Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
+
+
+@dataclass
+class Access:
+    """Memory that an operation reads, writes or changes by atomics, at addresses of this process.
+
+    `kind` is "load", "store" or "atomic"; `memory` keeps anybody else from getting the memory.
+    """
+
+    name: str
+    kind: str
+    ranges: Ranges
+    memory: object
+
+    def __post_init__(self) -> None:
+        self.span = (
+            (int(self.ranges[0, 0]), int(self.ranges[-1, 1])) if len(self.ranges) else (0, 0)
+        )
+
+    def meets(self, other: Access) -> bool:
+        """Whether both touch a byte."""
+        (low, high), (start, end) = self.span, other.span
+        return low < end and start < high and overlap(self.ranges, other.ranges)
+
+    @property
+    def verb(self) -> str:
+        """What it does, for a sentence."""
+        return "reads" if self.kind == "load" else "writes"
+
+
+def overlap(one: Ranges, other: Ranges) -> bool:
+    """Whether two sets of ranges have a byte in common."""
+    if len(one) > len(other):
+        one, other = other, one
+    if not len(one):
+        return False
+    following = np.searchsorted(other[:, 1], one[:, 0], side="right")
+    inside = following < len(other)
+    return bool((other[following[inside], 0] < one[inside, 1]).any())
+
+
+def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Access] | None:
+    """Two accesses to one byte of which the order matters: one writes, and not both by atomics."""
+    for a in one:
+        for b in other:
+            alike = a.kind == b.kind and a.kind != "store"
+            if not alike and a.meets(b):
+                return a, b
+    return None
+
+
+def _joined(starts: Array, size: int) -> Ranges:
+    """Ranges of `size` bytes each, with those that meet made one."""
+    starts = np.unique(starts)
+    ends = starts + size
+    last = np.append(starts[1:] > ends[:-1], True)
+    first = np.append(True, last[:-1])
+    return np.stack([starts[first], ends[last]], axis=1)
+
+
+def of_array(array: Array) -> Ranges:
+    """The bytes of an array's elements."""
+    if not array.size:
+        return np.zeros((0, 2), np.int64)
+    start = array.__array_interface__["data"][0]
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return np.array([[start, start + array.nbytes]])
+    starts = np.array(start)
+    for length, step in zip(array.shape, array.strides, strict=True):
+        starts = np.add.outer(starts, np.arange(length) * step)
+    return _joined(starts.ravel(), array.itemsize)
+
+
+def of_view(view: View) -> Ranges:
+    """From the first to the last byte of what a kernel is given."""
+    low = view.allocation.device_pointer + view.offset
+    if 0 in view.shape:
+        return np.zeros((0, 2), np.int64)
+    steps = [step * (n - 1) for n, step in zip(view.shape, view.strides, strict=True)]
+    high = low + sum(s for s in steps if s > 0) + view.dtype.itemsize
+    return np.array([[low + sum(s for s in steps if s < 0), high]], np.int64)
+
+
+class TouchedBytes(Observer):
+    """The global and constant memory that a launch touches, by allocation and kind of access."""
+
+    def __init__(self) -> None:
+        self._tables: dict[tuple[Allocation, str], tuple[str, int, Array]] = {}
+
+    def restart(self) -> None:
+        """Forgets what the first attempt has touched."""
+        self._tables.clear()
+
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
+        """Notes the elements of an access."""
+        if view.space not in ("global", "const"):
+            return
+        key = view.allocation, kind
+        name, grain, table = self._tables.get(key) or (view.name, 0, np.zeros(0, bool))
+        size = view.dtype.itemsize if view.aligned else 1
+        if not grain:
+            grain, table = size, np.zeros(len(view.allocation.data) // size, bool)
+        elif view.dtype.itemsize % grain or (grain > 1 and not view.aligned):
+            grain, table = 1, np.repeat(table, grain)
+        elements, _ = view.elements(m.active_slots(view, slot, m.mask)[1], grain)
+        table[elements] = True
+        self._tables[key] = name, grain, table
+
+    def accesses(self) -> list[Access]:
+        """What was touched."""
+        found = []
+        for (allocation, kind), (name, grain, table) in self._tables.items():
+            edges = np.flatnonzero(np.diff(table, prepend=False, append=False))
+            ranges = allocation.device_pointer + grain * edges.reshape(-1, 2)
+            found.append(Access(name, kind, ranges, allocation))
+        return found

@@ -1,0 +1,271 @@
+"""Warp intrinsics: shuffles, votes, matches and `syncwarp` among the lanes of a warp.
+
+A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simt.core.masks import EMPTY
+from simt.core.registry import intrinsic
+from simt.core.values import INT64, UINT32, Value, cast, truth
+from simt.intrinsics.sync import returned
+from simt.machine.machine import Machine
+
+__all__ = ["from_rows", "meet", "taking_part", "warp_rows"]
+
+WARP = 32
+FULL = 0xFFFFFFFF
+INT32 = np.dtype(np.int32)
+Rows = np.ndarray[Any, Any]
+
+
+def warp_rows(m: Machine, value: Value) -> Rows:
+    """A value of each thread as (warps, 32); lanes beyond the block's last thread hold 0."""
+    value = np.asarray(value)
+    wide = np.zeros((m.blocks, m.warps * WARP), value.dtype)
+    wide[:, : m.threads] = value
+    return wide.reshape(-1, WARP)
+
+
+def from_rows(m: Machine, rows: Rows) -> Rows:
+    """The inverse of `warp_rows`."""
+    result: Rows = rows.reshape(m.blocks, m.warps * WARP)[:, : m.threads]
+    return np.ascontiguousarray(result)
+
+
+def taking_part(m: Machine, mask: Value) -> Rows:
+    """Which lanes take part: those that are active and named in `mask`."""
+    if m.mask is EMPTY:
+        return np.zeros((m.blocks * m.warps, WARP), bool)
+    here = warp_rows(m, True if m.mask is None else m.mask)
+    named = warp_rows(m, cast(mask, INT64))
+    lane = np.arange(WARP)
+    result: Rows = here & (named >> lane & 1).astype(bool)
+    return result
+
+
+def meet(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if `mask` names a thread of the warp that is not here, or not the caller.
+
+    CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
+    from one that has left gets an undefined value, so there it counts as missing too.
+    """
+    if m.mask is EMPTY:
+        return
+    _name_themselves(m, mask, name)
+    if m.mask is None:
+        return
+    here = warp_rows(m, m.mask)
+    named = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
+    away = ~np.asarray(m.mask)
+    if not name.startswith("shfl"):
+        away = away & ~returned(m)
+    missing = warp_rows(m, away)
+    wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
+    rows, lanes = np.nonzero(missing & wanted.astype(bool))
+    if not len(rows):
+        return
+    row, lane = int(rows[0]), int(lanes[0])
+    caller = int(np.flatnonzero(named[row] >> lane & 1)[0])
+    base = row // m.warps * m.threads + row % m.warps * WARP
+    here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
+    words = m.pair_text(here_name, there)
+    verb = "has left" if returned(m).ravel()[base + lane] else "took another path"
+    message = (
+        f"the mask of {name} names lane {lane}, which is not here: "
+        f"{words[0]} waits, {words[1]} {verb}"
+    )
+    raise m.stop("barrier-divergence", message, here_name, there)
+
+
+def _name_themselves(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
+    if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
+        return
+    here = warp_rows(m, True if m.mask is None else m.mask)
+    unnamed = here & ~taking_part(m, mask)
+    if not unnamed.any():
+        return
+    row, lane = (int(n[0]) for n in np.nonzero(unnamed))
+    caller = m.thread_name(row // m.warps * m.threads + row % m.warps * WARP + lane)
+    message = (
+        f"{m.text(caller)} calls {name}, and its mask does not name it: "
+        f"the bit of lane {lane} must be set"
+    )
+    raise m.stop("barrier-divergence", message, caller)
+
+
+def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
+    """Each lane takes the value of the lane that `source` names; out of range, its own."""
+    if not isinstance(value, np.ndarray) or value.shape[1] == 1:
+        return value
+    rows = warp_rows(m, value)
+    valid = (source >= 0) & (source < WARP)
+    chosen = np.where(valid, source, np.arange(WARP))
+    return from_rows(m, np.take_along_axis(rows, chosen, axis=1))
+
+
+def _operand(m: Machine, value: Value) -> Rows:
+    """A lane, or how far it is, as PTX reads it: of the number only the lower five bits."""
+    return warp_rows(m, cast(value, INT64)) % WARP
+
+
+@intrinsic("shfl_sync")
+def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
+    """`cuda.shfl_sync`: the value of lane `src_lane`."""
+    meet(m, mask, "shfl_sync")
+    return _shuffle(m, value, _operand(m, src_lane))
+
+
+@intrinsic("shfl_up_sync")
+def shfl_up_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+    """`cuda.shfl_up_sync`: the value of the lane `delta` below."""
+    meet(m, mask, "shfl_up_sync")
+    return _shuffle(m, value, np.arange(WARP) - _operand(m, delta))
+
+
+@intrinsic("shfl_down_sync")
+def shfl_down_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+    """`cuda.shfl_down_sync`: the value of the lane `delta` above."""
+    meet(m, mask, "shfl_down_sync")
+    return _shuffle(m, value, np.arange(WARP) + _operand(m, delta))
+
+
+@intrinsic("shfl_xor_sync")
+def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Value:
+    """`cuda.shfl_xor_sync`: the value of the lane whose number differs in these bits."""
+    meet(m, mask, "shfl_xor_sync")
+    return _shuffle(m, value, np.arange(WARP) ^ _operand(m, lane_mask))
+
+
+@intrinsic("shfl_sync_intrinsic")
+def shfl_sync_intrinsic(
+    m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
+) -> Value:
+    """What the four shuffles are made of: (value, whether its lane was in range)."""
+    meet(m, mask, "shfl_sync_intrinsic")
+    lane = np.arange(WARP)
+    chosen = _operand(m, operand)
+    source = (chosen, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
+    return _shuffle(m, value, source), from_rows(m, inside)
+
+
+def _spread(m: Machine, per_warp: Any) -> Rows:
+    """One value per warp, given to each of its lanes."""
+    return from_rows(m, np.repeat(per_warp[:, None], WARP, axis=1))
+
+
+def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
+    """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
+    here = taking_part(m, mask)
+    said = warp_rows(m, truth(predicate))
+    named = np.asarray(cast(mask, INT64))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
+    return yes, no
+
+
+@intrinsic("all_sync")
+def all_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate holds for all lanes that take part."""
+    meet(m, mask, "all_sync")
+    _, no = _votes(m, mask, predicate)
+    return no == 0
+
+
+@intrinsic("any_sync")
+def any_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate holds for any lane that takes part."""
+    meet(m, mask, "any_sync")
+    yes, _ = _votes(m, mask, predicate)
+    return yes != 0
+
+
+@intrinsic("eq_sync")
+def eq_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate is the same for all lanes that take part."""
+    meet(m, mask, "eq_sync")
+    yes, no = _votes(m, mask, predicate)
+    return (yes == 0) | (no == 0)
+
+
+def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
+    """Rows of 32 bools as one number per warp."""
+    weights = np.left_shift(np.int64(1), np.arange(WARP))
+    result: Rows = (rows * weights).sum(axis=1).astype(dtype)
+    return result
+
+
+@intrinsic("ballot_sync")
+def ballot_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """One bit per lane: its predicate. An int32, as in Numba."""
+    meet(m, mask, "ballot_sync")
+    return _votes(m, mask, predicate)[0].astype(INT32)
+
+
+@intrinsic("activemask")
+def activemask(m: Machine) -> Value:
+    """One bit per active lane."""
+    return _spread(m, _bits(taking_part(m, 0xFFFFFFFF), UINT32))
+
+
+@intrinsic("lanemask_lt")
+def lanemask_lt(m: Machine) -> Value:
+    """One bit for each lane below this one."""
+    lane = np.arange(m.threads).reshape(1, -1) % WARP
+    return ((np.int64(1) << lane) - 1).astype(UINT32)
+
+
+def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
+    """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
+    here = taking_part(m, mask)
+    rows = warp_rows(m, value)
+    same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
+    weights = np.left_shift(np.int64(1), np.arange(WARP))
+    named = np.asarray(cast(mask, INT64))
+    equal = from_rows(m, (same * weights).sum(axis=2))
+    return equal & named, _spread(m, _bits(here, INT64)) & named
+
+
+@intrinsic("match_any_sync")
+def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
+    """One bit for each lane that holds the same value as this one."""
+    meet(m, mask, "match_any_sync")
+    return _matches(m, mask, value)[0].astype(INT32)
+
+
+@intrinsic("match_all_sync")
+def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
+    """(the lanes, True) if all that take part hold one value, else (0, False)."""
+    meet(m, mask, "match_all_sync")
+    same, everyone = _matches(m, mask, value)
+    agree = same == everyone
+    return np.where(agree, everyone, 0).astype(INT32), agree
+
+
+@intrinsic("vote_sync_intrinsic")
+def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
+    """What the four votes are made of: (ballot, answer)."""
+    meet(m, mask, "vote_sync_intrinsic")
+    said = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
+    return ballot_sync(m, mask, predicate), said
+
+
+@intrinsic("syncwarp")
+def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
+    """Waits for the lanes in the mask, and orders what they did to memory."""
+    meet(m, mask, "syncwarp")
+    if not m.events.warp_barrier or m.mask is EMPTY:
+        return
+    whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
+    met = None
+    if not whole or m.mask is not None:
+        named = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
+        exists = warp_rows(m, np.ones((m.blocks, m.threads), bool))
+        met = taking_part(m, mask), named, exists
+    for told in m.events.warp_barrier:
+        told(m, met)

@@ -1,0 +1,273 @@
+"""Loops in which each thread may stop on its own.
+
+A loop goes on while any thread goes on. Threads that have finished, left by `break` or
+skipped by `continue` wait outside the mask, as lanes of a warp do.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simt.core import limits
+from simt.core.arithmetic import COMPARE
+from simt.core.masks import EMPTY, Mask, split, union
+from simt.core.values import Range, Value, truth
+from simt.machine.iteration import item, length
+from simt.machine.machine import Machine
+
+__all__ = ["Loop", "Repeat", "waiting"]
+
+WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
+FEW = 10_000  # iterations that no loop is refused for, however long they take
+CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
+HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
+WAIT_LIMIT = 1_000  # iterations of one that changes nothing
+
+
+class _Waiting:
+    """What all loops share: who waits outside, and for what."""
+
+    def __init__(self, machine: Machine, place: int, leaves: bool) -> None:
+        self.machine = machine
+        self.place = place
+        self.leaves = leaves
+        self.entry: Mask = machine.mask
+        self.done: Mask = EMPTY
+        self.left: Mask = EMPTY
+        self.skipped: Mask = EMPTY
+
+    def leave(self) -> None:
+        """`break` for the active threads."""
+        self.left = union(self.left, self.machine.mask)
+        self.machine.mask = EMPTY
+
+    def skip(self) -> None:
+        """`continue` for the active threads."""
+        self.skipped = union(self.skipped, self.machine.mask)
+        self.machine.mask = EMPTY
+
+    def gathered(self) -> Mask:
+        """The threads that are still in the loop after an iteration."""
+        mask = union(self.machine.mask, self.skipped)
+        self.skipped = EMPTY
+        return mask
+
+    def finish(self) -> None:
+        """The loop has ended: those who ended normally do the `else` suite."""
+        self.machine.mask = self.done if self.leaves else self.entry
+
+    def close(self) -> None:
+        """After the loop: those who broke out join the others."""
+        if self.leaves:
+            machine = self.machine
+            machine.mask = machine.whole(union(machine.mask, self.left), self.entry)
+
+
+class Repeat(_Waiting):
+    """`while`: `again()` begins an iteration, `test(condition)` says who takes part.
+
+    A loop ends with a finding when it has shown that it is endless: an iteration leaves
+    every variable and all memory as they were. Anything else may only be slow, and has time.
+    """
+
+    def __init__(
+        self, machine: Machine, place: int, leaves: bool, waits: bool, hopeless: bool = False
+    ) -> None:
+        super().__init__(machine, place, leaves)
+        self.count = 0
+        self.begun = time.monotonic()
+        self.waits = waits  # nothing is assigned inside: only memory can end it
+        self.hopeless = hopeless  # nothing inside can change the condition or leave
+        self.sample: tuple[Any, ...] | None = None
+        self.written = -1
+        self.since = 0
+
+    def again(self, *state: Any) -> bool:
+        """Begins an iteration; False when nobody is left.
+
+        `state` holds the variables that the loop assigns.
+        """
+        machine = self.machine
+        machine.mask = mask = self.gathered()
+        if mask is EMPTY:
+            return False
+        machine.at(self.place)
+        machine.step()
+        self.count += 1
+        if self.waits:
+            self._watch()
+        elif self.sample is not None:
+            self._compare(state)
+        if self.count % CLOCK == 0:
+            self._look(state)
+        return True
+
+    def _look(self, state: tuple[Any, ...]) -> None:
+        """Ends what has run for too long; else notes what the next iteration begins with."""
+        machine = self.machine
+        if self.hopeless and self.count >= HOPELESS_LIMIT:
+            self._stuck(
+                f"this loop never ends: after {self.count:,} iterations, nothing in it has "
+                "changed its condition"
+            )
+        spent = time.monotonic() - self.begun
+        if self.count >= WHILE_LIMIT or (self.count >= FEW and spent > limits.SECONDS):
+            self._stuck(limits.slow(f"this loop is still running after {self.count:,} iterations"))
+        if self.waits:
+            return
+        machine.watching = True
+        self.written = machine.written
+        self.sample = (machine.mask, *(_copy(value) for value in state))
+
+    def _compare(self, state: tuple[Any, ...]) -> None:
+        machine = self.machine
+        sample, self.sample = self.sample, None
+        machine.watching = False
+        if machine.written == self.written and _same(sample, (machine.mask, *state)):
+            self._stuck("this loop never ends: an iteration of it changes nothing")
+
+    def _watch(self) -> None:
+        machine = self.machine
+        machine.watching = self.count > WAIT_LIMIT  # from now on, only changes count
+        if machine.written != self.written:
+            self.written, self.since = machine.written, self.count
+        elif self.count - self.since > WAIT_LIMIT:
+            self._stuck(waiting(machine))
+
+    def _stuck(self, message: str) -> None:
+        machine = self.machine
+        raise machine.stop("no-progress", message, *machine.who(machine.mask))
+
+    def test(self, condition: Value) -> bool:
+        """Keeps the threads for which the condition holds."""
+        machine = self.machine
+        going, stopped = split(machine.mask, truth(condition))
+        for told in machine.events.branch:
+            told(machine, going, stopped)
+        self.done = union(self.done, stopped)
+        machine.mask = going
+        return going is not EMPTY
+
+
+class Loop(_Waiting):
+    """`for`: iterating over it gives the loop variable, with the mask set."""
+
+    def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:
+        super().__init__(machine, place, leaves)
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        items = self.items
+        own = isinstance(items, Range)  # its items are the numbers that are counted
+        if own and items.uniform:
+            return self._count(range(items.start, items.stop, items.step), None)
+        if own:
+            return self._own_ranges(items)
+        count, pick = length(self.machine, items), partial(item, self.machine, items)
+        if type(count) is int:
+            return self._count(range(count), pick)
+        return map(pick, self._own_ranges(Range(0, count, 1)))
+
+    def _count(self, numbers: range, pick: Callable[[Value], Any] | None) -> Iterator[Any]:
+        steps = self._together(numbers) if self.leaves else self._simply(numbers)
+        return steps if pick is None else map(pick, steps)
+
+    def _simply(self, items: range) -> Iterator[Any]:
+        machine, place = self.machine, self.place
+        for number in items:
+            machine.step()
+            yield number
+            if machine.events.statement:
+                machine.at(place)
+
+    def _together(self, items: range) -> Iterator[Any]:
+        """All threads run over the same items, but may leave on the way."""
+        machine = self.machine
+        mask = self.entry
+        for number in items:
+            machine.mask = mask
+            machine.step()
+            yield number
+            mask = self.gathered()
+            if mask is EMPTY:
+                break
+            if machine.events.statement:
+                machine.mask = mask
+                machine.at(self.place)
+        self.done = mask
+
+    def _own_ranges(self, items: Range) -> Iterator[Value]:
+        """Each thread counts through its own range."""
+        machine = self.machine
+        mask = self.entry
+        i, stop, step = items.start, items.stop, items.step
+        up = COMPARE["Gt"](step, 0)
+        while True:
+            if up is True:
+                going = COMPARE["Lt"](i, stop)
+            elif up is False:
+                going = COMPARE["Gt"](i, stop)
+            else:
+                going = np.where(up, np.less(i, stop), np.greater(i, stop))
+            mask, stopped = split(mask, going)
+            for told in machine.events.branch:
+                told(machine, mask, stopped)
+            self.done = union(self.done, stopped)
+            if mask is EMPTY:
+                return
+            machine.mask = mask
+            machine.step()
+            yield i
+            mask = self.gathered()
+            if mask is EMPTY:
+                return
+            i = i + step
+            if machine.events.statement:
+                machine.mask = mask
+                machine.at(self.place)
+
+
+def waiting(m: Machine) -> str:
+    """What there is to say of a loop that waits: on a GPU threads outside it go on meanwhile."""
+    others = _who_else(m)
+    how = "does not end here" if others else "waits for ever"
+    return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
+
+
+def _who_else(m: Machine) -> str:
+    inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
+    outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
+    later = m.block_numbers[-1] + 1 < math.prod(m.grid)
+    warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
+    if len(outside) and np.isin(*warps).all():
+        return (
+            ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
+            "let them go on meanwhile, which may end it if each round reads by an atomic"
+        )
+    if len(outside) or later:
+        return (
+            ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
+            "Volta other threads of its warp too, which may end it if each round reads by an atomic"
+        )
+    return ""
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are certainly the same."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, bool | int | float | complex | np.generic):
+        return type(a) is type(b) and bool(a == b)
+    return a is b

@@ -1,0 +1,260 @@
+"""A launch: runs the grid chunk by chunk, again if it must, and says what was found."""
+
+from __future__ import annotations
+
+import math
+import re
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpulearn.require import project_page
+from simt.core.arithmetic import leak_hook
+from simt.core.chunk import Chunk
+from simt.core.findings import Finding, FindingLog, Stop
+from simt.core.limits import check_together
+from simt.core.memory import Allocation, views
+from simt.core.program import MachineProgram, Translation
+from simt.core.source import Listing
+from simt.machine.machine import Machine
+from simt.machine.spaces import TooLarge
+from simt.observers.observer import Events, Observer
+
+__all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
+
+Triple = tuple[int, int, int]
+Lanes = np.ndarray[Any, Any]
+SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
+CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
+
+
+class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
+    """Ends a launch that somebody else will carry out, from arguments as they were."""
+
+
+@dataclass
+class LaunchResult:
+    """What a launch left behind: its findings, and the one that stopped it if any did."""
+
+    source: Listing | None
+    findings: list[Finding]
+    stopped: Finding | None = None
+    shared_bytes: int = 0  # of a block's static arrays
+
+
+def launch(
+    program: MachineProgram,
+    grid: Triple,
+    block: Triple,
+    args: tuple[Any, ...],
+    *,
+    dynamic: int = 0,
+    observers: Sequence[Observer] = (),
+    seed: int = 0,
+    only: Lanes | None = None,
+    keep_going: bool = False,
+    tired: Callable[[], None] | None = None,
+    machine: Callable[..., Any] = Machine,
+) -> LaunchResult:
+    """Runs a kernel over views and numbers (see `arguments` for what makes them).
+
+    `grid` and `block` are what `check_shape` gives.
+    `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
+    accesses out of bounds are skipped. `tired` is called now and then, and may abandon the launch.
+    `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
+
+    Raises:
+        Abandoned: `tired` has raised it.
+    """
+    log = FindingLog(keep_going=keep_going)
+    result = LaunchResult(program.source, [])
+    try:
+        started = _Launch(
+            program, grid, block, args, log, observers, dynamic, seed, only, tired, machine
+        )
+        started.run()
+        result.shared_bytes = started.shared_bytes
+    except Stop as stop:
+        result.stopped = stop.finding
+        log.add(("stop",), stop.finding)
+    result.findings = log.findings
+    return result
+
+
+@dataclass
+class _Launch:
+    """A launch that may need more than one attempt: memory is put back before the next."""
+
+    program: MachineProgram
+    grid: Triple
+    block: Triple
+    args: tuple[Any, ...]
+    log: FindingLog
+    observers: Sequence[Observer]
+    dynamic: int
+    seed: int
+    only: Lanes | None
+    tired: Callable[[], None] | None
+    make: Callable[..., Any]
+    saved: dict[Allocation, Lanes] = field(default_factory=dict)
+    shared_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self.total, self.threads = math.prod(self.grid), math.prod(self.block)
+
+    def run(self) -> None:
+        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks.
+
+        Raises:
+            Stop: when the kernel cannot go on.
+        """
+        program, total = self.program, self.total
+        chunk = max(1, CHUNK // self.threads)
+        if program.cooperative:
+            chunk = total
+            check_together(total, self.threads)
+        written = written_allocations(program, self.args)
+        if program.makes_arrays or program.may_wait or any(o.replays for o in self.observers):
+            self.saved = {a: a.data.copy() for a in written}
+        while True:
+            try:
+                self._attempt(chunk, self.observers)
+                break
+            except TooLarge as large:
+                chunk = large.blocks
+            except Stop as stop:
+                alone = chunk == 1 or total == 1 or not self.saved or program.cooperative
+                if stop.finding.kind != "no-progress" or alone:
+                    raise
+                chunk = 1  # blocks may wait for each other: one by one, some such kernels end
+            self._put_back()
+            self.log.clear()
+            for observer in self.observers:
+                observer.restart()
+        if any(observer.replay() for observer in self.observers):
+            self._put_back()
+            self._attempt(chunk, [o for o in self.observers if not o.once])
+
+    def _put_back(self) -> None:
+        for allocation, data in self.saved.items():
+            allocation.data[:] = data
+
+    def _attempt(self, size: int, observers: Sequence[Observer]) -> None:
+        """All blocks, `size` at a time."""
+        events = Events(observers)
+        telling = bool(events.statement or events.operation)
+        translation = self.program.kernel(counting=telling)
+        machine: Any = None
+        for numbers in self._chunks(size):
+            if self.tired is not None:
+                self.tired()
+            order = None
+            if self.seed:
+                rng = np.random.default_rng((self.seed, int(numbers[0])))
+                order = rng.permutation(len(numbers) * self.threads)
+            last, machine = machine, self.make(
+                self.program, self.grid, self.block, numbers, findings=self.log, events=events,
+                dynamic=self.dynamic, order=order, tired=self.tired,
+            )  # fmt: skip
+            for told in events.chunk:
+                told(machine, last)
+            del last  # and with it its arrays
+            _guarded(machine, translation, self.args)
+            self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
+
+    def _chunks(self, size: int) -> Iterator[Lanes]:
+        """The numbers of the blocks that run together."""
+        total = self.total
+        starts = range(0, total, size)
+        if self.only is not None:
+            for start in range(0, len(self.only), size):
+                yield self.only[start : start + size]
+        elif self.seed and total <= SHUFFLED:
+            order = np.random.default_rng(self.seed).permutation(total)
+            for start in starts:
+                yield np.sort(order[start : start + size])
+        else:
+            for start in reversed(starts) if self.seed else starts:
+                yield np.arange(start, min(start + size, total))
+
+
+def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
+    """Carries out a chunk; what goes wrong in it ends as a finding."""
+
+    def widened() -> None:
+        for told in m.events.widened:
+            told(m)
+
+    if m.events.widened:
+        leak_hook.append(widened)
+    try:
+        with np.errstate(all="ignore"):
+            translation(m, *args)
+    except Stop as stop:
+        m.locate(stop.finding)
+        raise
+    except RecursionError:
+        message = "a device function calls itself without end"
+        raise m.stop("no-progress", message) from None
+    except MemoryError:
+        raise m.stop("launch-limit", "not enough memory") from None
+    except (TooLarge, Abandoned):
+        raise
+    except Exception as error:
+        raise Stop(_misuse(m, error) or _fault(m, error)) from error
+    finally:
+        if m.events.widened:
+            leak_hook.pop()
+
+
+def _misuse(m: Chunk, error: Exception) -> Finding | None:
+    """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
+    text = str(error).partition("\n")[0]
+    if "undefined" in text.lower():
+        text = "a variable is used before anything was assigned to it"
+    elif named := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{named[1]}= cannot be given to the function that it calls"
+    elif "View" in text:
+        text = "a whole array stands where one number is needed"
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        misfit = isinstance(error, TypeError) and last.startswith("<simt ")  # a call of the line
+        if not misfit and not text.endswith("is not a number"):
+            return None
+    return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
+
+
+def _fault(m: Chunk, error: Exception) -> Finding:
+    """The machine's own failure, and where to report it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = str(error).partition("\n")[0]
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    page = project_page()
+    message = (
+        "the SIMT machine failed here, this is not your mistake: "
+        f"{said} ({Path(place.filename).name}, line {place.lineno}). "
+        f"Please report it, with the kernel{f': {page}/issues' if page else ''}"
+    )
+    return Finding("machine-fault", m.here(), message)
+
+
+def written_allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
+    """The allocations that the kernel may write; the others are marked read-only."""
+    written = program.written_parameters
+    names = program.source.parameters
+    found: dict[int, Allocation] = {}
+    given = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
+    for _, view in given:
+        view.allocation.readonly = True
+    for name, view in given:
+        if name in written:
+            view.allocation.readonly = False
+            found[view.allocation.number] = view.allocation
+    for view in program.captured:
+        view.allocation.readonly = False
+        found[view.allocation.number] = view.allocation
+    return list(found.values())

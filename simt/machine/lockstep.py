@@ -1,0 +1,67 @@
+"""A chunk of blocks under way: where it is, who is told, and for how long it may go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simt.core import limits
+from simt.core.chunk import Chunk
+from simt.core.findings import FindingLog
+from simt.machine.spaces import Spaces
+from simt.observers.observer import Events
+
+__all__ = ["Lockstep"]
+
+STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
+LOOK = 64  # steps between two questions whether to go on
+Triple = tuple[int, int, int]
+Lanes = np.ndarray[Any, Any]
+
+
+class Lockstep(Chunk):
+    """What the executors of a kernel's source and of its PTX have in common."""
+
+    STEPS = "loop iterations"  # what is counted
+
+    def __init__(
+        self,
+        program: Any,
+        grid: Triple,
+        block: Triple,
+        numbers: Lanes,
+        *,
+        findings: FindingLog,
+        events: Events,
+        dynamic: int,
+        order: Lanes | None = None,
+        tired: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(program.source, grid, block, numbers, findings)
+        self.program = program
+        self.events = events
+        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
+        self.order = order  # in which the threads of a statement write, if not in their own
+        self.tired = tired  # asked now and then whether to go on
+        self.steps = 0
+        self.begun = time.monotonic()
+
+    def at(self, place: int) -> None:
+        """The statement that is carried out now."""
+        self.line = place
+        for told in self.events.statement:
+            told(self)
+
+    def step(self) -> None:
+        """Counts a step, so that no launch goes on for ever."""
+        self.steps += 1
+        if self.tired is not None and self.steps % LOOK == 0:
+            self.tired()
+        if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
+            if time.monotonic() - self.begun < limits.SECONDS:
+                return
+            message = limits.slow(f"still running after {self.steps:,} {self.STEPS}")
+            raise self.stop("no-progress", message, *self.who(self.mask))

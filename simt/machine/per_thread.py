@@ -1,0 +1,143 @@
+"""Variables that stand for different arrays, or other things, in different threads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from simt.core.chunk import Chunk
+from simt.core.masks import EMPTY, Mask
+from simt.core.memory import View
+from simt.core.values import Value, settle, where
+
+__all__ = ["Choice", "Several", "choose_view", "several"]
+
+
+class Choice:
+    """Views, each with the threads for which the variable stands for it."""
+
+    def __init__(self, parts: list[tuple[Any, View]]) -> None:
+        self.parts = parts  # masks are arrays, disjoint, and cover all threads
+
+    def active(self, m: Chunk) -> Iterator[tuple[Mask, View]]:
+        """The views that active threads mean, with those threads."""
+        for mask, view in self.parts:
+            here = mask if m.mask is None else mask & m.mask
+            if m.mask is not EMPTY and here.any():
+                yield here, view
+
+    def each(self, m: Chunk, work: Callable[[View], Value]) -> Value:
+        """Does something with each view for its own threads; what comes out, merged."""
+        before, result = m.mask, None
+        try:
+            for mask, view in list(self.active(m)):
+                m.mask = None if mask.all() else mask
+                value = work(view)
+                if result is None or m.mask is None:
+                    result = value
+                elif isinstance(value, View | Choice):
+                    result = choose_view(result, value, mask)
+                elif value is not None:
+                    result = where(mask, value, result)
+        finally:
+            m.mask = before
+        return result
+
+
+class Several:
+    """Things that are no numbers and no arrays alike: a function, a string, None."""
+
+    def __init__(self, parts: list[tuple[Any, Any]]) -> None:
+        self.parts = parts
+
+    def settled(self, kind: Any) -> Several:
+        """The same with its numbers in one type."""
+        return Several([(mask, settle(thing, kind)) for mask, thing in self.parts])
+
+    def are(self, test: Callable[[Any], Value]) -> Value:
+        """Whether a test holds, in each thread for what it has."""
+        return functools.reduce(
+            np.logical_or, (np.logical_and(mask, test(thing)) for mask, thing in self.parts)
+        )
+
+    def of(self, m: Chunk, name: str) -> Any:
+        """What the variable `name` stands for in all active threads.
+
+        Raises:
+            Stop: it differs among them, or no thread is active that has it.
+        """
+        here = [(mask if m.mask is None else mask & m.mask, thing) for mask, thing in self.parts]
+        active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
+        if len(active) == 1:
+            return active[0][1]
+        said = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
+        kinds = {"number" if isinstance(one, _NUMBERS) else type(one) for _, one in active}
+        alike = len(kinds) == 1  # as Numba sees it
+        why = "the SIMT machine needs one for all here; use two variables"
+        if type(None) in kinds:
+            why = (
+                "a function ends without a return there, or nothing else was assigned. Give it a "
+                "value on each path, or ask first whether it is None"
+            )
+        who = [m.who(mask)[0] for mask, _ in active]
+        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {said}: {why}", *who)
+
+
+def _told(thing: Any) -> str:
+    if thing is None or isinstance(thing, str):
+        return repr(thing)
+    if isinstance(thing, _NUMBERS):
+        return "a number"
+    kind = {"View": "array"}.get(type(thing).__name__, type(thing).__name__.lower())
+    return getattr(thing, "__name__", f"{'an' if kind == 'array' else 'a'} {kind}")
+
+
+_NUMBERS = (int, float, complex, np.ndarray, np.generic)
+
+
+def _parts(thing: Any) -> list[tuple[Any, Any]]:
+    kept = isinstance(thing, Choice | Several)
+    return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
+
+
+def _join(known: Any, thing: Any) -> bool:
+    """Whether two things are one variable of each thread: numbers, or tuples of as many."""
+    if isinstance(known, tuple) and isinstance(thing, tuple) and len(known) == len(thing):
+        return all(map(_join, known, thing))
+    return isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS)
+
+
+def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
+    """`new` for the threads in the mask, `old` for the others, each thing once."""
+    found: list[tuple[Any, Any]] = []
+    for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
+        for part, thing in things:
+            here = own & part
+            for n, (other, known) in enumerate(found):
+                if known is thing:
+                    found[n] = (other | here, thing)
+                    break
+                if _join(known, thing):
+                    found[n] = (other | here, where(here, thing, known))
+                    break
+            else:
+                if here.any():
+                    found.append((here, thing))
+    return found
+
+
+def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Choice:
+    """`new` for the threads in the mask, `old` for the others."""
+    found = _split(old, new, mask)
+    return found[0][1] if len(found) == 1 else Choice(found)
+
+
+def several(old: Any, new: Any, mask: Any) -> Any:
+    """`new` for the threads in the mask, `old` for the others, whatever they are."""
+    if mask is EMPTY:
+        return old
+    found = _split(old, new, mask)
+    return found[0][1] if len(found) == 1 else Several(found)

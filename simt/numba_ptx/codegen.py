@@ -1,0 +1,138 @@
+"""The code that a GPU would carry out, made without a GPU: PTX, and PTX after linking.
+
+`compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
+GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimises once
+more while it links. This module takes that way, with the options that a launch has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from simt.device import numba_cuda
+from simt.frontend import numba_bridge
+from simt.frontend.numba_bridge import CAPABILITY
+
+__all__ = ["compile_to_ptx", "compiler_fault", "linked_ptx", "linker_fault", "lowered"]
+
+Types = tuple[Any, ...]
+
+
+def compile_to_ptx(
+    kernel: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int] = CAPABILITY,
+    lines: bool = False,
+) -> str:
+    """The PTX, NVIDIA's portable assembly, that Numba compiles a kernel to; needs no GPU.
+
+    Args:
+        kernel: what either `cuda.jit` made, or a plain function.
+        signature: its types as Numba writes them, such as "void(float32[::1], int64)", or the
+            Numba types of its arguments.
+        capability: the compute capability to compile for, such as (8, 0).
+        lines: whether the PTX says from which line of the source each instruction comes.
+
+    Raises:
+        ImportError: there is no CUDA compiler here (see `compiler_fault`).
+        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
+    """
+    fault = compiler_fault()
+    if fault is not None:
+        raise ImportError(fault)
+    return _ptx(numba_bridge.real_function(kernel), signature, capability, lines)
+
+
+def _ptx(
+    function: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int],
+    lines: bool = False,
+) -> str:
+    cuda = numba_cuda.load()
+    with numba_bridge.any_device():
+        return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
+
+
+BRINGS = "pip install 'gpulearn[ptx]' brings it"
+
+
+@functools.cache
+def compiler_fault() -> str | None:
+    """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        return f"numba-cuda is not here, and the target that numba itself has is old; {BRINGS}"
+    return _fault("no CUDA compiler here", lambda: _ptx(_nothing, "void()", CAPABILITY))
+
+
+@functools.cache
+def linker_fault() -> str | None:
+    """Why Numba cannot link here, in one sentence; None if it can."""
+    linked = functools.partial(linked_ptx, _nothing, (), CAPABILITY)
+    return compiler_fault() or _fault("no nvJitLink here", linked)
+
+
+def _fault(what: str, attempt: Callable[[], str]) -> str | None:
+    try:
+        attempt()
+    except Exception as error:  # what a missing library raises differs between versions
+        said = next(iter(str(error).split("\n")), "") or type(error).__name__
+        return f"{what} ({said}); {BRINGS}"
+    return None
+
+
+def _nothing() -> None:
+    """A kernel."""
+
+
+def linked_ptx(
+    kernel: Callable[..., Any], types: Types, capability: tuple[int, int], lines: bool = False
+) -> str:
+    """The PTX of a kernel after linking: what the machine code is made from.
+
+    A barrier of the whole grid stays a call: its code is no PTX.
+
+    Args:
+        kernel: what either `cuda.jit` made, or a plain function.
+        types: the Numba types of its arguments, such as `numba.typeof` gives.
+        capability: the compute capability to compile for, such as (9, 0).
+        lines: whether the PTX says from which line of the source each instruction comes.
+
+    Raises:
+        ImportError: there is no CUDA compiler here, or something of Numba's is not where it
+            used to be.
+        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
+    """
+    with lowered(kernel, types, capability, lines) as library:
+        return str(library.get_lto_ptx(capability))
+
+
+@contextlib.contextmanager
+def lowered(
+    kernel: Callable[..., Any], types: Types, capability: tuple[int, int], lines: bool = False
+) -> Any:
+    """A kernel, lowered as Numba's dispatcher does it before a first launch."""
+    fault = compiler_fault()
+    if fault is not None:
+        raise ImportError(fault)
+    from numba.core import types as numba_types
+    from numba.cuda import compiler
+
+    function = numba_bridge.real_function(kernel)
+    with numba_bridge.any_device():
+        try:
+            compiled = compiler.compile_cuda(
+                function, numba_types.void, types, cc=capability, lto=True, lineinfo=lines,
+                nvvm_options={"fastmath": False, "opt": 3},
+            )  # fmt: skip
+            library = compiled.library
+            entry = compiled.fndesc.llvm_func_name
+            compiler.kernel_fixup(library.get_function(entry), False)
+        except (AttributeError, TypeError) as error:
+            raise ImportError(f"numba-cuda compiles in another way here: {error}") from None
+        library._entry_name = entry
+        yield library

@@ -1,0 +1,251 @@
+"""Happens-before: which accesses of a launch come after which.
+
+Every access has a *time*, a running number. A barrier orders the threads of a block,
+`syncwarp` the lanes of a warp that meet, a whole-grid sync all; a fence followed by an
+atomic publishes what a block wrote to the blocks whose own atomic comes later.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simt.core.chunk import Chunk
+from simt.core.values import Value
+
+__all__ = ["HappensBefore", "warp_numbers"]
+
+WARP = 32
+Lanes = np.ndarray[Any, Any]
+
+
+def warp_numbers(threads: Lanes, block: int) -> Lanes:
+    """A number for the warp of each thread of the grid; `block` is the threads of a block."""
+    if block % WARP == 0:
+        return threads // WARP
+    numbers: Lanes = threads // block * block + threads % block // WARP
+    return numbers
+
+
+class HappensBefore:
+    """The synchronisation of one launch so far."""
+
+    def __init__(self, blocks: int) -> None:
+        self.time = 0
+        self.lines: list[int] = [0]  # the place of each access, by time
+        self.grid_sync = 0
+        self.block_sync: Value = 0  # time, or one per block of the chunk
+        self.floor = 0  # all blocks of the chunk have passed a barrier at this time
+        self.warps = WarpClocks()
+        self.groups: WarpClocks | None = None  # of warps of a block, made by the first barrier
+        # made by the first fence
+        self.blocks = blocks
+        self.between_blocks: ReleaseAcquire | None = None
+        self.within_blocks: ReleaseAcquire | None = None  # between the threads of the chunk
+
+    def new_chunk(self) -> None:
+        """Other blocks begin: their barriers have nothing to do with the last ones'."""
+        self.block_sync = self.floor = self.time
+        self.warps = WarpClocks()
+        self.groups = None
+        self.within_blocks = None
+
+    def barrier(self, blocks: Value, grid: bool) -> None:
+        """A barrier of all (None) or some blocks (bool, (blocks, 1)), or of the whole grid."""
+        if grid:
+            self.grid_sync = self.time
+        if blocks is None:
+            self.block_sync = self.floor = self.time
+        else:
+            self.block_sync = np.where(blocks, self.time, self.block_sync)
+
+    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+        """A barrier of some warps of each block; who did not wait there has learnt nothing."""
+        self.groups = self.groups or WarpClocks()
+        width = np.zeros((m.blocks, WARP * WARP), bool)
+        rows: list[Lanes] = []
+        for lanes in (came, waited, np.ones_like(came)):
+            width[:, : m.threads] = lanes
+            row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
+            rows.append(row)
+        here, waits, exists = rows
+        names: Lanes = (here * (np.int64(1) << np.arange(WARP))).sum(axis=1, keepdims=True)
+        self.groups.meet(here, np.repeat(names, WARP, axis=1), exists, self.time, waits)
+
+    def fence(self, m: Chunk, *, block_only: bool = False) -> None:
+        """`threadfence` by the active threads."""
+        lanes = m.lanes(m.mask)
+        if self.within_blocks is None:
+            self.within_blocks = ReleaseAcquire(m.blocks * m.threads)
+        self.within_blocks.fence(lanes, self.time)
+        if block_only:
+            return
+        if self.between_blocks is None:
+            self.between_blocks = ReleaseAcquire(self.blocks)
+        self.between_blocks.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+
+    def signal(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
+        """An atomic by these lanes, in this order: publishes what they fenced before."""
+        if self.within_blocks is not None:
+            self.within_blocks.signal(lanes)
+        if self.between_blocks is not None and not shared:
+            self.between_blocks.signal(in_order(m.block_numbers[lanes // m.threads]))
+
+    def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
+        """A strong read by these lanes: they take over what others have published."""
+        if self.within_blocks is not None:
+            self.within_blocks.look(lanes)
+        if self.between_blocks is not None and not shared:
+            self.between_blocks.look(np.unique(m.block_numbers[lanes // m.threads]))
+
+    def tick(self, line: int) -> int:
+        """The time of a new access."""
+        self.time += 1
+        self.lines.append(line)
+        return self.time
+
+    def unordered(self, m: Chunk, other: Lanes, when: Lanes, lane: Lanes) -> Lanes:
+        """For accesses by threads `other` at `when`: may those of the active `lane`s race?"""
+        me = m.thread_numbers.ravel()[lane]
+        size = m.threads
+        block, other_block = me // size, other // size
+        same_block = block == other_block
+        same_warp = warp_numbers(me, size) == warp_numbers(other, size)
+        if isinstance(self.block_sync, np.ndarray):
+            block_sync = m.spread(self.block_sync).ravel()[lane]
+        else:
+            block_sync = self.block_sync
+        inside = lane % size
+        warp = lane // size * m.warps + inside // 32
+        warp_sync = self.warps.until(warp, inside % 32, other % size % 32)
+        ordered = (
+            (me == other)
+            | (same_block & (when <= block_sync))
+            | (same_warp & (when <= warp_sync))
+            | (when <= self.grid_sync)
+        )
+        if self.groups is not None:
+            other_warp = other % size // WARP
+            ordered |= same_block & (
+                when <= self.groups.until(lane // size, inside // WARP, other_warp)
+            )
+        if self.between_blocks is not None:
+            handed = self.between_blocks.ordered(other_block, when, block)
+            ordered |= ~same_block & handed
+        if self.within_blocks is not None:
+            neighbour = np.where(same_block, lane - me % size + other % size, lane)
+            ordered |= same_block & self.within_blocks.ordered(neighbour, when, lane)
+        result: Lanes = ~ordered
+        return result
+
+
+class WarpClocks:
+    """What the `syncwarp`s of one chunk have ordered so far; warps are rows of 32 lanes.
+
+    A clock for each pair of lanes of a warp says until which time all that the one did comes
+    before what the other does now. Mostly whole warps meet; then one time per warp will do.
+    """
+
+    def __init__(self) -> None:
+        self.everyone = 0  # all warps have met, whole, at this time
+        self.whole: Lanes | None = None  # when each warp last met whole
+        self.clocks: Lanes | None = None  # [warp, lane, other lane], made by the first part
+
+    @property
+    def met(self) -> bool:
+        """Whether any warp has met, or a part of one."""
+        return bool(self.everyone) or self.whole is not None
+
+    def all_meet(self, time: int) -> None:
+        """Every lane of every warp has come."""
+        self.everyone = time
+        self.whole = self.clocks = None
+
+    def meet(
+        self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
+    ) -> None:
+        """Some lanes have come, each with the mask of those it waits for, if it waits."""
+        complete = (here | ~exists).all(axis=1)
+        complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
+        if waits is not None:
+            complete &= (waits | ~exists).all(axis=1)
+        if self.whole is None:
+            self.whole = np.full(len(here), self.everyone, np.int64)
+        self.whole = np.where(complete, time, self.whole)
+        if self.clocks is not None:
+            self.clocks[complete] = time
+        partly = here & ~complete[:, None]
+        if not partly.any():
+            return
+        if self.clocks is None:
+            self.clocks = np.repeat(self.whole, WARP * WARP).reshape(-1, WARP, WARP)
+        lane = np.arange(WARP)
+        first = (named[:, :, None] >> lane & 1).argmax(axis=2)
+        for leader in np.unique(first[partly]):
+            group = partly & (first == leader) & (named == named[:, leader, None])
+            rows = np.flatnonzero(group.any(axis=1))
+            self._join(rows, group, group if waits is None else group & waits, time)
+
+    def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
+        """Those who learn now know all that any of the group knew, and all of the group."""
+        assert self.clocks is not None
+        group, learn = group[rows], learn[rows]
+        known = self.clocks[rows]
+        joint = np.where(group[:, :, None], known, 0).max(axis=1)
+        joint = np.where(group, time, joint)
+        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], known)
+
+    def until(self, warp: Lanes, lane: Lanes, other: Lanes) -> Any:
+        """Until when what lane `other` of the same warp did comes before `lane` now."""
+        if self.clocks is not None:
+            return self.clocks[warp, lane, other]
+        return self.everyone if self.whole is None else self.whole[warp]
+
+
+class ReleaseAcquire:
+    """Order without a barrier among `count` parties: blocks of a grid, or threads of a chunk.
+
+    Who has fenced and then done an atomic has *published* what he wrote before the fence; who
+    does a later atomic has *acquired* all that was published until then.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.fenced, self.published_until, self.acquired = np.zeros((3, count), np.int64)
+        self.published_at = np.full(count, np.iinfo(np.int64).max)
+        self.turns = 0  # atomics so far, party by party
+
+    def fence(self, who: Lanes, time: int) -> None:
+        """These parties have fenced all that they wrote until now."""
+        self.fenced[who] = time
+
+    def signal(self, who: Lanes) -> None:
+        """These parties, each once and in this order, do an atomic."""
+        turn = self.turns + 1 + np.arange(len(who))
+        self.turns += len(who)
+        ready = self.fenced[who] > self.published_until[who]
+        self.published_until[who[ready]] = self.fenced[who[ready]]
+        self.published_at[who[ready]] = turn[ready]
+        self.acquired[who] = turn
+
+    def look(self, who: Lanes) -> None:
+        """These parties read what others write atomically."""
+        self.acquired[who] = self.turns + 1
+
+    def ordered(self, other: Lanes, when: Lanes, me: Lanes) -> Lanes:
+        """Whether what `other` did at time `when` has been handed over to `me`."""
+        result: Lanes = (when <= self.published_until[other]) & (
+            self.published_at[other] < self.acquired[me]
+        )
+        return result
+
+
+def in_order(who: Lanes) -> Lanes:
+    """The different parties, in the order in which they first appear.
+
+    >>> in_order(np.array([3, 1, 3, 2])).tolist()
+    [3, 1, 2]
+    """
+    _, first = np.unique(who, return_index=True)
+    result: Lanes = who[np.sort(first)]
+    return result

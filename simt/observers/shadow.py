@@ -1,0 +1,176 @@
+"""Shadows: who last touched each element of an allocation, and what stood there before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simt.core.chunk import Chunk
+from simt.core.masks import Mask
+from simt.core.memory import Allocation, View
+from simt.core.values import Value
+from simt.observers.happens_before import warp_numbers
+from simt.observers.observer import Lanes
+
+__all__ = ["Read", "Shadow", "Table"]
+
+COPIED = 32  # bytes for each thread of an allocation that is kept whole from before an interval
+Table = tuple[Lanes, Lanes]  # a thread for each element, and when it touched it
+
+
+def _for_all(m: Chunk, who: Lanes, when: Lanes) -> Table:
+    """Tables of the first block for all blocks, whose threads have done the same."""
+    further = m.thread_numbers[:, 0] - m.thread_numbers[0, 0]
+    return np.where(who[:, None] < 0, -1, who[:, None] + further).ravel(), when.repeat(m.blocks)
+
+
+@dataclass
+class Read:
+    """A read that was noted down: where, by whom, when."""
+
+    view: View
+    slot: Value
+    mask: Mask
+    time: int
+    strong: bool = False  # an atomic may go beside it
+
+
+class Touched:
+    """Two threads that touched each element, of two warps if there are such, and when."""
+
+    def __init__(self, count: int) -> None:
+        self.tables = tuple(
+            (np.full(count, -1, np.int64), np.zeros(count, np.int32)) for _ in range(2)
+        )
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an access by threads `me`; `block` is the number of threads of a block."""
+        (reader, read_at), (second, second_at) = self.tables
+        fresh = read_at[elements] > floor
+        if fresh.any():
+            others = np.flatnonzero(fresh & (reader[elements] != me))
+            place = elements[others]
+            far = warp_numbers(reader[place], block) != warp_numbers(me[others], block)
+            place = place[far | (second_at[place] <= floor)]
+            second[place] = reader[place]
+            second_at[place] = read_at[place]
+        reader[elements] = me
+        read_at[elements] = time
+        last = reader[elements]
+        beaten = last != me  # several threads touch one element in this very statement
+        if beaten.any():
+            far = warp_numbers(last, block) != warp_numbers(me, block)
+            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
+                second[elements[chosen]] = me[chosen]
+                second_at[elements[chosen]] = time
+
+    def repeated(self, times: int) -> Touched:
+        """The same with `times` elements for each."""
+        made = Touched(0)
+        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return made
+
+
+class Shadow:
+    """Who touched each element of an allocation; times are 0 where nobody did."""
+
+    def __init__(self, allocation: Allocation, grain: int) -> None:
+        self.allocation = allocation
+        self.grain = grain  # bytes per element
+        # the tables are those of the first block of the chunk, and the others have done the same
+        self.alike = allocation.space == "shared" and allocation.columns
+        count = (allocation.pitch if self.alike else len(allocation.data)) // grain
+        self.writer = np.full(count, -1, np.int64)
+        self.wrote = np.zeros(count, np.int32)
+        self.atomics: Touched | None = None
+        self.readers: Touched | None = None
+        self.strong: Touched | None = None  # reads that an atomic may go beside
+        self.rivals: Lanes | None = None  # threads that wrote where another thread did too
+        self.before: Lanes | None = None  # bytes from before the interval
+        self.whole = False  # all of them, also of what has not been written since
+        self.last_write = 0
+        self.last_entered = 0
+        self.noted: list[Read] = []
+        self.entered: list[Read] = []
+
+    def by_bytes(self) -> Shadow:
+        """The same shadow with one element for each byte."""
+        made = Shadow(self.allocation, 1)
+        made.writer = np.repeat(self.writer, self.grain)
+        made.wrote = np.repeat(self.wrote, self.grain)
+        made.readers = self.readers and self.readers.repeated(self.grain)
+        made.strong = self.strong and self.strong.repeated(self.grain)
+        made.atomics = self.atomics and self.atomics.repeated(self.grain)
+        made.last_write, made.last_entered = self.last_write, self.last_entered
+        made.noted, made.entered = self.noted, self.entered
+        made.before, made.whole, made.rivals = self.before, self.whole, self.rivals
+        return made
+
+    def of_each_block(self, m: Chunk) -> None:
+        """From now on every block has tables of its own."""
+        if self.alike:
+            self.alike = False
+            self.writer, self.wrote = _for_all(m, self.writer, self.wrote)
+            for touched in (self.atomics, self.readers, self.strong):
+                if touched is not None:
+                    touched.tables = tuple(_for_all(m, *table) for table in touched.tables)
+
+    def written(self, floor: int, *, strong: bool = False) -> list[Table]:
+        """Who has written what, if anything since `floor`; for a strong read not by an atomic."""
+        if self.last_write <= floor:
+            return []
+        atomics = self.atomics.tables if self.atomics and not strong else ()
+        return [(self.writer, self.wrote), *atomics]
+
+    def read(self, floor: int, *, atomic: bool = False) -> tuple[Table, ...]:
+        """Who has read what, if anything was entered since `floor`; for an atomic not strongly."""
+        if self.last_entered <= floor:
+            return ()
+        kinds = (self.readers, None if atomic else self.strong)
+        return tuple(table for kind in kinds if kind for table in kind.tables)
+
+    def enter(
+        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, strong: bool = False
+    ) -> None:
+        """Enters a read by threads `me`; `block` is the number of threads of a block."""
+        if strong:
+            self.strong = self.strong or Touched(len(self.writer))
+        else:
+            self.readers = self.readers or Touched(len(self.writer))
+        kind = self.strong if strong else self.readers
+        assert kind is not None
+        kind.enter(elements, me, time, floor, block)
+        self.last_entered = max(self.last_entered, time)
+
+    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an atomic by threads `me`."""
+        if self.atomics is None:
+            self.atomics = Touched(len(self.writer))
+        self.atomics.enter(elements, me, time, floor, block)
+
+    def rival(self, elements: Lanes, me: Lanes, threads: int) -> None:
+        """Notes threads that write where others wrote, and those others, of so many threads."""
+        self.rivals = np.zeros(threads, bool) if self.rivals is None else self.rivals
+        both = np.concatenate((me, self.writer[elements]))
+        self.rivals[both[both >= 0]] = True
+
+    def keep_whole(self, m: Chunk, floor: int) -> bool:
+        """Whether all that stood here before the interval is kept, which a write begins or goes on.
+
+        If that is much, what each element held is kept when it is first written.
+        """
+        data = self.allocation.data
+        if self.before is None:
+            self.before, self.whole = data.copy(), True
+        elif self.last_write <= floor:
+            self.whole = len(data) <= COPIED * m.blocks * m.threads
+            if self.whole:
+                self.before[:] = data
+        return self.whole
+
+    def kept(self, view: View) -> Lanes:
+        """What stood in an array before the interval, where that is kept."""
+        assert self.before is not None
+        size = view.dtype.itemsize
+        return self.before[: len(self.before) // size * size].view(view.dtype)

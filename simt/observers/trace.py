@@ -1,0 +1,235 @@
+"""The trace of one block: which lanes were active at each line, and what they touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from simt.core.chunk import Chunk
+from simt.core.masks import EMPTY
+from simt.core.memory import View
+from simt.core.source import unit
+from simt.core.values import Value
+from simt.observers.observer import Index, Observer
+
+__all__ = ["Recorder", "Steps", "Touch", "TraceStep"]
+
+LIMIT = 1_000  # steps that are kept
+WARP = 32
+IDLE = -1  # the element of a lane that touches nothing
+
+
+@dataclass
+class Touch:
+    """One load, store or atomic by a block: the element of each thread, IDLE for none.
+
+    Elements are counted from the first byte of the array's memory, in units of `size` bytes.
+    """
+
+    array: str
+    kind: str
+    space: str
+    size: int
+    elements: list[int]
+
+    def warp(self, number: int) -> list[int]:
+        """The elements of the 32 lanes of one warp."""
+        lanes = self.elements[number * WARP : (number + 1) * WARP]
+        return lanes + [IDLE] * (WARP - len(lanes))
+
+    def warps(self) -> list[int]:
+        """The warps that take part."""
+        count = -(-len(self.elements) // WARP)
+        return [w for w in range(count) if any(e != IDLE for e in self.warp(w))]
+
+
+@dataclass
+class TraceStep:
+    """One statement: its line, which threads were active, and what they touched."""
+
+    line: int
+    function: str
+    active: list[bool]
+    touches: list[Touch] = field(default_factory=list)
+
+
+class Steps:
+    """The steps of one block, in order; the first thousand are kept.
+
+    Most reports are never asked for them: what makes the steps may stand for them until then.
+    """
+
+    def __init__(
+        self, block: int, threads: int, steps: list[TraceStep] | Callable[[], list[TraceStep]]
+    ) -> None:
+        self.block = block
+        self.threads = threads
+        self._steps = steps
+
+    @property
+    def steps(self) -> list[TraceStep]:
+        """All of them."""
+        if callable(self._steps):
+            self._steps = self._steps()
+        return self._steps
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Steps):
+            return NotImplemented
+        mine, theirs = (self.block, self.threads), (other.block, other.threads)
+        return mine == theirs and self.steps == other.steps
+
+    def __hash__(self) -> int:
+        return hash((self.block, self.threads))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: int) -> TraceStep:
+        return self.steps[index]
+
+    def __iter__(self) -> Iterator[TraceStep]:
+        return iter(self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; activity as one string of 0 and 1 per step."""
+        return {
+            "block": self.block,
+            "threads": self.threads,
+            "steps": [
+                {
+                    "line": s.line,
+                    "function": s.function,
+                    "active": "".join("01"[a] for a in s.active),
+                    "touches": [vars(t) for t in s.touches],
+                }
+                for s in self.steps
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Steps:
+        """The inverse of `as_dict`."""
+        steps = [
+            TraceStep(
+                s["line"],
+                s["function"],
+                [a == "1" for a in s["active"]],
+                [Touch(**t) for t in s["touches"]],
+            )
+            for s in data["steps"]
+        ]
+        return cls(data["block"], data["threads"], steps)
+
+
+class Recorder(Observer):
+    """Listens to a launch for one block (its number in the grid)."""
+
+    once = True
+
+    def __init__(self, block: int = 0) -> None:
+        self.block = block
+        self.threads = 0
+        self._steps: list[tuple[int, Any]] = []
+        self._touches: list[list[tuple[View, str, Any]]] = []
+        self._row = -1
+        self._chunk: Any = None
+
+    def restart(self) -> None:
+        """Forgets what was heard: the launch starts again."""
+        self._steps, self._touches, self._chunk = [], [], None
+
+    def _here(self, m: Chunk) -> bool:
+        """Whether the watched block is in this chunk and takes part."""
+        if self._chunk is not m:
+            self._chunk = m
+            found = np.flatnonzero(m.block_numbers == self.block)
+            self._row = int(found[0]) if len(found) else -1
+            self.threads = m.threads
+        if self._row < 0 or m.mask is EMPTY:
+            return False
+        return m.mask is None or bool(self._mine(m, m.mask).any())
+
+    def _mine(self, m: Chunk, value: Any) -> Any:
+        """The row of the watched block."""
+        return value[self._row if value.shape[0] > 1 else 0]
+
+    def statement(self, m: Chunk) -> None:
+        """A statement begins."""
+        if len(self._steps) < LIMIT and self._here(m):
+            self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
+            self._touches.append([])
+
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
+        """A load, store or atomic; those of local memory are not shown."""
+        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._here(m):
+            return
+        if isinstance(slot, np.ndarray):
+            slot = self._mine(m, slot).copy()
+        mask = None if m.mask is None else self._mine(m, m.mask).copy()
+        self._touches[-1].append((view, kind, (slot, mask)))
+
+    def finish(self) -> Steps:
+        """What was heard."""
+        heard = []
+        for (place, mask), touches in zip(self._steps, self._touches, strict=True):
+            where, line = unit(place)
+            heard.append((where.name, line, mask, [_Heard.of(*touch) for touch in touches]))
+        return Steps(self.block, self.threads, partial(_plain, heard, self.threads))
+
+
+class _Heard(NamedTuple):
+    """An access as it was heard: what of the array is told, without its memory."""
+
+    array: str
+    kind: str
+    space: str
+    size: int
+    slot: Any
+    mask: Any
+
+    @classmethod
+    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Heard:
+        size = view.dtype.itemsize if view.aligned else 1
+        return cls(view.name, kind, view.space, size, *where)
+
+
+def _plain(heard: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
+    """What was heard, as plain data."""
+    made = []
+    for name, line, mask, touches in heard:
+        told = []
+        for array, kind, space, size, slot, active_here in touches:
+            slots = slot if active_here is None else np.where(active_here, slot, IDLE)
+            told.append(Touch(array, kind, space, size, _each(slots, threads)))
+        active = _each(True if mask is None else mask, threads)
+        made.append(TraceStep(line, name, active, told))
+    return made
+
+
+def _each(value: Any, threads: int) -> list[Any]:
+    """A value for each thread; one of all stands for all."""
+    values: list[Any] = np.ravel(value).tolist()
+    return values if len(values) == threads else values * threads
+
+
+def block_number(block: int | tuple[int, ...], grid: tuple[int, int, int]) -> int:
+    """The number of a block in its grid, from a number or coordinates.
+
+    >>> block_number((1, 2), (4, 4, 1))
+    9
+    """
+    if isinstance(block, tuple):
+        x, y, z = (*block, 0, 0)[:3]
+        number = x + grid[0] * (y + grid[1] * z)
+    else:
+        number = block
+    count = grid[0] * grid[1] * grid[2]
+    if not 0 <= number < count:
+        raise BadInput(f"there is no block {block} in a grid of {count} blocks")
+    return number

@@ -1,0 +1,118 @@
+"""`python -m gpulearn run`: a Numba CUDA or CUDA C++ program on the SIMT machine, unchanged.
+
+What it prints is printed as it is. What the machine found follows at the end, on standard error:
+each mistake once, with file and line. The exit status is the program's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from gpulearn.errors import GpulearnError
+from simt.core.findings import SimtWarning
+from simt.device import driver, selection
+from simt.host.settings import keep_going, listening, unchecked
+from simt.host.switch import replace_numba_cuda
+from simt.programs.cuda.run import CudaProgram
+from simt.programs.execution import run_notebook, run_script
+from simt.programs.launches import Launches
+
+__all__ = ["carry_out", "common_options", "main"]
+
+KNOWN = "a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
+
+
+def common_options() -> argparse.ArgumentParser:
+    """The options of every program, and of a cell that is one."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE.html|DIR",
+        help="write the report of every kernel's first launch, on one page or in a folder",
+    )
+    parser.add_argument(
+        "--sanitize", action="store_true", help="end with status 1 if any finding is an error"
+    )
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="do not look for races and uninitialised reads, and compile kernels that take long",
+    )
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="skip accesses out of bounds instead of stopping at the first, and list them all",
+    )
+    return parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpulearn run", description=__doc__, parents=[common_options()]
+    )
+    parser.add_argument(
+        "--allow-errors",
+        action="store_true",
+        help="go on after a notebook's cell that fails, and tell of it",
+    )
+    parser.add_argument("program", type=Path, help=KNOWN)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a program, tells what was found, and gives its exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    program: Path = options.program
+    if not program.is_file():
+        parser.error(f"{str(program)!r} is no file: give {KNOWN}")
+    if program.suffix == ".ipynb" and options.arguments:
+        parser.error(f"{program.name} is a notebook, which takes no arguments")
+    os.environ[selection.ENVIRONMENT_VARIABLE] = "cpu"  # for `from gpulearn import cuda` too
+    for gpu in driver.gpus()[:1]:
+        print(f"kernels run on the SIMT machine, not on the {gpu.name} here", file=sys.stderr)
+    try:
+        return carry_out(options, lambda launches: _run(options, launches))
+    except GpulearnError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> int:
+    """Runs a program as is asked for, tells what was found, and gives its exit status."""
+    launches = Launches(in_detail=options.report is not None)
+    with ExitStack() as stack:
+        if options.fast:
+            stack.enter_context(unchecked())
+        if options.keep_going:
+            stack.enter_context(keep_going())
+        status = run(launches)
+    sys.stdout.flush()
+    for sentence in launches.sentences():
+        print(sentence, file=sys.stderr)
+    if options.report is not None:
+        launches.write(options.report)
+    return status or int(options.sanitize and launches.errors > 0)
+
+
+def _run(options: argparse.Namespace, launches: Launches) -> int:
+    program: Path = options.program
+    if program.suffix == ".cu":
+        with CudaProgram(program) as cuda:
+            return cuda.run(options.arguments, launches)
+    with replace_numba_cuda(), listening(launches):
+        # each is told at the end, once
+        warnings.filterwarnings("ignore", category=SimtWarning)
+        if program.suffix == ".ipynb":
+            return run_notebook(program, options.allow_errors)
+        return run_script(program, options.arguments)

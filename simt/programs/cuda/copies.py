@@ -1,0 +1,276 @@
+"""Memory that a CUDA program asks for, fills and copies."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simt.host.work.order import Action, Task, nothing
+from simt.host.work.ranges import Access, of_array
+from simt.programs.cuda.errors import ApiError
+from simt.programs.cuda.held import Use
+from simt.programs.cuda.memory import Piece, written
+from simt.programs.cuda.state import Answer, CudaStream, State
+
+__all__ = ["Copies"]
+
+KINDS = (
+    "cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
+    "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault",
+)  # fmt: skip
+
+
+class _Part(NamedTuple):
+    """Bytes of a piece of memory that an operation reads or writes."""
+
+    piece: Piece
+    start: int
+    size: int
+    writes: bool
+
+    @property
+    def access(self) -> Access:
+        memory = self.piece.allocation.data[self.start : self.start + self.size]
+        name = self.piece.variable or str(self.piece)
+        return Access(name, "store" if self.writes else "load", of_array(memory), memory)
+
+
+class Copies(State):
+    """`cudaMalloc` and its kin, `cudaMemcpy` and its kin, `cudaMemset`.
+
+    When they return is what "API synchronization behavior" of the CUDA runtime says. Where it
+    leaves it open, a copy from the device to pageable memory waits, and one from pageable memory
+    may be under way when the call returns, though its bytes have been staged.
+    """
+
+    def _issue(
+        self, kind: str, stream: CudaStream, what: str, parts: list[_Part], action: Action, *,
+        waits: bool = False,
+    ) -> None:  # fmt: skip
+        """Puts an operation on a stream."""
+        line = self.line
+        size = parts[0].size
+        accesses = [part.access for part in parts]
+        task = self.queue.issue(
+            kind, stream, action, accesses=accesses, name=accesses[0].name, size=size, waits=waits
+        )
+        said = f"the {what} of line {line}"
+        self.held.add(
+            task, [Use(p.piece, p.start, p.start + p.size, p.writes, said) for p in parts]
+        )
+
+    # --- memory
+
+    def do_malloc(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMalloc(size)`."""
+        if not values[0]:
+            return Answer()
+        block = self.memory.take(values[0], line)
+        self._name(line, block)
+        return Answer(block.address)
+
+    def do_malloc_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMallocAsync(size, stream)`: memory from this point of the stream on."""
+        stream = self._stream(values[1])
+        made = self.do_malloc(line, values, payload)
+        block = self.memory.at(made.value)
+        if block is not None:
+            part = _Part(block, 0, block.size, True)
+            self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
+        return made
+
+    def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMallocManaged(size)`."""
+        if not values[0]:
+            raise ApiError("cudaErrorInvalidValue", "cudaMallocManaged is asked for 0 bytes")
+        return self._shared("managed", line, values[0])
+
+    def do_malloc_host(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMallocHost(size)`."""
+        return self._shared("pinned", line, values[0])
+
+    def _shared(self, kind: str, line: int, size: int) -> Answer:
+        block, file = self.memory.share(kind, size, line)
+        self._name(line, block)
+        return Answer(block.address, str(file).encode())
+
+    def do_free(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaFree(pointer)`: it waits for all work before."""
+        return self._free("cudaFree", ("device", "managed"), line, values[0])
+
+    def do_free_host(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaFreeHost(pointer)`."""
+        return self._free("cudaFreeHost", ("pinned",), line, values[0])
+
+    def _free(self, name: str, kinds: tuple[str, ...], line: int, pointer: int) -> Answer:
+        if pointer == 0:
+            return Answer()
+        self.queue.synchronize()
+        block = self._begins(name, kinds, pointer)
+        self.memory.free(block, line)
+        return Answer(max(block.size, 1) if block.shared else 0)
+
+    def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaFreeAsync(pointer, stream)`: nobody has it from this point of the stream on."""
+        stream = self._stream(values[1])
+        if values[0] == 0:
+            return Answer()
+        block = self._begins("cudaFreeAsync", ("device",), values[0])
+        part = _Part(block, 0, block.size, True)
+        self._issue("free", stream, "cudaFreeAsync", [part], nothing)
+        self.memory.free(block, line)
+        return Answer()
+
+    def _begins(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
+        """The piece of memory that begins at an address."""
+        block = self.memory.at(pointer)
+        if block is None or block.kind not in kinds or block.address != pointer:
+            what, hint = self.memory.of_pointer(pointer), ""
+            if block is not None and block.kind in ("device", "managed", "pinned"):
+                other = "cudaFreeHost" if block.kind == "pinned" else "cudaFree"
+                hint = f", which is {block.kind} memory: give its first address to {other}"
+            raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}{hint}")
+        return block
+
+    def do_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMemGetInfo`: the bytes there are, or those that are free."""
+        return Answer(self.memory.total - (self.memory.taken if values[0] else 0))
+
+    # --- copies
+
+    def do_memcpy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
+        to, of, size, kind, handle, later, sent, _ = values
+        stream = self._stream(handle)
+        target = self._side(to, size, kind in (0, 2), "to", kind)
+        origin = self._side(of, size, kind in (0, 1), "from", kind)
+        self._check_direction(target, origin, kind)
+        if origin is None:
+            if target is None:
+                self.queue.synchronize(stream)
+                return Answer(2)
+            if not sent:
+                return Answer(1)
+            if not later:
+                self.queue.synchronize(stream)
+            waits = target.kind == "pinned" or (target.shared and not later)
+            content = np.frombuffer(payload, np.uint8)
+            self._put("copy-in", "copy", stream, target, to - target.address, content, waits=waits)
+            return Answer()
+        self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")
+        source = _Part(origin, of - origin.address, size, False)
+        if target is not None:
+            self._copy(stream, _Part(target, to - target.address, size, True), source, later)
+            return Answer()
+        held: list[bytes] = []
+        part = origin.allocation.data[source.start : source.start + size]
+        self._issue(
+            "copy-out", stream, "copy", [source], lambda _: held.append(part.tobytes()), waits=True
+        )
+        return Answer(0, held[0])
+
+    def _put(
+        self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
+        content: np.ndarray[Any, Any], *, waits: bool,
+    ) -> None:  # fmt: skip
+        part = _Part(target, start, len(content), True)
+        self._issue(
+            kind, stream, what, [part], lambda _: written(target, start, content), waits=waits
+        )
+
+    def _copy(self, stream: CudaStream, target: _Part, source: _Part, later: int) -> None:
+        into, origin = target.piece, source.piece
+        to, of, size = target.start, source.start, target.size
+
+        def action(_: Task) -> None:
+            written(into, to, origin.allocation.data[of : of + size].copy())
+            known, theirs = into.allocation.written, origin.allocation.written
+            if known is not None and theirs is not None and known.grain == theirs.grain == 1:
+                known.done[to : to + size] = theirs.done[of : of + size]
+
+        pinned = [piece.kind == "pinned" for piece in (into, origin)]
+        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
+            (pinned[0], pinned[1]), "copy-on-device"
+        )
+        waits = all(pinned) or (not later and (into.shared or origin.shared))
+        self._issue(kind, stream, "copy", [target, source], action, waits=waits)
+
+    def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
+        """What a side of a copy lies in; None if it is the host's own."""
+        block = self.memory.at(pointer)
+        if block is None:
+            if self.memory.is_device(pointer) or (pointer == 0 and size):
+                what = self.memory.of_pointer(pointer)
+                raise ApiError("cudaErrorInvalidValue", f"the copy goes {which} {what}")
+            return None
+        start = pointer - block.address
+        if start + size > block.size:
+            behind = f" from byte {start:,} on" if start else ""
+            hint = ""
+            if start + size == 4 * block.size or start + size == 8 * block.size:
+                hint = "; sizes are in bytes: count * sizeof(float)"
+            raise ApiError(
+                "cudaErrorInvalidValue",
+                f"the copy takes {size:,} bytes{behind}, and it goes {which} {block}{hint}",
+            )
+        return block
+
+    def _check_direction(self, target: Piece | None, origin: Piece | None, kind: int) -> None:
+        if kind == 4:
+            return
+        found = [
+            "Device" if side and not side.shared else "Host" if side is None else ""
+            for side in (origin, target)
+        ]
+        wanted = KINDS[kind].removeprefix("cudaMemcpy").split("To")
+        if any(f and f != w for f, w in zip(found, wanted, strict=True)):
+            right = f"cudaMemcpy{found[0] or wanted[0]}To{found[1] or wanted[1]}"
+            names = [str(side) if side else "memory of the host" for side in (origin, target)]
+            raise ApiError(
+                "cudaErrorInvalidValue",
+                f"the copy says {KINDS[kind]}, and goes from {names[0]} to {names[1]}: "
+                f"that is {right}; the target comes first",
+            )
+
+    def do_bad_pitch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A copy of rows that are wider than what they lie in."""
+        raise ApiError(
+            "cudaErrorInvalidPitchValue",
+            f"the copy's rows have {values[0]:,} bytes, and its pitches are {values[1]:,} and "
+            f"{values[2]:,}",
+        )
+
+    def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMemset(pointer, value, size)`."""
+        pointer, value, size, handle, later = values[:5]
+        stream = self._stream(handle)
+        block = self.memory.at(pointer)
+        if block is None or pointer - block.address + size > block.size:
+            what = self.memory.of_pointer(pointer)
+            raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
+        content = np.full(size, value & 255, np.uint8)
+        start, waits = pointer - block.address, block.shared and not later
+        self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
+        return Answer()
+
+    def do_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A variable of the device's, which the host knows by the address of its own."""
+        number, shadow, _ = values[:3]
+        self._shadows[shadow] = self.code.variables[self.code.names[number]]
+        return Answer()
+
+    def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The `cudaMemoryType` of what an address lies in."""
+        block = self.memory.at(values[0])
+        kinds = {"pinned": 1, "device": 2, "variable": 2, "managed": 3}
+        return Answer(kinds[block.kind] if block else 0)
+
+    def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The address of a variable on the device."""
+        if values[0] not in self._shadows:
+            raise ApiError(
+                "cudaErrorInvalidSymbol",
+                "this is no __device__ or __constant__ variable: give the variable itself",
+            )
+        return Answer(self._shadows[values[0]].address)

@@ -1,0 +1,161 @@
+"""Memory of a CUDA program: the device's, and what host and device share.
+
+A device pointer is a number that no address of the program's process has, so that the host cannot
+read through it. Managed and pinned memory is a file that both processes map; its address is the
+same for host and kernels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simt.core.memory import Allocation
+from simt.host.devices import current_context
+from simt.observers.initialised import Written
+from simt.programs.cuda.errors import ApiError
+from simt.ptx.memory import GLOBAL_BITS, POISON
+
+__all__ = ["DEVICE", "DeviceMemory", "Piece", "written"]
+
+DEVICE = 1 << 12  # the first number of device memory: addresses from 2⁵² on, which nobody has
+SHARED = range(0x10, 0x50)  # numbers of what both map: 16 to 80 TiB, where no program lies
+
+
+@dataclass(eq=False)
+class Piece:
+    """One piece of memory that a program has asked for, or a variable of the device's."""
+
+    kind: str  # device, managed, pinned or variable
+    allocation: Allocation
+    size: int
+    line: int
+    freed: int = 0  # the line where it was
+    name: str = ""  # as a kernel calls it
+    variable: str = ""  # as the host does
+
+    @property
+    def address(self) -> int:
+        """Where it begins, for the program."""
+        return self.allocation.address
+
+    @property
+    def shared(self) -> bool:
+        """Whether host and device both reach it."""
+        return self.kind in ("managed", "pinned")
+
+    def __str__(self) -> str:
+        name = self.name or {"device": "device memory", "variable": "a variable"}.get(
+            self.kind, f"{self.kind} memory"
+        )
+        return f"{name} ({self.size:,} bytes from line {self.line})" if self.line else name
+
+
+class DeviceMemory:
+    """What has been asked for, by the upper bits of its addresses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.blocks: dict[int, Piece] = {}
+        self.freed: dict[int, Piece] = {}
+        self.total = current_context().get_memory_info().total
+        self._numbers = itertools.count(DEVICE)
+
+    @property
+    def taken(self) -> int:
+        """How many bytes are in use."""
+        return sum(b.size for b in self.blocks.values() if b.kind != "variable")
+
+    def _affordable(self, size: int) -> None:
+        if self.taken + size > self.total:
+            raise ApiError(
+                "cudaErrorMemoryAllocation",
+                f"{size:,} bytes are asked for, and {self.total - self.taken:,} of "
+                f"{self.total:,} are free on this device",
+            )
+
+    def _keep(self, kind: str, allocation: Allocation, number: int, size: int, line: int) -> Piece:
+        allocation.address = number << GLOBAL_BITS
+        block = self.blocks[number] = Piece(kind, allocation, size, line)
+        return block
+
+    def take(self, size: int, line: int) -> Piece:
+        """Device memory, which nobody has written.
+
+        Raises:
+            ApiError: there is not so much.
+        """
+        self._affordable(size)
+        data = np.empty(size, np.uint8)
+        data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
+        allocation = Allocation("global", data)
+        allocation.written = Written(size, 1)
+        return self._keep("device", allocation, next(self._numbers), size, line)
+
+    def share(self, kind: str, size: int, line: int) -> tuple[Piece, Path]:
+        """Memory of host and device, and the file that the program is to map there.
+
+        Raises:
+            ApiError: there is not so much.
+        """
+        self._affordable(size)
+        number = next((n for n in SHARED if n not in self.blocks), None)
+        if number is None:
+            raise ApiError(
+                "cudaErrorMemoryAllocation",
+                f"there are {len(SHARED)} pieces of managed and pinned memory already, which is "
+                "all that there can be here: ask for one large piece",
+            )
+        file = self.folder / f"shared-{number}"
+        with file.open("wb") as made:
+            made.truncate(max(size, 1))
+        data = np.asarray(np.memmap(file, np.uint8, "r+"))  # whose parts cost less
+        self.freed.pop(number, None)
+        return self._keep(kind, Allocation("global", data[:size]), number, size, line), file
+
+    def place(self, allocation: Allocation) -> Piece:
+        """Gives a variable of the device's an address."""
+        size = allocation.data.size
+        return self._keep("variable", allocation, next(self._numbers), size, 0)
+
+    def free(self, block: Piece, line: int) -> None:
+        """Gives memory back."""
+        number = block.address >> GLOBAL_BITS
+        block.freed = line
+        self.freed[number] = self.blocks.pop(number)
+        if block.shared:
+            (self.folder / f"shared-{number}").unlink()
+
+    def at(self, pointer: int) -> Piece | None:
+        """What an address lies in or before or behind; None if it is the host's or nobody's."""
+        return self.blocks.get(pointer >> GLOBAL_BITS)
+
+    def is_device(self, pointer: int) -> bool:
+        """Whether an address is the device's, whatever lies there."""
+        return pointer >> GLOBAL_BITS >= DEVICE
+
+    def of_pointer(self, pointer: int) -> str:
+        """What an address is, in words."""
+        number = pointer >> GLOBAL_BITS
+        if pointer == 0:
+            return "a null pointer"
+        if number in self.freed:
+            return f"{self.freed[number]}, freed in line {self.freed[number].freed}"
+        block = self.blocks.get(number)
+        if block is not None:
+            return str(block)
+        return "no memory of the device's" if number >= DEVICE else "memory of the host"
+
+
+def written(block: Piece, start: int, values: np.ndarray[Any, Any]) -> None:
+    """Copies bytes into memory, and notes that they are written."""
+    stop = start + len(values)
+    block.allocation.data[start:stop] = values
+    known = block.allocation.written
+    if known is not None:
+        known.done[start // known.grain : -(-stop // known.grain)] = True
+        known.fresh = True

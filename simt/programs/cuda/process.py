@@ -1,0 +1,109 @@
+"""A CUDA program as a process of its own, whose requests are answered here."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+from simt.programs.cuda.runtime import Runtime
+
+__all__ = ["serve"]
+
+REQUEST = struct.Struct("<16sq8QQ")
+ANSWER = struct.Struct("<i4xQQQQ")
+REGION = struct.Struct("<QQQ")
+
+
+def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bool) -> int:
+    """Runs a program to its end and gives its exit status, as a shell has it.
+
+    `captured` sends what it prints to `sys.stdout` and `sys.stderr`, which in a notebook are no
+    files; else it has those of this process.
+
+    Raises:
+        Unable: the program cannot be carried on; it is ended.
+    """
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    pipe = subprocess.PIPE if captured else None
+    process = subprocess.Popen(
+        [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
+        stdin=subprocess.DEVNULL if captured else None,
+        env=os.environ | {"GPULEARN_CHANNEL": str(theirs.fileno())},
+    )  # fmt: skip
+    theirs.close()
+    try:
+        with ours, selectors.DefaultSelector() as watched:
+            watched.register(ours, selectors.EVENT_READ)
+            for stream, out in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
+                if stream is not None:
+                    watched.register(stream, selectors.EVENT_READ, out)
+            while watched.get_map():
+                for key, _ in watched.select():
+                    given = key.fileobj
+                    alive = (
+                        _answer(ours, runtime) if given is ours else _forward(given, key.data)  # type: ignore[arg-type]
+                    )
+                    if not alive:
+                        watched.unregister(given)
+        status = process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    runtime.finish(status)
+    if status < 0:
+        print(f"the program is ended by {signal.Signals(-status).name}", file=sys.stderr)
+        return 128 - status
+    return status
+
+
+def _forward(stream: IO[bytes], out: IO[str]) -> bool:
+    content = stream.read1(65536)  # type: ignore[attr-defined]
+    out.write(content.decode(errors="replace"))
+    return bool(content)
+
+
+def _read(channel: socket.socket, size: int) -> bytes:
+    """So many bytes; fewer if the program has ended."""
+    made = bytearray()
+    while len(made) < size:
+        part = channel.recv(min(size - len(made), 1 << 20))
+        if not part:
+            break
+        made += part
+    return bytes(made)
+
+
+def _answer(channel: socket.socket, runtime: Runtime) -> bool:
+    """Answers one request; False if the program has ended."""
+    try:
+        head = _read(channel, REQUEST.size)
+        if len(head) < REQUEST.size:
+            return False
+        name, line, *values, size = REQUEST.unpack(head)
+        payload = _read(channel, size)
+        if len(payload) < size:
+            return False
+        answer = runtime.answer(name.rstrip(b"\0").decode(), line, tuple(values), payload)
+        printed, runtime.printed = runtime.printed.encode(), ""
+        regions = b"".join(REGION.pack(*held) for held in runtime.held.changes())
+        channel.sendall(
+            ANSWER.pack(
+                answer.error, answer.value, len(printed), len(answer.content), len(regions)
+            )
+            + printed + answer.content + regions
+        )  # fmt: skip
+    except ConnectionError:
+        return False
+    return True

@@ -1,0 +1,186 @@
+"""The CUDA runtime behind `cuda_runtime.h`: a method for each request of the program.
+
+What a call does wrong is its error for the program, and a finding with the line of the call.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from simt.host.devices import Device
+from simt.programs.cuda.copies import Copies
+from simt.programs.cuda.errors import ApiError, Failed
+from simt.programs.cuda.memory import Piece
+from simt.programs.cuda.state import Answer
+from simt.programs.cuda.work import Launching
+from simt.ptx.memory import GLOBAL_BITS
+
+__all__ = ["Runtime"]
+
+# what is asked for though a kernel has failed
+ALWAYS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
+NEAR_NULL = 4096
+# the number of a cudaDeviceAttr and what the machine calls it
+ATTRIBUTES = {
+    1: "MAX_THREADS_PER_BLOCK", 2: "MAX_BLOCK_DIM_X", 3: "MAX_BLOCK_DIM_Y", 4: "MAX_BLOCK_DIM_Z",
+    5: "MAX_GRID_DIM_X", 6: "MAX_GRID_DIM_Y", 7: "MAX_GRID_DIM_Z",
+    8: "MAX_SHARED_MEMORY_PER_BLOCK", 9: "TOTAL_CONSTANT_MEMORY", 10: "WARP_SIZE",
+    12: "MAX_REGISTERS_PER_BLOCK", 13: "CLOCK_RATE", 16: "MULTIPROCESSOR_COUNT",
+    17: "KERNEL_EXEC_TIMEOUT", 18: "INTEGRATED", 19: "CAN_MAP_HOST_MEMORY",
+    31: "CONCURRENT_KERNELS", 32: "ECC_ENABLED", 36: "MEMORY_CLOCK_RATE",
+    37: "GLOBAL_MEMORY_BUS_WIDTH", 38: "L2_CACHE_SIZE", 39: "MAX_THREADS_PER_MULTIPROCESSOR",
+    41: "UNIFIED_ADDRESSING", 75: "COMPUTE_CAPABILITY_MAJOR", 76: "COMPUTE_CAPABILITY_MINOR",
+    81: "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", 82: "MAX_REGISTERS_PER_MULTIPROCESSOR",
+    83: "MANAGED_MEMORY", 95: "COOPERATIVE_LAUNCH", 97: "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+    106: "MAX_BLOCKS_PER_MULTIPROCESSOR",
+}  # fmt: skip
+
+
+class Runtime(Copies, Launching):
+    """The device of one program."""
+
+    def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """Carries out a request.
+
+        Raises:
+            Unable: the program cannot be carried on.
+        """
+        self.line = line
+        if self._sticky and name not in ALWAYS:
+            return Answer(error=self._sticky)
+        try:
+            method: Callable[..., Answer | None] = getattr(self, f"do_{name}")
+            return method(line, values, payload) or Answer()
+        except ApiError as error:
+            self._last = error.number
+            self.find("api-error", line, str(error))
+            return Answer(error=error.number)
+        except Failed as failed:
+            self._sticky = self._last = failed.number
+            return Answer(error=failed.number)
+
+    # --- errors and the device
+
+    def do_last_error(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaGetLastError`, which forgets it, or `cudaPeekAtLastError`."""
+        error = self._sticky or self._last
+        if values[0]:
+            self._last = 0
+        return Answer(error=error)
+
+    def do_set_device(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaSetDevice`: there is device 0."""
+        if values[0]:
+            number = values[0] - (values[0] >> 63 << 64)
+            raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
+        return Answer()
+
+    def do_attribute(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A limit of the device."""
+        name = ATTRIBUTES.get(values[0])
+        return Answer(int(getattr(Device, name)) if name else 0)
+
+    def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaDeviceReset`: waits, and gives all memory back."""
+        if not self._sticky:
+            self.queue.finish()
+        for block in list(self.memory.blocks.values()):
+            if block.kind == "device":
+                self.memory.free(block, line)
+        return Answer()
+
+    # --- the host where it must not be
+
+    def do_fault(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The host touches memory that work under way uses, or goes where it has none.
+
+        1 if it can go on.
+        """
+        address, writes, count = values[:3]
+        piece = self.memory.at(address)
+        if piece is not None and self.held.holds(piece, address):
+            self._touched(piece, address, writes, payload, count)
+            return Answer(1)
+        return self._lost(values, payload)
+
+    def _touched(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
+        found = self.held.use(piece, address, writes=writes != 0)
+        while found is not None and found[1] is not None:  # it may touch other bytes only
+            self.queue.progress(found[1])
+            found = self.held.use(piece, address, writes=writes != 0)
+        if found is None:  # the page holds other bytes that are in use
+            self.held.give(piece, address)
+            return
+        use, _ = found
+        does = {0: "reads", 1: "writes"}.get(writes, "uses")
+        theirs = "write" if use.writes else "read"
+        self.find(
+            "host-access", self._line_of(payload, count),
+            f"the host {does} {use.piece} while {use.what} may still {theirs} it: call "
+            "cudaDeviceSynchronize() before",
+        )  # fmt: skip
+        self.held.give(piece)
+
+    def _lost(self, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The host goes to an address that it does not have."""
+        count = values[2]
+        numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        line = self._line_of(payload, count)
+        pointer = next((n for n in numbers[:count] if self.memory.is_device(n) and n < 1 << 63), 0)
+        block = self.memory.at(pointer) or self.memory.freed.get(pointer >> GLOBAL_BITS)
+        if block is not None:
+            message = (
+                f"the host goes to {self.memory.of_pointer(block.address)}, which only kernels "
+                "can reach: copy it to the host with cudaMemcpy"
+            )
+        else:
+            freed = self.memory.freed.get(values[0] >> GLOBAL_BITS)
+            what = (
+                self.memory.of_pointer(freed.address) if freed
+                else "a null pointer" if values[0] < NEAR_NULL
+                else f"the address {values[0]:#x}, where it has no memory"
+            )  # fmt: skip
+            message = f"the host goes to {what}"
+        self.find("host-access", line, message)
+        return Answer()
+
+    def _line_of(self, payload: bytes, count: int) -> int:
+        numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        return self.locate(list(numbers[count:]))
+
+    # --- the end
+
+    def finish(self, status: int) -> None:
+        """What is left when the program has ended; of one that failed it says nothing.
+
+        Raises:
+            Unable: as in `answer`.
+        """
+        self.line = 0
+        printed, self.printed = self.printed, ""
+        if not self._sticky:
+            try:
+                self.queue.finish()
+            except Failed as failed:
+                self._sticky = failed.number
+        if self.printed:
+            self._say(
+                "what the last kernels print is lost, since the program ends without waiting for "
+                "them: call cudaDeviceSynchronize()"
+            )
+        self.printed = printed
+        if self._sticky or status:
+            return
+        left = [b for b in self.memory.blocks.values() if b.kind != "variable"]
+        for line in sorted({b.line for b in left}):
+            sizes = [b.size for b in left if b.line == line]
+            pieces = f" in {len(sizes):,} pieces" if len(sizes) > 1 else ""
+            message = f"{sum(sizes):,} bytes of memory{pieces} are asked for here and never freed"
+            self.find("leak", line, message)
+        if self.launched and not self.came_back:
+            self.find(
+                "no-effect", 0,
+                "no result of a kernel ever comes back to the host: nothing is copied with "
+                "cudaMemcpyDeviceToHost",
+            )  # fmt: skip

@@ -1,0 +1,163 @@
+"""The state of a CUDA program's device, and what every call of the runtime can do with it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from simt.core.findings import Finding
+from simt.core.places import Place
+from simt.host.streams import Event
+from simt.host.work.operations import WorkRecord
+from simt.host.work.order import DEFAULT, PER_THREAD
+from simt.host.work.program import HostProgram
+from simt.host.work.queue import WorkQueue
+from simt.host.work.ranges import Access
+from simt.programs.cuda.errors import ApiError
+from simt.programs.cuda.held import HeldPages
+from simt.programs.cuda.kernels import DeviceCode, DeviceKernel
+from simt.programs.cuda.memory import Piece
+from simt.programs.cuda.tokens import FILE, Source
+from simt.programs.launches import Launches
+
+__all__ = ["Answer", "CudaStream", "State"]
+
+# a call that makes something, with the variable that it fills
+MAKES = re.compile(
+    r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
+)
+
+
+class Answer(NamedTuple):
+    """What a request gets: a number, and bytes."""
+
+    value: int = 0
+    content: bytes = b""
+    error: int = 0
+
+
+@dataclass(eq=False)
+class CudaStream:
+    """A stream of a program, by its number in the queue and the variable that it was made in."""
+
+    number: int
+    variable: str = ""
+
+    def __int__(self) -> int:
+        return self.number
+
+
+class _Line(Place):
+    """A line of a program in C++."""
+
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__(None)
+        self.file, self.line = file, line or None
+
+    @property
+    def text(self) -> str:
+        return ""
+
+    def name_of(self, *things: Any) -> str:
+        return next((t.variable for t in things if isinstance(t, CudaStream)), "")
+
+
+class _CudaHost(HostProgram):
+    """The host part of a program, as the queue knows it."""
+
+    at_once = False
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def place(self) -> Place:
+        return _Line(self._state.code.file, self._state.line)
+
+    def records(self) -> list[WorkRecord]:
+        return []
+
+    def name_of(self, access: Access) -> str:
+        blocks = self._state.memory.blocks.values()
+        found = next((b for b in blocks if b.allocation is access.memory), None)
+        return (found and found.variable) or access.name
+
+    def order(self, first: str, second: str) -> str:
+        first, second = _handle(first), _handle(second)
+        return f"cudaEventRecord(event, {first}) and cudaStreamWaitEvent({second}, event)"
+
+    def wait(self, stream: str) -> str:
+        return f"cudaStreamSynchronize({_handle(stream)})"
+
+    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
+        for _, finding in found:
+            self._state.note(finding)
+
+
+def _handle(name: str) -> str:
+    """A stream as a call is given it."""
+    known = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
+    return known.get(name, "stream" if " " in name else name)
+
+
+class State:
+    """What there is of one program while it runs.
+
+    A method `do_NAME` carries out the request NAME of `cuda_runtime.h`: it is given the line of the
+    call, the request's numbers and its bytes.
+    """
+
+    def __init__(
+        self, code: DeviceCode, source: Source, launches: Launches,
+        locate: Callable[[list[int]], int],
+    ) -> None:  # fmt: skip
+        self.code, self.memory, self.source, self.launches = code, code.memory, source, launches
+        self.locate = locate  # the line of addresses in the program's code
+        self.line = 0  # of the call that is answered
+        self.queue = WorkQueue(_CudaHost(self))
+        self.held = HeldPages()
+        self.printed = ""
+        self.notes: list[str] = []
+        self._last = self._sticky = 0
+        self._shadows: dict[int, Piece] = {}
+        self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
+        self._events: dict[int, Event] = {}
+        self._handles = itertools.count(1 << 12, 16)
+        self._made: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
+        self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
+        self.launched = False
+        self.came_back = False  # whether anybody could see a result of a kernel
+
+    def find(self, kind: str, line: int, message: str) -> None:
+        """Notes what is wrong."""
+        self.note(Finding(kind, line or None, message))
+
+    def note(self, finding: Finding) -> None:
+        """Notes a finding, with its line as the program's files count them."""
+        number, line = divmod(finding.line or 0, FILE)
+        file = str(self.source.files[number]) if number else self.code.file
+        message = self.source.in_words(finding.message)
+        self.launches.add(file, replace(finding, line=line or None, message=message))
+
+    def _stream(self, handle: int) -> CudaStream:
+        found = self._streams.get(handle)
+        if found is None:
+            raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
+        return found
+
+    def _name(self, line: int, made: CudaStream | Piece) -> None:
+        """Gives what a line makes the name of its variable, if it makes each only once."""
+        all_of_line = self._made.setdefault(line, [])
+        all_of_line.append(made)
+        names = MAKES.findall("".join(t.text for t in self.source.tokens if t.line == line))
+        if len(all_of_line) <= len(names):
+            made.variable = names[len(all_of_line) - 1]
+        else:
+            for one in all_of_line:
+                one.variable = ""
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)

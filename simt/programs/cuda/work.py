@@ -1,0 +1,259 @@
+"""Work for the device of a CUDA program: launches, and the streams and events that order them."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from simt.core.findings import Finding
+from simt.core.limits import MAX_SHARED, resident
+from simt.host.devices import Device
+from simt.host.streams import Event
+from simt.host.work.launches import issue_launch
+from simt.host.work.order import nothing
+from simt.programs.cuda.errors import ApiError, Failed, Unable, number_of
+from simt.programs.cuda.held import Use
+from simt.programs.cuda.kernels import DeviceKernel, PreparedKernel
+from simt.programs.cuda.state import Answer, CudaStream, State
+from simt.report.report import Report
+
+__all__ = ["Launching"]
+
+OURS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
+
+
+class Launching(State):
+    """`<<<...>>>`, what one can ask of a kernel, waiting, streams and events."""
+
+    # --- launches
+
+    def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
+        kernel, arguments = self._kernel(line, values[0], payload)
+        stream = self._stream(values[6])
+        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
+        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        if prepared.stopped is not None:
+            why = prepared.stopped.message
+            beyond = "shared memory" in why
+            name = "cudaErrorInvalidValue" if beyond else "cudaErrorInvalidConfiguration"
+            raise ApiError(name, f"the launch of {kernel.__name__} fails, {why}")
+        if detail:
+            self._detailed.add(kernel)
+
+        def end(report: Report, stopped: Finding | None) -> None:
+            self._end(kernel, prepared, report, stopped)
+
+        task = issue_launch(self.queue, kernel, prepared, stream, end)
+        given, what = prepared.given, f"{kernel.__name__}, launched in line {line},"
+        writes = [*given.writes, *given.others.values()]
+        uses = [Use(b, 0, b.size, True, what) for b in writes]
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in given.reads])
+        return Answer()
+
+    def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
+        types, arguments, at = [], [], 0
+        while at < len(payload):
+            tag, size = struct.unpack_from("<II", payload, at)
+            content = payload[at + 8 : at + 8 + size]
+            at += 8 + size
+            if chr(tag) == "T":
+                types.append(_type_in(content.decode()))
+                if "lambda" in types[-1]:
+                    raise Unable(
+                        f"{self.source.place(line)}: a kernel that takes a lambda is not covered: "
+                        "write a struct with __device__ operator() in its place"
+                    )
+            elif chr(tag) == "V":  # after its type
+                types.append(f"({types.pop()}){int.from_bytes(content, 'little', signed=True)}")
+            else:
+                arguments.append(content)
+        return self.code.kernel(number, types), arguments
+
+    def _end(
+        self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
+        stopped: Finding | None,
+    ) -> None:  # fmt: skip
+        """What a kernel leaves that has had its turn.
+
+        Raises:
+            Failed: it cannot go on.
+            Unable: it needs what the machine does not have.
+        """
+        given = prepared.given
+        self.launched = True
+        self.printed += prepared.printed
+        reached = any(b.shared for b in (*given.writes, *given.others.values()))
+        self.came_back |= reached or bool(prepared.printed)
+        if stopped is not None and stopped.kind in OURS:
+            raise Unable(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
+        if prepared.counters is not None or not self.launches.in_detail:
+            self.launches.keep(kernel, report)
+        for finding in report.findings:
+            finding.message = self._explained(finding.message)
+            self.note(finding)
+        if stopped is not None:
+            raise Failed(stopped)
+
+    def _explained(self, message: str) -> str:
+        """What lies at an address that no array has."""
+        head, said, rest = message.partition("the address 0x")
+        if not said:
+            return message
+        digits, comma, _ = rest.partition(",")
+        pointer = int(digits, 16)
+        what = self.memory.of_pointer(pointer)
+        hint = (
+            ""
+            if self.memory.is_device(pointer)
+            else ", which no kernel can reach: copy it to the device"
+        )
+        return f"{head}the address 0x{digits}{comma} where no array is: it is {what}{hint}"
+
+    def do_blocks(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaOccupancyMaxActiveBlocksPerMultiprocessor`: by threads and shared memory."""
+        kernel, _ = self._kernel(line, values[0], payload)
+        threads = values[3] & 0xFFFFFFFF
+        static = sum(a.size for _, a in kernel.program.own_arrays if a.space == "shared")
+        each = static + values[5]
+        if not 0 < threads <= Device.MAX_THREADS_PER_BLOCK:
+            raise ApiError("cudaErrorInvalidValue", f"a block of {threads:,} threads is asked for")
+        if each > MAX_SHARED:
+            return Answer(0)
+        room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // each if each else resident(threads)
+        return Answer(min(resident(threads), room))
+
+    def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaFuncSetAttribute`: more dynamic shared memory than usual, which is not here."""
+        if values[7] > MAX_SHARED:
+            raise ApiError(
+                "cudaErrorInvalidValue",
+                f"{values[7]:,} bytes of shared memory are asked for, and this device has "
+                f"{MAX_SHARED:,} for a block",
+            )
+        return Answer()
+
+    def do_no_kernel(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A launch by an address that is no kernel's."""
+        raise ApiError("cudaErrorInvalidDeviceFunction", "cudaLaunchKernel is given no kernel")
+
+    # --- waiting, streams, events
+
+    def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """Waits for the work of a stream."""
+        self.queue.synchronize(self._stream(values[0]))
+        return Answer()
+
+    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaDeviceSynchronize()`."""
+        self.queue.synchronize()
+        return Answer()
+
+    def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """Whether the work of a stream is done; if not, it is when one asks again."""
+        return _ready(self.queue.query(self._stream(values[0])))
+
+    def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A new stream; 1 sets it apart from the legacy default stream."""
+        made, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        self._streams[handle] = made
+        self._name(line, made)
+        return Answer(handle)
+
+    def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The end of a stream, which does not wait for its work."""
+        self._stream(values[0])
+        del self._streams[values[0]]
+        return Answer()
+
+    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A function of the host's has its turn on a stream: what comes before it is done.
+
+        That is at once, since nobody may ever wait for the stream; the host knows of nothing.
+        """
+        task = self.queue.issue("host", self._stream(values[0]), nothing)
+        self.queue.progress(task)
+        self.held.viewer = task
+        return Answer()
+
+    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The function has ended."""
+        self.held.viewer = None
+        return Answer()
+
+    def do_inside(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A call from a function on a stream."""
+        raise ApiError(
+            "cudaErrorNotPermitted",
+            "a function on a stream calls CUDA: let it tell the host, which can then ask for more",
+        )
+
+    def do_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A new event."""
+        made = next(self._handles)
+        self._events[made] = Event(self.queue)
+        return Answer(made)
+
+    def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The end of an event."""
+        self._event(values[0])
+        del self._events[values[0]]
+        return Answer()
+
+    def _event(self, handle: int) -> Event:
+        found = self._events.get(handle)
+        if found is None:
+            raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
+        return found
+
+    def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaEventRecord(event, stream)`."""
+        self._event(values[0]).record(self._stream(values[1]))
+        return Answer()
+
+    def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaEventSynchronize(event)`."""
+        self._event(values[0]).synchronize()
+        return Answer()
+
+    def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaEventQuery(event)`."""
+        return _ready(self._event(values[0]).query())
+
+    def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaStreamWaitEvent(stream, event)`."""
+        self._event(values[0]).wait(self._stream(values[1]))
+        return Answer()
+
+    def do_elapsed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaEventElapsedTime`, in nanoseconds."""
+        start, end = (self._event(handle) for handle in values[:2])
+        if not (start.recorded and end.recorded):
+            why = "an event that was never recorded is asked for its time"
+            raise ApiError("cudaErrorInvalidResourceHandle", why)
+        if not (start.happened and end.happened):
+            why = "an event is asked for its time before it is reached: call cudaEventSynchronize"
+            raise ApiError("cudaErrorNotReady", why)
+        self._say("times between events are those of this computer, not of a GPU")
+        return Answer(max(int((end.time - start.time) * 1e9), 0))
+
+
+def _ready(done: bool) -> Answer:
+    return Answer(error=0 if done else number_of("cudaErrorNotReady"))
+
+
+def _shape(values: tuple[int, ...]) -> tuple[Any, Any]:
+    low = 0xFFFFFFFF
+    grid = (values[1] & low, values[1] >> 32, values[2])
+    return grid, (values[3] & low, values[3] >> 32, values[4])
+
+
+def _type_in(pretty: str) -> str:
+    """The type that a compiler names at the end of a function's signature.
+
+    >>> _type_in("const char* gpulearn::pretty() [with T = long unsigned int]")
+    'long unsigned int'
+    """
+    inside = pretty[pretty.index("T = ") + 4 :].rstrip("]")
+    inside = inside.partition("; ")[0]
+    return inside.replace("{anonymous}::", "").replace("(anonymous namespace)::", "")

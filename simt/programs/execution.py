@@ -1,0 +1,110 @@
+"""A script as `__main__`, or a notebook cell by cell, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import MissingPackage
+from gpulearn.require import install_command
+from simt.host.work.queue import work_queue
+
+__all__ = ["run_notebook", "run_script"]
+
+_OURS = str(Path(__file__).parents[1])
+
+
+def run_script(script: Path, arguments: list[str]) -> int:
+    """The exit status of a script that has its own `argv`, with its folder on the path."""
+    sys.argv[:] = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+        work_queue.finish()  # what nobody waited for may be wrong, too
+    except SystemExit as end:
+        return _status(end)
+    except BaseException as error:
+        _tell(traceback.TracebackException.from_exception(error))
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _status(end: SystemExit) -> int:
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def _tell(told: traceback.TracebackException) -> None:
+    """A traceback as the script's author would see it without us."""
+    chain: list[traceback.TracebackException | None] = [told]
+    for one in chain:
+        if one is not None:
+            kept = [f for f in one.stack if not _is_ours(f.filename)]
+            one.stack[:] = kept
+            chain += [one.__cause__, one.__context__]
+    print("".join(told.format()), end="", file=sys.stderr)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith((_OURS + os.sep, "<frozen runpy>")) or file == runpy.__file__
+
+
+def run_notebook(notebook: Path, allow_errors: bool) -> int:
+    """0 if every cell of a notebook has run, in its folder; else 1, at the first that fails.
+
+    With `allow_errors` it goes on after a cell that fails, of which it only tells.
+
+    Raises:
+        MissingPackage: IPython is not installed.
+    """
+    try:
+        from IPython.core.interactiveshell import InteractiveShell
+    except ImportError:
+        raise MissingPackage(
+            f"a notebook needs IPython, which is not installed: {install_command('lab')}"
+        ) from None
+
+    class Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
+        def enable_gui(self, gui: Any = None) -> None:
+            """Windows have no place here."""
+
+    shell = Shell.instance()
+    os.environ.setdefault("MPLBACKEND", "agg")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    elsewhere = []
+    sys.path.insert(0, str(notebook.resolve().parent))
+    home = Path.cwd()
+    os.chdir(notebook.resolve().parent)
+    try:
+        for number, cell in enumerate(cells, 1):
+            source = "".join(cell["source"])
+            if cell["cell_type"] != "code" or not source.strip():
+                continue
+            name = f"{notebook.name}, cell {number}"
+            shell.compile.get_code_name = lambda *_, name=name: name
+            done = shell.run_cell(source, store_history=True)
+            if source.startswith("!python"):
+                elsewhere.append(str(number))
+            if not done.success and "raises-exception" not in cell["metadata"].get("tags", []):
+                error = done.error_before_exec or done.error_in_exec
+                print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
+                if not (allow_errors and isinstance(error, Exception)):
+                    return 1
+        work_queue.finish()
+    finally:
+        os.chdir(home)
+        Shell.clear_instance()
+        if elsewhere:
+            print(
+                f"{notebook.name}, cell {', '.join(elsewhere)}: !python starts another process, "
+                "whose kernels are not on the SIMT machine: write %run instead",
+                file=sys.stderr,
+            )
+    return 0

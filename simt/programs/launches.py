@@ -1,0 +1,104 @@
+"""What the launches of a program left: each finding once, and a report of each kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from simt.core.findings import Finding
+from simt.report.report import Report
+
+__all__ = ["Launches"]
+
+
+class Launches:
+    """Listens to every launch; `in_detail` counts what the first one of each kernel moves."""
+
+    def __init__(self, in_detail: bool) -> None:
+        self.in_detail = in_detail
+        self._findings: dict[tuple[Any, ...], tuple[str, Finding]] = {}
+        self._reports: dict[Any, Report] = {}
+        self.notes: list[str] = []  # what is no mistake, and worth a sentence
+
+    def wants_detail(self, kernel: Any) -> bool:
+        """Whether the next launch of a kernel is to be counted."""
+        return self.in_detail and kernel not in self._reports
+
+    def hear(self, kernel: Callable[..., Any], report: Report) -> None:
+        """A kernel was launched."""
+        self.keep(kernel, report)
+        file = getattr(getattr(kernel, "__code__", None), "co_filename", "")
+        for finding in report.findings:
+            self.add(file, finding)
+
+    def keep(self, kernel: Any, report: Report) -> None:
+        """The report of a launch, of which there is one for each kernel."""
+        known = self._reports.setdefault(kernel, report)
+        if known.ok and not report.ok and not self.in_detail:
+            self._reports[kernel] = report
+
+    def add(self, file: str, finding: Finding) -> None:
+        """Something wrong in a file."""
+        other = finding.other_line if finding.kind == "stream-race" else None
+        where = (finding.file or file, finding.line, finding.function)
+        key = (*where, finding.kind, finding.array, other)
+        self._findings.setdefault(key, (file, finding))
+
+    @property
+    def reports(self) -> list[Report]:
+        """One of each kernel, in the order in which they were first launched."""
+        return [*self._reports.values()]
+
+    def hear_race(self, file: str, finding: Finding) -> None:
+        """Nothing orders two operations on streams."""
+        self.add(file, finding)
+
+    @property
+    def errors(self) -> int:
+        """How many different findings are errors."""
+        return sum(finding.severity == "error" for _, finding in self._findings.values())
+
+    def sentences(self) -> list[str]:
+        """Each finding with its file and line."""
+        said = []
+        for file, finding in self._findings.values():
+            if finding.file is not None and not Path(finding.file).is_file():  # a cell
+                said.append(f"{_short(file)}: {finding}")
+            else:
+                line = f":{finding.line}" if finding.line else ""
+                said.append(f"{_short(finding.file or file)}{line}: {finding.message}")
+        return said + self.notes
+
+    def write(self, target: Path) -> None:
+        """The report of each kernel: a page each in a folder, or all on one page."""
+        pages = [(kernel.__name__, report) for kernel, report in self._reports.items()]
+        if target.suffix.lower() in (".html", ".htm"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(_page(pages), encoding="utf-8")
+            return
+        target.mkdir(parents=True, exist_ok=True)
+        names: dict[str, int] = {}
+        for name, report in pages:
+            number = names[name] = names.get(name, 0) + 1
+            file = f"{name}.html" if number == 1 else f"{name}_{number}.html"
+            (target / file).write_text(_page([(name, report)]), encoding="utf-8")
+
+
+def _short(file: str) -> str:
+    """A path from where one stands; the name of a notebook's cell as it is."""
+    if not Path(file).is_absolute():
+        return file
+    relative = os.path.relpath(file)
+    return file if relative.startswith("..") else relative
+
+
+def _page(pages: list[tuple[str, Report]]) -> str:
+    body = "\n".join(f"<h2>{escape(name)}</h2>\n{r._repr_html_()}" for name, r in pages)
+    title = escape(", ".join(name for name, _ in pages) or "no kernel was launched")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'</head><body style="font-family:sans-serif;margin:2em">\n{body}\n</body></html>\n'
+    )

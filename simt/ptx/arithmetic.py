@@ -1,0 +1,340 @@
+"""What the arithmetic instructions compute, on arrays of one element for each thread.
+
+`operation(op)` is the function of an opcode, of operands that are read as the opcode says.
+Rounding is the hardware's where PTX promises it (`.rn`, `fma`); the results of `.approx` are
+as exact as the PTX ISA says on hardware (`tanh`: 2⁻¹¹) and rounded correctly here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simt.ptx.integers import (
+    absolute_difference,
+    bit_field_extract,
+    bit_field_insert,
+    count_bits,
+    divide,
+    dot_of_bytes,
+    dot_of_halves,
+    funnel,
+    high_half,
+    highest_bit,
+    leading_zeros,
+    lookup,
+    permuted,
+    remainder,
+    reversed_bits,
+    shift_left,
+    shift_right,
+    shift_to_highest,
+    wide,
+)
+from simt.ptx.narrow import by_halves, from_bfloat16, in_bfloat16, to_bfloat16
+from simt.ptx.parse import not_covered
+
+__all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
+
+Array = Any  # of NumPy
+Operation = Callable[..., Array]
+
+TYPES: dict[str, Any] = {
+    "pred": np.bool_, "b8": np.uint8, "u8": np.uint8, "s8": np.int8,
+    "b16": np.uint16, "u16": np.uint16, "s16": np.int16, "f16": np.float16, "bf16": np.uint16,
+    "b32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
+    "f16x2": np.uint32, "bf16x2": np.uint32,
+    "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
+}  # fmt: skip
+
+HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
+BEYOND = np.int64((1 << 29) - 1)
+
+
+def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
+    """a·b + c, rounded once.
+
+    float32: the product is exact in float64, and the sum is rounded there; rounding it again
+    is wrong only where it then lies half way between two float32, which is seen to apart.
+    """
+    if a.dtype == np.float16:
+        return (a.astype(np.float64) * b + c).astype(np.float16)
+    if a.dtype != np.float32:
+        if a.dtype != np.float64 or mode != "rn":
+            raise not_covered(f"fma.{mode} of {a.dtype}")
+        rows = np.broadcast(a, b, c)
+        found = [fused_one(*map(float, row)) for row in rows]
+        return np.array(found, np.float64).reshape(rows.shape)
+    p = a.astype(np.float64) * b
+    s = p + c
+    if mode != "rn":
+        return rounded(odd_sum(p, c.astype(np.float64)), mode)
+    near = s.astype(np.float32)
+    doubtful = (s.view(np.int64) & BEYOND) == HALF
+    doubtful |= np.abs(near) < TINY
+    if not doubtful.any():
+        return near
+    doubtful &= s != 0
+    if doubtful.any():
+        places = np.nonzero(doubtful)
+        p, c = (np.broadcast_to(x, s.shape)[places] for x in (p, c))
+        near[places] = odd_sum(p, c.astype(np.float64)).astype(np.float32)
+    return near
+
+
+TINY = np.finfo(np.float32).tiny
+
+
+def odd_sum(p: Array, c: Array) -> Array:
+    """The sum of two float64, rounded to odd, so that rounding to float32 is as if it were exact.
+
+    S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+    algorithms using rounding to odd", IEEE Transactions on Computers 57(4), 2008.
+    """
+    s = p + c
+    t = s - p
+    error = (p - (s - t)) + (c - t)  # s + error is exactly p + c (D. Knuth's two-sum)
+    bits = np.ascontiguousarray(s).view(np.int64)
+    inexact = np.isfinite(s) & (error != 0)
+    step = np.where((error > 0) == (s > 0), 1, -1)
+    return np.where(inexact & (bits % 2 == 0), bits + step, bits).view(np.float64)
+
+
+def fused_one(a: float, b: float, c: float) -> float:
+    """a·b + c of three float64, rounded once: a quotient of whole numbers is."""
+    if not all(map(math.isfinite, (a, b, c))):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        return float(exact) if exact else a * b + c
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def rounded(x: Array, mode: str) -> Array:
+    """float64 to float32: to nearest ("rn"), down ("rm"), up ("rp") or to zero ("rz")."""
+    near = x.astype(np.float32)
+    if mode == "rn":
+        return near
+    low = np.where(near > x, np.nextafter(near, np.float32(-np.inf)), near)
+    high = np.where(near < x, np.nextafter(near, np.float32(np.inf)), near)
+    if mode == "rz":
+        return np.where(x > 0, low, high)
+    return {"rm": low, "rp": high}[mode]
+
+
+def least(a: Array, b: Array) -> Array:
+    return np.fmin(a, b) if a.dtype.kind == "f" else np.minimum(a, b)
+
+
+def largest(a: Array, b: Array) -> Array:
+    return np.fmax(a, b) if a.dtype.kind == "f" else np.maximum(a, b)
+
+
+def saturated(x: Array) -> Array:
+    return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, 0, 1)).astype(x.dtype)
+
+
+def flushed(x: Array) -> Array:
+    """Numbers too small for a float32 of full width as zeros of their sign."""
+    return np.where(np.abs(x) < TINY, np.copysign(np.float32(0), x), x)
+
+
+def times(a: Array, b: Array) -> Array:
+    return a * b
+
+
+PLAIN: dict[str, Operation] = {
+    "add": np.add, "sub": np.subtract, "mul": times, "div": divide, "rem": remainder,
+    "min": least, "max": largest, "neg": np.negative, "abs": np.abs,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "cnot": lambda a: (a == 0).astype(a.dtype),
+    "shl": shift_left, "shr": shift_right, "bfi": bit_field_insert, "bfe": bit_field_extract,
+    "popc": count_bits, "clz": leading_zeros, "brev": reversed_bits, "bfind": highest_bit,
+    "prmt": permuted, "lop3": lookup, "sad": absolute_difference, "fma": fused,
+    "dp4a": dot_of_bytes,
+    "sqrt": np.sqrt, "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
+    "rcp": lambda x: x.dtype.type(1) / x, "ex2": np.exp2, "lg2": np.log2,
+    "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "copysign": lambda a, b: np.copysign(b, a),
+}  # fmt: skip
+INLINE = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
+
+
+def directed(name: str, mode: str) -> Operation:
+    """A float32 operation that is not rounded to nearest."""
+    one = np.float32(1)
+    exact: dict[str, Operation] = {
+        "add": lambda a, b: fused(a, one.reshape(1, 1), b, mode),
+        "sub": lambda a, b: fused(a, one.reshape(1, 1), -b, mode),
+        "mul": lambda a, b: rounded(a.astype(np.float64) * b, mode),
+        "fma": partial(fused, mode=mode),
+        "mad": partial(fused, mode=mode),
+    }
+    if name not in exact:
+        raise not_covered(f"{name}.{mode}")
+    return exact[name]
+
+
+def whole(name: str, words: set[str]) -> Operation:
+    """A product of integers."""
+
+    def product(a: Array, b: Array) -> Array:
+        if "hi" in words:
+            return high_half(a, b)
+        return wide(a) * wide(b) if "wide" in words else a * b
+
+    return product if name == "mul" else lambda a, b, c: product(a, b) + c
+
+
+def operation(op: tuple[str, ...]) -> Operation:
+    """The function of an arithmetic instruction such as ("mul", "lo", "s64").
+
+    Raises:
+        Stop: there is none.
+    """
+    name, words = op[0], set(op[1:])
+    kind = op[-1]
+    if kind not in TYPES:
+        raise not_covered(".".join(op))
+    if kind.endswith("x2"):
+        return partial(by_halves, operation((*op[:-1], kind[:-2])))
+    if kind == "bf16":
+        return partial(in_bfloat16, operation((*op[:-1], "f32")))
+    floats = np.dtype(TYPES[kind]).kind == "f"
+    modes = words & {"rm", "rp", "rz"}
+    if floats and modes and "approx" not in words:
+        found = directed(name, modes.pop()) if kind == "f32" else None
+    elif name == "mad" and floats:
+        found = fused
+    elif name in ("mul", "mad") and not floats:
+        found = whole(name, words)
+    elif name == "mul24" or name == "mad24":
+        found = None
+    elif name == "bfind" and "shiftamt" in words:
+        found = shift_to_highest
+    elif name == "dp2a":
+        found = partial(dot_of_halves, high="hi" in words)
+    elif name == "shf":
+        found = partial(funnel, "l" in words, wrap="wrap" in words)
+    else:
+        found = PLAIN.get(name)
+    if found is None:
+        raise not_covered(".".join(op))
+    steps = [found]
+    if "ftz" in words:
+        steps.append(flushed)
+    if "sat" in words:
+        steps.append(saturated)
+    if "relu" in words:
+        raise not_covered(".".join(op))
+    if len(steps) == 1:
+        return found
+    return lambda *given: _through(steps, *given)
+
+
+def _through(steps: list[Operation], *given: Array) -> Array:
+    result = steps[0](*given)
+    for step in steps[1:]:
+        result = step(result)
+    return result
+
+
+def operand_kinds(op: tuple[str, ...]) -> list[str]:
+    """The types of an arithmetic instruction's operands: not all are the opcode's last word."""
+    name, kind = op[0], op[-1]
+    if name in ("shl", "shr", "bfe"):  # a value and counts
+        return [kind, "u32", "u32"]
+    if name == "bfi":  # two values, where and how many bits
+        return [kind, kind, "u32", "u32"]
+    if name in ("dp4a", "dp2a"):  # two vectors in a register each, and a number
+        return [op[-2], kind, kind]
+    if name == "mad" and "wide" in op:
+        return [kind, kind, f"{kind[0]}{2 * int(kind[1:])}"]
+    return [kind] * 4
+
+
+COMPARE: dict[str, Callable[..., Any]] = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal, "lo": np.less, "ls": np.less_equal,
+    "hi": np.greater, "hs": np.greater_equal,
+}  # fmt: skip
+
+
+def compare(op: tuple[str, ...]) -> Operation:
+    """`setp`: an ordered comparison is false beside a NaN, one that ends in u is true."""
+    word = op[1]
+    if word in ("num", "nan"):
+
+        def either(a: Array, b: Array) -> Array:
+            return np.isnan(a) | np.isnan(b)
+
+        return either if word == "nan" else lambda a, b: ~either(a, b)
+    if word not in COMPARE:
+        return lambda a, b: COMPARE[word[:-1]](a, b) | np.isnan(a) | np.isnan(b)
+    if word == "ne" and op[-1][0] == "f":
+        return lambda a, b: (a != b) & ~(np.isnan(a) | np.isnan(b))
+    return COMPARE[word]
+
+
+ROUND: dict[str, Callable[..., Any]] = {
+    "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
+}  # fmt: skip
+
+
+def convert(op: tuple[str, ...]) -> Operation:
+    """`cvt`: between integers the lower bits, from a float the nearest that there is."""
+    if op[-2].endswith("x2"):
+        return partial(_two_halves, (*op[:-2], op[-2][:-2], op[-1]))
+    return partial(_converted, op)
+
+
+def _two_halves(op: tuple[str, ...], high: Array, low: Array) -> Array:
+    """Two numbers as the halves of a register."""
+    above, below = (_converted(op, x).view(np.uint16).astype(np.uint32) for x in (high, low))
+    return above << np.uint32(16) | below
+
+
+def _converted(op: tuple[str, ...], value: Array) -> Array:
+    to, of = op[-2:]
+    modes = set(op) & {"rm", "rp", "rz"}
+    if of == "bf16":
+        value = from_bfloat16(value)
+    if to == "bf16":
+        return to_bfloat16(value.astype(np.float32), modes.pop() if modes else "rn")
+    target = np.dtype(TYPES[to])
+    rounding = [ROUND[word] for word in op if word in ROUND]
+    if value.dtype.kind == "f" and rounding:
+        value = rounding[0](value)
+    if value.dtype.kind == "f" and target.kind != "f":
+        return _to_whole(value, target)
+    if modes and target == np.float32 and value.dtype.kind == "f":
+        return rounded(value.astype(np.float64), modes.pop())
+    if modes and target.kind == "f":
+        if target != np.float32 or value.dtype.itemsize > 4:
+            raise not_covered(".".join(op))
+        return rounded(value.astype(np.float64), modes.pop())
+    if "sat" in op and target.kind != "f":
+        limits = np.iinfo(target)
+        value = np.clip(
+            value,
+            max(limits.min, np.iinfo(value.dtype).min),
+            min(limits.max, np.iinfo(value.dtype).max),
+        )
+    result = value.astype(target)
+    return saturated(result) if "sat" in op and target.kind == "f" else result
+
+
+def _to_whole(value: Array, target: np.dtype[Any]) -> Array:
+    limits = np.iinfo(target)
+    inside = (value > float(limits.min)) & (value < float(limits.max))
+    bound = np.where(value > 0, limits.max, limits.min).astype(target)
+    # PTX ISA 9.0: a NaN gives 0, the highest bit if one of the two types has 64
+    top = 0 if max(value.itemsize, target.itemsize) < 8 else 1 << (limits.bits - 1)
+    bound[np.isnan(value)] = np.uint64(top).astype(target)
+    return np.where(inside, np.where(inside, value, 0).astype(target), bound)

@@ -1,0 +1,140 @@
+"""Functions of PTX: calls by name or by address, and the parameters that they take and give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simt.core.masks import EMPTY, Mask, split, union
+from simt.ptx.lanes import WarpOperations
+from simt.ptx.parse import function_address
+from simt.ptx.program import PtxProgram
+from simt.ptx.translate import Code
+
+__all__ = ["FunctionCalls"]
+
+Lanes = Any
+DEPTH = 64  # functions inside functions
+
+
+class FunctionCalls(WarpOperations):
+    """What carries out functions inside functions."""
+
+    _values: dict[str, bytes]  # the kernel's own parameters
+
+    def __init__(self, program: PtxProgram, *where: Any, dynamic: int, **options: Any) -> None:
+        super().__init__(program, *where, dynamic=dynamic, **options)
+        self.merge: Mask = None  # the threads that keep what others of them do not write
+        self.depth = 0
+        self.params: list[dict[str, dict[int, Any]]] = []  # of each call
+        self.codes: dict[str, Code] = {}
+
+    def run(self, code: Code) -> None:
+        """Carries a function out for the active threads, until all have come to its end."""
+        raise NotImplementedError
+
+    def call(self, called: Any, results: list[str], given: list[str]) -> None:
+        """A function for the active threads, by its name or by addresses.
+
+        What it takes and gives stands in parameters.
+        """
+        if isinstance(called, str):
+            self._call(called, results, given)
+        else:
+            self._call_each(called, results, given)
+
+    def _call_each(self, addresses: Lanes, results: list[str], given: list[str]) -> None:
+        """The functions at the addresses that threads have, one after the other."""
+        before, left = self.mask, EMPTY
+        if before is EMPTY:
+            return
+        held = self.params[-1]
+        made: dict[str, dict[int, Any]] = {name: {} for name in results}
+        for address in np.unique(self.active_values(addresses, self.lanes(before))).tolist():
+            here, _ = split(before, np.asarray(addresses == address))
+            self.mask = here
+            self._call(self._function_at(address, given), results, given)
+            left = union(left, self.mask)
+            for name, old in made.items():
+                for at, value in held.get(name, {}).items():
+                    known = old.get(at)
+                    merged = known is not None and here is not None
+                    old[at] = np.where(here, value, known) if merged else value
+        held.update(made)
+        self.mask = left
+
+    def _function_at(self, address: int, given: list[str]) -> str:
+        """The name of the function at an address."""
+        for name, code in self.codes.items():
+            if address == function_address(name) and len(code.function.params) == len(given):
+                return name
+        who = self.who(self.mask)
+        what = (
+            f"the address {address:#x}, where no such function is" if address else "a null pointer"
+        )
+        raise self.stop("out-of-bounds", f"{self.text(who[0])} calls {what}", *who)
+
+    def _call(self, name: str, results: list[str], given: list[str]) -> None:
+        code = self.codes.get(name)
+        if code is None:
+            self.system(name, results, given)
+            return
+        if self.depth >= DEPTH:
+            message = f"calls nest deeper than {DEPTH}: {name} never stops calling itself"
+            raise self.stop("no-progress", message)
+        place, merge = self.line, self.merge
+        mine = self.params[-1] if self.params else {}
+        own = (
+            {p.name: mine[g] for p, g in zip(code.function.params, given, strict=True)}
+            if given
+            else {}
+        )
+        self.params.append(own)
+        self.depth += 1
+        self.run(code)
+        self.depth -= 1
+        self.params.pop()
+        for theirs, ours in zip(code.function.results, results, strict=False):
+            mine[ours] = own.get(theirs, {})
+        self.line, self.merge = place, merge
+
+    # --- parameters
+
+    def param(self, name: str, offset: int, dtype: np.dtype[Any]) -> Lanes:
+        """A parameter of the kernel, or of the function that is called."""
+        content = self._values.get(name)
+        if content is not None:
+            return np.frombuffer(content, dtype, 1, offset).reshape(1, 1)
+        held = self.params[-1].get(name, {})
+        value = held.get(offset)
+        if value is None:
+            return self._part(held, offset, dtype)
+        if value.dtype == dtype:
+            return value
+        if value.dtype.itemsize == dtype.itemsize:
+            return value.view(dtype)
+        bits = value.view(f"u{value.dtype.itemsize}")
+        return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+    def _part(self, held: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
+        """A part of a wider value that was handed over, or something wider than its parts."""
+        for start, value in held.items():
+            if start < offset < start + value.dtype.itemsize:
+                bits = value.view(f"u{value.dtype.itemsize}")
+                shifted = bits >> bits.dtype.type(8 * (offset - start))
+                return shifted.astype(f"u{dtype.itemsize}").view(dtype)
+        return np.zeros((1, 1), dtype)
+
+    def set_param(self, name: str, offset: int, value: Lanes) -> None:
+        """Hands over a value to a function that is called next, or back from it."""
+        held = self.params[-1].setdefault(name, {})
+        old = held.get(offset)
+        if (
+            old is not None
+            and self.mask is not None
+            and old.dtype == value.dtype
+            and self.mask is not EMPTY
+        ):
+            value = np.where(self.mask, value, old)
+        held[offset] = value

@@ -1,0 +1,77 @@
+"""Plain reads of what an atomic writes, which are right all the same.
+
+A loop around `atomicCAS` begins with a read of the place: whatever it gives is a guess, which the
+compare-and-swap confirms or corrects (CUDA C++ Programming Guide, "Atomic Functions"). The same
+holds for the read in front of an exchange that a loop tries again and again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from simt.ptx.parse import Function, Instruction
+
+__all__ = ["first_guesses", "strength"]
+
+COPIES = ("mov", "cvta", "add")
+Origins = dict[str, tuple[str, int]]
+
+
+def first_guesses(function: Function) -> set[int]:
+    """The numbers of the loads whose value an atomic of the same address checks."""
+    code = function.instructions
+    origin = _copied(code)
+    confirmed: dict[tuple[str, int], list[int]] = {}
+    for at, i in enumerate(code):
+        if i.op[0] == "atom" and {"cas", "exch"} & set(i.op):
+            confirmed.setdefault(_address(i.operands[1], origin), []).append(at)
+    loops = [
+        (function.labels[i.operands[0]], at)
+        for at, i in enumerate(code)
+        if i.op[0] == "bra" and function.labels[i.operands[0]] <= at
+    ]
+    found = set()
+    for at, i in enumerate(code):
+        if i.op[0] != "ld" or "param" in i.op or not confirmed:
+            continue
+        for atomic in confirmed.get(_address(i.operands[1], origin), ()):
+            again = any(first <= at <= last and first <= atomic <= last for first, last in loops)
+            if "cas" in code[atomic].op or again:
+                found.add(at)
+    return found
+
+
+def _copied(code: list[Instruction]) -> Origins:
+    """For each register that is only ever another one and a number, these two."""
+    copies: Origins = {}
+    written: set[str] = set()
+    for i in code:
+        target = i.operands[0] if i.operands else ""
+        added = i.operands[2] if i.op[0] == "add" else "0"
+        if i.op[0] in COPIES and target not in written and re.fullmatch(r"-?\d+", added):
+            copies[target] = i.operands[1], int(added)
+        else:
+            copies.pop(target, None)
+        written.add(target)
+    return copies
+
+
+def _address(operand: str, origin: Origins) -> tuple[str, int]:
+    """`[%rd4+8]` in terms of the register that the address was made from."""
+    register, _, offset = operand.strip("[]").partition("+")
+    at = int(offset or 0)
+    while register in origin:
+        register, more = origin[register]
+        at += more
+    return register, at
+
+
+def strength(i: Instruction) -> str:
+    """How far a load or store is strong: not at all, in its block ("cta"), everywhere ("sys").
+
+    PTX ISA, "Memory Consistency Model": two strong operations, each of which has the other's thread
+    in its scope, are no data race; `volatile` means relaxed with system scope.
+    """
+    if not {"volatile", "relaxed", "acquire", "release"} & set(i.op):
+        return ""
+    return "cta" if "cta" in i.op else "sys"

@@ -1,0 +1,118 @@
+"""Basic blocks, and where threads that part meet again.
+
+A branch parts threads; they meet at its immediate post-dominator, the first place that every way
+from the branch to the end leads through. That is where the machine code of recent GPUs makes
+them wait for each other (`BSSY` … `BSYNC` in the disassembly). Whoever has nothing left to do
+but to end does so at once and is waited for no more, so that ways that only end do not count.
+Where a loop is also left by ways that never come back, those who leave it at its end meet there.
+"""
+
+from __future__ import annotations
+
+from simt.ptx.parse import Function, Instruction
+
+__all__ = ["END", "ENDS", "Graph", "ends_block"]
+
+END = -1  # behind the last instruction
+ENDS = ("bra", "brx", "ret", "exit", "trap")  # a basic block ends with one of these
+BARRIERS = ("bar", "barrier")
+
+
+def ends_block(i: Instruction) -> bool:
+    """Whether a basic block ends there: threads may part, or wait for others of the block."""
+    if i.op[0] not in BARRIERS or {"warp", "red"} & set(i.op):
+        return i.op[0] in ENDS
+    return "arrive" in i.op or len(i.operands) == 2
+
+
+class Graph:
+    """The basic blocks of a function, each named by the number of its first instruction."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._code, self._labels = function.instructions, function.labels
+        leaders = {0, *function.labels.values()}
+        ends = [k for k, i in enumerate(self._code) if ends_block(i)]
+        leaders |= {k + 1 for k in ends}
+        # a barrier is a block of its own: threads that name several come to each by themselves
+        leaders |= {k for k in ends if self._code[k].op[0] in BARRIERS}
+        self.order = sorted(leaders - {len(self._code)})
+        stops = [*self.order[1:], len(self._code)]
+        self.stops = dict(zip(self.order, stops, strict=True))
+        self.meets = self._post_dominators()
+
+    def place(self, at: int) -> int:
+        """The number of an instruction; END where there is none."""
+        return at if at < len(self._code) else END
+
+    def targets(self, branch: Instruction) -> list[int]:
+        """Where a branch may go, besides on."""
+        if branch.op[0] == "brx":
+            return [self.place(self._labels[t]) for t in self._function.tables[branch.operands[1]]]
+        return [self.place(self._labels[branch.operands[0]])]
+
+    def dies(self, at: int) -> bool:
+        """Whether all that is left to do there is to end."""
+        if at == END:
+            return True
+        return self._code[at].op[0] in ("ret", "exit") and not self._code[at].guard
+
+    def _next(self, start: int) -> set[int]:
+        """Where a block's threads go on; a way that only ends is none, if there is another."""
+        last = self._code[self.stops[start] - 1]
+        after = self.place(self.stops[start])
+        found = {after}
+        if last.op[0] in ("bra", "brx"):
+            found = {*self.targets(last), after} if last.guard else {*self.targets(last)}
+        elif last.op[0] in ENDS and not last.guard:
+            found = {END}
+        living = {node for node in found if not self.dies(node)}
+        # behind a loop there may be nothing but the end, and that is where its threads go on
+        ends_here = living != found and not any(node > start for node in living)
+        return living | {END} if ends_here else living
+
+    def _ways(self) -> dict[int, set[int]]:
+        """Where each block's threads go on; from wherever there is a way to the end, one is kept.
+
+        A loop that is only left to end would else be one without an end.
+        """
+        ways = {node: self._next(node) for node in self.order}
+        ends = self._leads_to_end(ways)
+        for node in reversed(self.order):
+            last = self._code[self.stops[node] - 1]
+            if node not in ends and last.op[0] in ("bra", "brx"):
+                after = {self.place(self.stops[node])} if last.guard else set()
+                if any(map(self.dies, {*self.targets(last), *after})):
+                    ways[node] = ways[node] | {END}
+                    ends = self._leads_to_end(ways)
+        return ways
+
+    def _leads_to_end(self, ways: dict[int, set[int]]) -> set[int]:
+        """The blocks from which some way leads to the end."""
+        found, grown = {END}, True
+        while grown:
+            more = {node for node in ways if node not in found and ways[node] & found}
+            found, grown = found | more, bool(more)
+        return found
+
+    def _post_dominators(self) -> dict[int, int]:
+        """Of each block the nearest one that all its ways to the end lead through."""
+        nodes = [*self.order, END]
+        found = {node: set(nodes) for node in self.order} | {END: {END}}
+        ways = self._ways()
+        changed = True
+        while changed:
+            changed = False
+            for node in reversed(self.order):
+                new = {node} | set.intersection(*(found[n] for n in ways[node]))
+                changed |= new != found[node]
+                found[node] = new
+        # of the others, the nearest is the one that has all the others behind it
+        meets = {
+            node: max(found[node] - {node}, key=lambda n: len(found[n])) for node in self.order
+        }
+        for node in self.order:
+            back, on = [n for n in ways[node] if END < n <= node], ways[node]
+            if meets[node] == END and back and len(on) == 2:  # a loop that is also left elsewhere
+                meets[node] = (on - set(back)).pop()
+        return meets

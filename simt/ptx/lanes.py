@@ -1,0 +1,294 @@
+"""What threads do together: barriers, fences, shuffles, votes, matches; printing and asserting."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any
+
+import numpy as np
+
+from simt.core.findings import Finding, Stop
+from simt.core.masks import EMPTY, split
+from simt.core.memory import Allocation
+from simt.core.registry import intrinsics
+from simt.intrinsics import sync, warps
+from simt.machine.spaces import TooLarge
+from simt.ptx.copies import AsyncCopies
+from simt.ptx.parse import not_covered
+
+__all__ = ["WarpOperations"]
+
+Lanes = Any
+WARP = 32
+SHUFFLES = {
+    "up": "shfl_up_sync",
+    "down": "shfl_down_sync",
+    "bfly": "shfl_xor_sync",
+    "idx": "shfl_sync",
+}
+GRID_BARRIER = "cudaCGSynchronize"
+HANDLES = ("cudaCGGetIntrinsicHandle",)
+REDUCE: dict[str, Any] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+def _plain(mask: Lanes) -> Any:
+    """A mask that all threads share as a number, as the SIMT machine has it."""
+    return int(mask[0, 0]) if mask.size == 1 else mask
+
+
+class WarpOperations(AsyncCopies):
+    """The instructions with which threads meet or tell each other something."""
+
+    params: list[dict[str, dict[int, Any]]]
+    registers: dict[str, Lanes]  # special ones
+    came: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
+
+    # --- barriers
+
+    def sync_threads(self) -> None:
+        """`bar.sync 0`, C++'s `__syncthreads()`."""
+        machine: Any = self
+        sync.barrier(machine)
+        self.still_copying()
+
+    def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
+        """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""
+        name = {"popc": "count", "and": "and", "or": "or"}[mode]
+        found = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
+        found = found.reshape(-1, 1)
+        return found.astype(np.uint32) if mode == "popc" else found.astype(bool)
+
+    def come_to(self, number: int, count: int, *, arrive: bool) -> bool:
+        """`bar.sync a, n` and `bar.arrive a, n`: a barrier of n threads of a block, by its number.
+
+        Whether the threads that come may go on: those that only arrive do, and the last.
+        """
+        mine = self.spread(True if self.mask is None else self.mask)
+        if count == self.threads and mine.all() and not arrive:
+            self.sync_threads()
+            return True
+        if self.blocks > 1:
+            if self.program.cooperative:
+                raise not_covered("a barrier of some threads beside one of the whole grid")
+            raise TooLarge(1)  # one block after the other
+        for told in self.events.arrive:
+            told(self)
+        came, waited = self.came.pop(number, (False, False))
+        came, waited = came | mine, waited | (mine & (not arrive))
+        total = int(came.sum())
+        if total > count:
+            message = f"{total} threads come to barrier {number}, which is one of {count}"
+            raise self.stop("barrier-divergence", message, *self.who(self.mask))
+        if total < count:
+            self.came[number] = came, waited
+            return arrive
+        for told in self.events.gathered:
+            told(self, came, waited)
+        self.still_copying()
+        return True
+
+    def make_grid_barrier(self) -> None:
+        """The word by which the blocks of a cooperative launch wait for each other.
+
+        Cooperative groups find its address in two registers, the upper half in the first.
+        """
+        word = Allocation("global", np.zeros(16, np.uint8))
+        self.tables["global"][word.address >> 40] = word
+        self.names[word.number] = "the grid's barrier"
+        halves = np.array([word.address >> 32, word.address & 0xFFFFFFFF], np.uint32)
+        self.registers["%envreg1"], self.registers["%envreg2"] = halves.reshape(2, 1, 1)
+
+    def trapped(self, who: Any) -> Stop:
+        """That threads end the kernel, as they do at the grid's barrier if it cannot work."""
+        message = "a thread ends the kernel by a trap"
+        if "%envreg1" in self.registers and not self.program.cooperative:
+            name = self.program.source.name
+            message = (
+                "a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+                f'once: write module["{name}"].cooperative[grid, block](...)'
+            )
+        return self.stop("exception", message, *self.who(who))
+
+    def sync_warp(self, mask: Lanes) -> None:
+        """`bar.warp.sync`, C++'s `__syncwarp()`."""
+        intrinsics()["syncwarp"].run(self, _plain(mask))
+
+    def fence(self, block_only: bool) -> None:
+        """`membar`, C++'s `__threadfence()` and its kin."""
+        if self.mask is not EMPTY:
+            for told in self.events.fence:
+                told(self, block_only)
+
+    # --- the lanes of a warp
+
+    def _met(self, mask: Lanes, name: str) -> None:
+        machine: Any = self
+        warps.meet(machine, _plain(mask), name)
+
+    def _rows(self, value: Lanes) -> Lanes:
+        machine: Any = self
+        return warps.warp_rows(machine, value)
+
+    def _flat(self, rows: Lanes) -> Lanes:
+        machine: Any = self
+        return warps.from_rows(machine, rows)
+
+    def shuffle(
+        self, mode: str, value: Lanes, lane: Lanes, clamp: Lanes, mask: Lanes
+    ) -> tuple[Lanes, Lanes]:
+        """`shfl.sync`: the value of another lane, and whether it was in range.
+
+        A lane that asks beyond its segment keeps its own.
+        """
+        self._met(mask, SHUFFLES[mode])
+        mine = np.arange(WARP)
+        b, c = (self._rows(x).astype(np.int64) for x in (lane, clamp))
+        b &= 31
+        segment, end = (c >> 8) & 31, c & 31
+        top = (mine & segment) | (end & ~segment)
+        source = {
+            "up": mine - b, "down": mine + b, "bfly": mine ^ b,
+            "idx": (mine & segment) | (b & ~segment),
+        }[mode]  # fmt: skip
+        valid = source >= top if mode == "up" else source <= top
+        source = np.where(valid, source, mine)
+        found = np.take_along_axis(self._rows(value), source, axis=1)
+        return self._flat(found), self._flat(valid)
+
+    def vote(self, mode: str, said: Lanes, mask: Lanes) -> Lanes:
+        """`vote.sync`."""
+        name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
+            mode
+        ]
+        found = np.asarray(intrinsics()[name].run(self, _plain(mask), said))
+        if found.ndim < 2:
+            found = found.reshape(1, 1)
+        return found.astype(np.uint32) if mode == "ballot" else found
+
+    def match(self, mode: str, value: Lanes, mask: Lanes) -> tuple[Lanes, Lanes]:
+        """`match.sync`: the lanes with the same value; for all, and whether they have it."""
+        if mode == "any":
+            found = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
+            return found.astype(np.uint32), np.ones((1, 1), bool)
+        found, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
+        return found.astype(np.uint32), agree
+
+    def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
+        """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
+        self._met(mask, "reduce_sync")
+        rows, named = self._rows(value), self._rows(mask).astype(np.int64)
+        bit = (named[:, :, None] >> np.arange(WARP)) & 1
+        machine: Any = self
+        here = warps.taking_part(machine, _plain(mask))
+        ufunc = REDUCE[name]
+        if name in ("min", "max"):
+            info = np.iinfo(rows.dtype)
+            nothing = info.max if name == "min" else info.min
+        else:
+            nothing = -1 if name == "and" else 0
+        filler = np.array(nothing).astype(rows.dtype)
+        chosen = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
+        return self._flat(ufunc.reduce(chosen, axis=2, dtype=rows.dtype))
+
+    def active_mask(self) -> Lanes:
+        """`activemask`."""
+        return np.asarray(intrinsics()["activemask"].run(self)).astype(np.uint32)
+
+    # --- functions of the system
+
+    def system(self, name: str, results: list[str], given: list[str]) -> None:
+        """A function that is not in the program: printf, assert, the barrier of the grid."""
+        held = self.params[-1]
+        zero = {0: np.zeros((1, 1), np.uint64)}
+        if name == "vprintf":
+            self._print(*(held[g][0] for g in given))
+        elif name == "__assertfail":
+            self._fail(held, given)
+        elif name == GRID_BARRIER:
+            machine: Any = self
+            sync.GridGroup().kernel_sync(machine)
+        elif name not in HANDLES:
+            raise not_covered(f"a call of {name}", self.here())
+        for result in results:
+            held[result] = zero
+
+    def _text(self, address: int) -> str:
+        """The string at an address."""
+        allocation = self.tables["global"].get(address >> 40) or self.tables["const"][address >> 40]
+        start = address & ((1 << 40) - 1)
+        return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
+
+    def _print(self, form: Lanes, arguments: Lanes) -> None:
+        """C's printf, thread by thread."""
+        if self.mask is EMPTY:
+            return
+        wide = np.dtype(np.int64)
+        before = self.mask
+        for address in np.unique(self.active_values(form, self.lanes(before))).tolist():
+            text = self._text(int(address))
+            here, _ = split(before, form.view(np.int64) == int(address))
+            if here is EMPTY:
+                continue
+            self.mask = here
+            pieces: list[tuple[str, str, Any]] = []
+            offset = 0
+            for literal, found in _conversions(text):
+                if not found:
+                    pieces.append((literal, "", None))
+                    continue
+                size = 8 if found[-1] in "fFeEgGaAsp" or "l" in found or "z" in found else 4
+                offset = -(-offset // size) * size
+                dtype = wide if size == 8 else np.dtype(np.int32)
+                value = self.spread(self.load("generic", arguments, offset, dtype, 1)).ravel()
+                pieces.append((literal, found, value))
+                offset += size
+            for lane in self.lanes(here).tolist():
+                print(self._line(pieces, lane), end="")
+        self.mask = before
+
+    def _line(self, pieces: list[tuple[str, str, Any]], lane: int) -> str:
+        out = []
+        for literal, form, values in pieces:
+            out.append(literal)
+            if not form:
+                continue
+            bits = int(values[lane])
+            kind = form[-1]
+            plain = re.sub(r"(hh|h|ll|l|z|j|t)(?=\w$)", "", form)
+            if kind in "fFeEgGaA":
+                out.append(plain % struct.unpack("<d", struct.pack("<q", bits)))
+            elif kind == "s":
+                out.append(plain % self._text(bits))
+            elif kind == "p":
+                out.append(hex(bits))
+            elif kind == "c":
+                out.append(plain % chr(bits & 255))
+            else:
+                size = values.dtype.itemsize * 8
+                whole = bits % (1 << size) if kind in "uxXo" else bits
+                out.append((plain[:-1] + ("d" if kind == "u" else kind)) % whole)
+        return "".join(out)
+
+    def _fail(self, held: dict[str, dict[int, Any]], given: list[str]) -> None:
+        if self.mask is EMPTY:
+            return
+        lane = int(self.lanes(self.mask)[0])
+        said = self._text(int(self.spread(held[given[0]][0]).ravel()[lane]))
+        who = self.thread_name(lane)
+        message = f"{self.text(who)} fails the assertion `{said}`"
+        raise Stop(Finding("exception", self.here(), message, [who]))
+
+
+def _conversions(text: str) -> list[tuple[str, str]]:
+    """A format as pairs of text and the conversion after it."""
+    parts = re.split(r"(%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diuoxXfFeEgGaAcspn]|%%)", text)
+    pairs = []
+    for k in range(0, len(parts), 2):
+        literal = parts[k]
+        form = parts[k + 1] if k + 1 < len(parts) else ""
+        pairs.append((literal + "%", "") if form == "%%" else (literal, form))
+    return pairs

@@ -1,0 +1,100 @@
+"""A launch of PTX on the SIMT machine: the same observers, findings and report as Numba kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simt.core.findings import Finding, Stop
+from simt.core.memory import View
+from simt.core.source import Listing
+from simt.host.arguments import Marshalled
+from simt.host.settings import current_seed, keeps_going
+from simt.host.work.prepared import Prepared, arrays_of, observers_of
+from simt.machine.execution import LaunchResult, launch
+from simt.observers.observer import Observer
+from simt.ptx.machine import PtxMachine
+from simt.ptx.program import PtxProgram
+
+__all__ = ["PreparedPtx", "PtxListing"]
+
+
+class PtxListing(Listing):
+    """The source of a kernel that is only known as PTX, or the text that it was compiled from."""
+
+    def __init__(
+        self, name: str, parameters: list[str], lines: dict[int, str] | None = None, file: str = ""
+    ) -> None:
+        self._name, self._parameters, self._lines = name, parameters, lines or {}
+        self._file = file or f"<{name}>"
+        super().__init__()
+
+    @property
+    def file(self) -> str:
+        """The cell, or a name that stands for it."""
+        return self._file
+
+    @property
+    def name(self) -> str:
+        """The kernel's own name."""
+        return self._name
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters."""
+        return self._parameters
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """The text by line."""
+        return self._lines
+
+
+class PreparedPtx(Prepared):
+    """A launch of PTX with its arguments taken.
+
+    `take` gives the program, the arguments of the call, and the values of the PTX's parameters;
+    `words` says a finding in the terms of the kernel's language.
+    """
+
+    def __init__(
+        self, name: str, grid: Any, block: Any, sharedmem: int,
+        take: Callable[[], tuple[PtxProgram, Marshalled, tuple[Any, ...]]], *,
+        listing: Listing | None = None, words: Callable[[Finding], Finding],
+        xray: bool = False, watch: int | tuple[int, ...] = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(name, sharedmem, listing, xray=xray)
+        self._words = words
+        try:
+            self.take_shape(grid, block, watch)
+            program, self.marshalled, self._values = take()
+            self._program: Any = program  # the machine takes both kinds
+        except Stop as stop:
+            self.stopped = stop.finding
+
+    def in_words(self, finding: Finding) -> Finding:
+        """A finding in the terms of the kernel's language."""
+        return self._words(finding)
+
+    def arrays(self) -> list[tuple[str, View, bool]]:
+        """Name, array, whether the kernel may write it."""
+        constants = [(view.name, view, False) for view in self._program.constants]
+        return [*arrays_of(self._program, self._values), *constants]
+
+    def run(self, further: Sequence[Observer]) -> LaunchResult:
+        """Carries the kernel out.
+
+        Raises:
+            Stop: it cannot go on.
+        """
+        assert self.marshalled is not None
+        observers = observers_of(
+            self._program, *self.shape, self._values, counters=self.counters,
+            recorder=self.recorder, hazards=self.hazards, further=further,
+        )  # fmt: skip
+        result = launch(
+            self._program, *self.shape, self._values, dynamic=self.sharedmem, observers=observers,
+            seed=current_seed(), keep_going=keeps_going(), machine=PtxMachine,
+        )  # fmt: skip
+        self.marshalled.copy_back()
+        return result

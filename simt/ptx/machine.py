@@ -1,0 +1,266 @@
+"""The executor of PTX: a chunk of blocks, all of whose threads go on in step under a mask.
+
+A branch narrows the mask to one side, then to the other; where both meet (see `flow`) it is what
+it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simt.core.masks import EMPTY, Leavers, Mask, split, union
+from simt.core.memory import Allocation
+from simt.core.source import LINE_BITS
+from simt.machine.control_flow import waiting
+from simt.ptx.calls import FunctionCalls
+from simt.ptx.flow import END
+from simt.ptx.program import PtxProgram
+from simt.ptx.translate import Block, Code
+from simt.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
+
+__all__ = ["PtxMachine"]
+
+Triple = tuple[int, int, int]
+Lanes = Any
+LOOK, FIRST_LOOK = 512, 16  # turns of loops between two that are watched, and before the first
+
+
+class PtxMachine(FunctionCalls):
+    """Executes one chunk of blocks."""
+
+    STEPS = "steps"
+
+    def __init__(self, program: PtxProgram, *where: Any, dynamic: int, **options: Any) -> None:
+        super().__init__(program, *where, dynamic=dynamic, **options)
+        self.dynamic = dynamic
+        self.frames = [Leavers()]
+        self.registers: dict[str, Lanes] = {}  # special ones
+        self.came = {}
+        self.asked = 0  # for the time
+        self.turns = 0  # of loops
+        self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
+
+    def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
+        """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
+        self.line = self.source.unit << LINE_BITS
+        self.codes, self._values = codes, values
+        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **given.tables}
+        self.limits = {}
+        self.prepare(tables, dict(given.names))
+        for number, array in self.program.own_arrays:
+            self.own_array(array, number, columns=self.program.columns[array.space])
+            if array.space == "shared":
+                allocation = self.tables["shared"][number]
+                self.limits[allocation.number] = array.size or self.dynamic
+        if self.program.cooperative:
+            self.make_grid_barrier()
+        self.call(self.program.kernel_name, [], [])
+
+    # --- progress
+
+    def flop(self, value: Lanes) -> None:
+        """Tells of a floating-point operation."""
+        for told in self.events.operation:
+            told(self, value)
+
+    def run(self, code: Code) -> None:
+        """Carries a function out for the active threads, until all have come to its end."""
+        registers = list(code.registers)
+        entered, seen = self.mask, 0
+        gone: Mask = EMPTY
+        leavers = self.frames[0]
+        stack: list[list[Any]] = [[0, END, entered, 0]]  # where, until where, who, what they know
+        blocks, dies = code.blocks, code.graph.dies
+        kernel = code.function.entry
+        while stack:
+            top = stack[-1]
+            at, meet, mask, known = top[:4]
+            if at < END:
+                self._let_others_go_on(stack, code)
+                continue
+            if at in (meet, END):
+                stack.pop()
+                continue
+            if known != seen:
+                mask, top[3] = split(mask, ~gone)[0] if gone is not None else EMPTY, seen
+                top[2] = mask
+                if mask is EMPTY:
+                    stack.pop()
+                    continue
+            self.mask = mask
+            self.merge = None if len(stack) == 1 else mask
+            self.step()
+            block = blocks[at]
+            condition = block.run(self, registers)
+            end = block.end
+            if not end:
+                top[0] = block.after
+            elif end == "bra" and not block.guarded:
+                top[0] = block.targets[0]
+                if dies(top[0]):
+                    continue
+            elif end in ("bar", "barrier"):
+                self._gather(stack, block, *condition)
+                continue
+            elif end in ("bra", "brx"):
+                ended = self._branch(stack, block, condition, dies)
+                if ended is not EMPTY:
+                    gone, seen = _with(gone, ended, self), seen + 1
+                    if kernel:
+                        self._leave(ended, block.place, falls=True)
+            else:  # ret, exit
+                ended = split(mask, condition)[0] if block.guarded else mask
+                top[0] = block.after
+                if ended is not EMPTY:
+                    gone, seen = _with(gone, ended, self), seen + 1
+                    if end == "trap":
+                        raise self.trapped(ended)
+                    if kernel or end == "exit":
+                        self._leave(ended, block.place, falls=False)
+            if stack and END < stack[-1][0] <= at:
+                take_turns(stack)
+                self._turn(stack[-1][0], len(stack), registers)
+        self.mask = entered
+        left = leavers.left
+        if not kernel and left is not EMPTY:
+            self.mask = EMPTY if left is None else split(entered, ~left)[0]
+
+    def _gather(
+        self, stack: list[list[Any]], block: Block, number: Lanes, count: Lanes, arrive: bool
+    ) -> None:
+        """The top way's threads come to a barrier of some threads of their block, or to several."""
+        top, lanes = stack[-1], self.lanes(self.mask)
+        at, top[0] = top[0], block.after
+        chosen, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        if len(chosen) > 1:
+            parts = [split(self.mask, np.asarray(number == one))[0] for one in chosen]
+            stack.extend([at, block.after, part, top[3]] for part in parts)
+        elif not self.come_to(chosen[0], sizes[0], arrive=arrive):
+            wait(top, chosen[0], block.after)
+        elif chosen[0] not in self.came:
+            go_on(stack, chosen[0])
+
+    def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
+        """The uppermost way waits at a barrier: another one takes its place."""
+        other = leaf(stack)
+        if other is not None:
+            on_top(stack, other)
+            return
+        if go_ahead(stack, code.graph.meets, self.spread):
+            return
+        number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
+        who = self.who(waited)
+        message = (
+            f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
+            "have come there, and no other comes before this one goes on"
+        )
+        raise self.stop("barrier-divergence", message, *who)
+
+    def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
+        """Counts a turn of a loop, and now and then asks whether one changes anything."""
+        self.turns += 1
+        doubled = self.turns >= FIRST_LOOK and not self.turns & (self.turns - 1)
+        if doubled or self.turns % LOOK == 0:
+            self.watching = True  # from now on, only changes count
+            self.sample = at, depth, registers, list(registers), self.mask, self.written
+        elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
+            self.watching = False
+            _, _, _, before, mask, written = self.sample
+            if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
+                machine: Any = self
+                raise self.stop("no-progress", waiting(machine), *self.who(mask))
+
+    def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
+        """Notes who left the kernel; whoever only comes to its end has not left it early."""
+        if falls and not self.program.returns:
+            return
+        leavers = self.frames[0].exits
+        leavers[place] = union(leavers.get(place, EMPTY), who)
+
+    def _branch(
+        self, stack: list[list[Any]], block: Block, condition: Lanes, dies: Callable[[int], bool]
+    ) -> Mask:
+        """The top way's threads part; those who have nothing left to do are given back."""
+        top = stack[-1]
+        self.line = block.place
+        if block.end == "brx":
+            return self._switch(stack, block, condition)
+        target, after = block.targets[0], block.after
+        taken, other = split(self.mask, condition)
+        for told in self.events.branch:
+            told(self, taken, other)
+        if other is EMPTY or taken is EMPTY:
+            top[0] = target if other is EMPTY else after
+            return EMPTY
+        ended = EMPTY
+        if dies(target) or dies(after):
+            ended = taken if dies(target) else other
+            top[0] = after if dies(target) else target
+            return ended
+        meet = block.meet
+        if meet == END:  # they part for good, but those before them still wait for them
+            meet = top[1]
+        seen = top[3]
+        top[0] = meet
+        if meet == top[1]:
+            stack.pop()
+        for at, who in ((after, other), (target, taken)):
+            if at != meet:
+                stack.append([at, meet, who, seen])
+        return EMPTY
+
+    def _switch(self, stack: list[list[Any]], block: Block, index: Lanes) -> Mask:
+        top = stack[-1]
+        meet = top[1] if block.meet == END else block.meet
+        before, seen = self.mask, top[3]
+        top[0] = meet
+        if meet == top[1]:
+            stack.pop()
+        for k, at in enumerate(block.targets):
+            who, _ = split(before, np.asarray(index == k))
+            if who is not EMPTY and at != meet:
+                stack.append([at, meet, who, seen])
+        return EMPTY
+
+    # --- special registers
+
+    def special(self, name: str) -> Lanes:
+        """A special register, as uint32 or uint64."""
+        if name.startswith(("%clock", "%globaltimer")):
+            self.asked += 1  # two questions in one block have two answers
+            wide = "64" in name or "timer" in name
+            return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
+        found = self.registers.get(name)
+        if found is None:
+            found = self.registers[name] = self._made_special(name)
+        return found
+
+    def _made_special(self, name: str) -> Lanes:
+        word, _, axis = name[1:].partition(".")
+        places = {"tid": self.threadIdx, "ntid": self.blockDim, "ctaid": self.blockIdx,
+                  "nctaid": self.gridDim}  # fmt: skip
+        if word in places:
+            value = getattr(places[word], axis)
+        else:
+            lane = np.arange(self.threads).reshape(1, -1) % 32
+            bit = np.int64(1) << lane
+            value = {
+                "laneid": lane, "warpid": np.arange(self.threads).reshape(1, -1) // 32,
+                "envreg1": 0, "envreg2": 0, "smid": 0, "nsmid": 1, "gridid": 0,
+                "nwarpid": 32, "ARP_SZ": 32,
+                "lanemask_lt": bit - 1, "lanemask_eq": bit, "lanemask_le": 2 * bit - 1,
+                "lanemask_gt": 0xFFFFFFFF - (2 * bit - 1), "lanemask_ge": 0xFFFFFFFF - (bit - 1),
+                "dynamic_smem_size": self.dynamic,
+                "total_smem_size": self.dynamic + self.spaces.static_bytes,
+            }[word]  # fmt: skip
+        made = np.asarray(value)
+        return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
+
+
+def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:
+    """Who has come to the end of a function, with some more; None if that is everybody."""
+    both = union(gone, ended)
+    return None if isinstance(both, np.ndarray) and bool(m.spread(both).all()) else both

@@ -1,0 +1,275 @@
+"""PTX text as instructions, functions and memory: what a compiler made of CUDA C++ or Numba.
+
+The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from zlib import crc32
+
+from simt.core.findings import Finding, Stop
+
+__all__ = [
+    "Array", "Function", "Instruction", "Module", "function_address", "is_register",
+    "not_covered", "parse",
+]  # fmt: skip
+
+WIDTHS = {"pred": 0, "8": 8, "16": 16, "32": 32, "64": 64}  # bits; a predicate has none
+
+
+def not_covered(what: str, line: int | None = None) -> Stop:
+    """What to raise for something that this executor does not know."""
+    message = f"the SIMT machine does not carry out {what}, which the compiler made of this line"
+    return Stop(Finding("unsupported", line or None, message))
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: `@!%p1 ld.global.f32 %f1, [%rd2+4];`."""
+
+    op: tuple[str, ...]
+    operands: tuple[str, ...]
+    guard: str = ""  # the register of a predicate in front, if there is one
+    negated: bool = False
+    line: int = 0  # of the source that was compiled; 0 where nothing is known
+
+    @property
+    def name(self) -> str:
+        """The opcode as it is written."""
+        return ".".join(self.op)
+
+    def __str__(self) -> str:
+        guard = f"@{'!' * self.negated}{self.guard} " if self.guard else ""
+        return f"{guard}{self.name} {', '.join(self.operands)}"
+
+
+@dataclass(frozen=True)
+class Array:
+    """Memory that a program declares: bytes in one space, with what they hold at first."""
+
+    name: str
+    space: str
+    align: int
+    size: int  # bytes; 0 if a launch says how many
+    content: bytes = b""
+
+
+@dataclass
+class Function:
+    """A kernel or a device function: instructions, labels, registers, its own memory."""
+
+    name: str
+    entry: bool
+    params: list[Array] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # types of the parameters: "u64", "f32", "b8"
+    results: list[str] = field(default_factory=list)  # names of what it returns
+    instructions: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of `brx.idx`
+    registers: dict[str, int] = field(default_factory=dict)  # name or its beginning -> bits
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+    def width(self, register: str) -> int:
+        """Bits of a register; 0 for a predicate."""
+        found = self.registers.get(register)
+        if found is None:
+            found = self.registers[re.sub(r"\d+$", "", register)]
+        return found
+
+
+@dataclass
+class Module:
+    """A PTX text: its functions by name, and the memory that they share."""
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> list[Function]:
+        """The functions that a launch can begin with."""
+        return [f for f in self.functions.values() if f.entry]
+
+
+HEAD = re.compile(
+    r"(?P<linkage>(?:\.(?:visible|weak|extern)\s+)*)\.(?P<kind>entry|func)\s*"
+    r"(?:\((?P<results>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<params>[^)]*)\))?"
+    r"(?P<more>[^;{]*)(?P<end>[;{])"
+)
+ARRAY = re.compile(
+    r"\.(?P<space>shared|local|global|const)\s+(?:\.attribute\([^)]*\)\s*)?"
+    r"(?:\.align\s+(?P<align>\d+)\s+)?"
+    r"\.(?P<kind>[bfsu]\d+)\s+(?P<name>[\w$]+)(?P<axes>(?:\[\d*\])*)"
+    r"(?:\s*=\s*(?P<init>\{[^}]*\}|[^;]+))?\s*(?:;|$)"
+)
+PARAM = re.compile(
+    r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<kind>\w+)\s+(?:\.ptr\s+[^,]*?)?"
+    r"(?P<name>[\w$]+)(?:\[(?P<count>\d+)\])?\s*(?:,|$)"
+)
+
+
+def parse(text: str) -> Module:
+    """A whole PTX text.
+
+    Raises:
+        Stop: it holds what is not covered.
+    """
+    own = _own_file(text)
+    text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
+    text = re.sub(r"(^\s*\.loc[^\n]*)$", r"\1;", text, flags=re.MULTILINE)
+    module, outside, at = Module(), [], 0
+    while head := HEAD.search(text, at):
+        outside.append(text[at : head.start()])
+        at = head.end()
+        if head["end"] == ";":
+            continue
+        stop = _closing(text, at)
+        function = _function(head, text[at:stop], own)
+        module.functions[function.name] = function
+        at = stop + 1
+    outside.append(text[at:])
+    for statement in "\n".join(outside).split(";"):
+        if found := ARRAY.search(statement.strip()):
+            array = _array(found, module.functions)
+            module.arrays[array.name] = array
+    return module
+
+
+def _own_file(text: str) -> str:
+    """The number of the file that was compiled, among those that it includes."""
+    files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, flags=re.MULTILINE)
+    own = [number for number, name in files if name.endswith(".cu")]
+    return own[0] if own else files[0][0] if files else "1"
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the brace that was opened before `at` is closed."""
+    depth = 1
+    for found in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return at + found.start()
+    return len(text)
+
+
+def _size(kind: str) -> int:
+    return int(re.sub(r"\D", "", kind)) // 8
+
+
+def _array(found: re.Match[str], functions: Iterable[str] = ()) -> Array:
+    size = _size(found["kind"])
+    for count in re.findall(r"\[(\d*)\]", found["axes"]):
+        size *= int(count or 0)
+    content = b""
+    if found["init"]:
+        content = b"".join(
+            _bytes(one.strip(), _size(found["kind"]), functions)
+            for one in found["init"].strip("{} ").split(",")
+            if one.strip()
+        )
+    align = int(found["align"] or _size(found["kind"]))
+    return Array(found["name"], found["space"], align, size, content.ljust(size, b"\0"))
+
+
+def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
+    if text in functions:
+        number = function_address(text)
+    elif text[:2].lower() in ("0f", "0d"):
+        number = int(text[2:], 16)
+    elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
+        number = int(text.rstrip("U"), 0)
+    else:
+        raise not_covered(f"a pointer to {text} in a global variable")
+    return (number % (1 << 8 * size)).to_bytes(size, "little")
+
+
+def _parameters(text: str | None) -> tuple[list[Array], list[str]]:
+    arrays, kinds = [], []
+    for found in PARAM.finditer((text or "").strip()):
+        size = _size(found["kind"]) * int(found["count"] or 1)
+        arrays.append(Array(found["name"], "param", int(found["align"] or size), size))
+        kinds.append(found["kind"])
+    return arrays, kinds
+
+
+def _function(head: re.Match[str], body: str, own: str) -> Function:
+    params, kinds = _parameters(head["params"])
+    results = [array.name for array in _parameters(head["results"])[0]]
+    made = Function(head["name"], head["kind"] == "entry", params, kinds, results)
+    line = 0
+    for statement in _statements(body):
+        if statement.startswith(".loc "):
+            line = _line(statement, own, line)
+        else:
+            _read(made, statement, line)
+    known = 0  # the compiler has made one of what stood on several lines: the next one uses it
+    for at in range(len(made.instructions) - 1, -1, -1):
+        known = made.instructions[at].line or known
+        made.instructions[at] = replace(made.instructions[at], line=known)
+    return made
+
+
+def _line(statement: str, own: str, last: int) -> int:
+    """The line of the compiled file that a `.loc` stands for: a header's is where it is used."""
+    places = re.findall(r"(?:\.loc|inlined_at) (\d+) (\d+)", statement)
+    return next((int(line) for file, line in places if file == own), last)
+
+
+def _statements(body: str) -> Iterator[str]:
+    """Labels (with their colon) and statements, in order; braces only scope registers."""
+    for chunk in re.split(r"[;{}]", re.sub(r"\{([^{};]*)\}", r"<\1>", body)):
+        rest = chunk.strip()
+        while label := re.match(r"([\w$]+):(?!:)\s*", rest):
+            yield label[1] + ":"
+            rest = rest[label.end() :]
+        if rest:
+            yield " ".join(rest.split())
+
+
+def _read(made: Function, statement: str, line: int) -> None:
+    if statement.endswith(":"):
+        made.labels[statement[:-1]] = len(made.instructions)
+    elif declared := re.match(r"\.reg (?:\.v\d )?\.(\w+) (.*)", statement):
+        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)|x2$", "", declared[1])
+        for name in declared[2].split(","):
+            made.registers[re.sub(r"<\d+>", "", name.strip())] = WIDTHS[bits]
+    elif statement.startswith((".branchtargets", ".calltargets")):
+        label = next(name for name, at in made.labels.items() if at == len(made.instructions))
+        targets = statement.partition(" ")[2].split(",")
+        made.tables[label] = tuple(name.strip() for name in targets)
+    elif statement.startswith(".") or ".callprototype" in statement:
+        if found := ARRAY.match(statement):
+            array = _array(found)
+            made.arrays[array.name] = array
+    else:
+        guard, negated = "", False
+        if guarded := re.match(r"@(!?)(%?[\w$]+) (.*)", statement):
+            negated, guard, statement = bool(guarded[1]), guarded[2], guarded[3]
+        op, _, rest = statement.partition(" ")
+        operands = tuple(_split(rest))
+        made.instructions.append(Instruction(tuple(op.split(".")), operands, guard, negated, line))
+
+
+def _split(operands: str) -> list[str]:
+    """The operands, at the commas that stand in no bracket."""
+    parts = re.split(r",(?![^\[(<]*[\])>])", operands)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def function_address(name: str) -> int:
+    """The number that stands for a function where its address is taken: below that of any memory.
+
+    It is the same in each text that has the function.
+    """
+    return (1 << 35) + 4 * crc32(name.encode())
+
+
+def is_register(function: Function, operand: str) -> bool:
+    """Whether an operand is a register that the function declares."""
+    if operand in function.registers:
+        return True
+    return operand.startswith("%") and re.sub(r"\d+$", "", operand) in function.registers

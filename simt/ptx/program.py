@@ -1,0 +1,286 @@
+"""A kernel of a PTX text as the SIMT machine takes it: its memory, its parameters, its code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simt.core.memory import Allocation, View
+from simt.core.source import LINE_BITS, Listing
+from simt.ptx.memory import LOCAL_BITS
+from simt.ptx.parse import (
+    Array,
+    Function,
+    Instruction,
+    Module,
+    function_address,
+    is_register,
+    not_covered,
+    parse,
+)
+from simt.ptx.translate import Code, translated
+
+__all__ = ["Given", "Memory", "PtxProgram"]
+
+
+@dataclass
+class Given:
+    """The memory that a launch reaches: allocations by the upper bits of addresses, names."""
+
+    tables: dict[str, dict[int, Allocation]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+
+
+class Memory:
+    """The global and constant variables of a PTX text; they keep what kernels write."""
+
+    def __init__(self, module: Module) -> None:
+        self.allocations: dict[str, Allocation] = {}
+        for array in module.arrays.values():
+            if array.space in ("global", "const"):
+                size = -(-max(array.size, 1) // 16) * 16
+                data = np.zeros(size, np.uint8)
+                data[: array.size] = np.frombuffer(array.content, np.uint8)
+                allocation = Allocation(array.space, data[: max(array.size, 1)])
+                allocation.readonly = array.space == "const"
+                self.allocations[array.name] = allocation
+
+
+class PtxProgram:
+    """One kernel of a PTX text; what `simt.machine.execution.launch` runs."""
+
+    debug = fastmath = False
+    makes_arrays = may_wait = True
+    reinterprets = True
+
+    def __init__(
+        self,
+        module: Module | str,
+        kernel: str | None,
+        source: Listing,
+        memory: Memory | None = None,
+        *,
+        cooperative: bool = False,
+    ) -> None:
+        self.module = parse(module) if isinstance(module, str) else module
+        kernels = self.module.kernels
+        if kernel is None:
+            if len(kernels) != 1:
+                raise not_covered(f"{len(kernels)} kernels in one PTX text without a name")
+            kernel = kernels[0].name
+        self.kernel_name = kernel
+        self.function = self.module.functions[kernel]
+        self.source = source
+        self.memory = memory or Memory(self.module)
+        self.used = self._reached()
+        numbered = enumerate(self._arrays(), 1)
+        self.own_arrays: list[tuple[int, Array]] = list(numbered)
+        self._numbers = {array.name: number for number, array in self.own_arrays}
+        for number, array in self.own_arrays:  # all dynamic shared arrays are one
+            if array.size == 0 and array.space == "shared":
+                self._numbers.update(
+                    {a.name: number for a in self.module.arrays.values()
+                     if a.size == 0 and a.space == "shared"}
+                )  # fmt: skip
+        self.columns = {space: len(self._sizes(space)) == 1 for space in ("shared", "local")}
+        text = "\n".join(source.lines.values())
+        self.returns = not text or re.search(r"\breturn\b", text) is not None
+        every = [i for f in self.used for i in f.instructions]
+        calls = {o for i in every if i.op[0] == "call" for o in i.operands}
+        self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
+        self.cooperative = cooperative or "cudaCGSynchronize" in calls
+        self.written_parameters = self._written()
+        self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
+        self._codes: dict[bool, dict[str, Code]] = {}
+
+    @property
+    def captured(self) -> list[View]:
+        """The global variables that the kernel may write."""
+        return self._variables("global")
+
+    @property
+    def constants(self) -> list[View]:
+        """The variables in constant memory that the kernel names, which a copy may write."""
+        named = self._named
+        return [view for view in self._variables("const") if view.name in named]
+
+    def _variables(self, space: str) -> list[View]:
+        return [
+            View(a, np.dtype(np.uint8), (len(a.data),), (1,), 0, name)
+            for name, a in (self.memory.allocations | self.reached).items()
+            if a.space == space
+        ]
+
+    def _reached(self) -> list[Function]:
+        """The kernel, and the functions that it calls; all of them, if it calls by address."""
+        found, waiting = {self.function.name: self.function}, [self.function]
+        while waiting:
+            for i in waiting.pop().instructions:
+                if i.op[0] != "call":
+                    continue
+                named = [o for o in i.operands if o in self.module.functions]
+                if any(o.startswith("%") for o in i.operands):
+                    named += [f.name for f in self.module.functions.values() if not f.entry]
+                for name in named:
+                    if name not in found:
+                        found[name] = self.module.functions[name]
+                        waiting.append(found[name])
+        return list(found.values())
+
+    @cached_property
+    def _named(self) -> set[str]:
+        """The words in operands."""
+        used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
+        return set(re.findall(r"[\w$]+", used))
+
+    def _arrays(self) -> list[Array]:
+        """The shared and local arrays that the kernel uses; the dynamic one only once."""
+        words = self._named
+        every = [a for f in self.used for a in f.arrays.values()] + list(
+            self.module.arrays.values()
+        )
+        found, dynamic = [], False
+        for array in every:
+            if array.space not in ("shared", "local") or array.name not in words:
+                continue
+            if array.size == 0:
+                if dynamic:
+                    continue
+                dynamic = True
+            found.append(array)
+        # the dynamic one lies behind the others
+        return sorted(found, key=lambda a: a.size == 0 and a.space == "shared")
+
+    def _sizes(self, space: str) -> set[int]:
+        """The bytes that accesses to a space take at once."""
+        found = set()
+        for function in self.used:
+            for i in function.instructions:
+                if i.op[0] == "cp" and len(i.operands) > 2:
+                    found.add(int(i.operands[2]))
+                if space == "local" and "vprintf" in i.operands:
+                    found |= {4, 8}  # what it prints, by its format
+                if i.op[0] in ("ld", "st", "atom", "red") and "param" not in i.op:
+                    spaces = {"global", "shared", "local", "const"} & {
+                        w.partition("::")[0] for w in i.op
+                    }
+                    if not spaces or space in spaces:
+                        vector = next((int(w[1]) for w in i.op if re.fullmatch(r"v\d", w)), 1)
+                        found.add(int(re.sub(r"\D", "", i.op[-1])[:2]) // 8 * vector)
+        return found
+
+    def symbol(self, name: str) -> int | None:
+        """The address of a variable or a function of the program."""
+        number = self._numbers.get(name)
+        if number is not None:
+            return number << LOCAL_BITS
+        if name in self.module.functions:
+            return function_address(name)
+        allocation = self.memory.allocations.get(name)
+        return None if allocation is None else allocation.address
+
+    def codes(self, *, counting: bool) -> dict[str, Code]:
+        """The functions by name, translated; with or without the calls that tell of each line."""
+        if counting not in self._codes:
+            unit = self.source.unit << LINE_BITS
+            self._codes[counting] = {
+                f.name: translated(f, self.symbol, unit, counting=counting) for f in self.used
+            }
+        return self._codes[counting]
+
+    def kernel(self, *, counting: bool) -> Any:
+        """What carries the kernel out: `run(machine, *values)`."""
+        codes = self.codes(counting=counting)
+
+        def run(machine: Any, *values: Any) -> None:
+            machine.start(codes, self.parameters(values), self.given(values))
+
+        return run
+
+    def given(self, values: tuple[Any, ...]) -> Given:
+        """The memory that a launch with these arguments reaches."""
+        made = Given({"global": {}, "const": {}})
+        for name, allocation in (self.memory.allocations | self.reached).items():
+            made.tables[allocation.space][allocation.address >> 40] = allocation
+            made.names[allocation.number] = name
+        for value in values:
+            if isinstance(value, View):
+                made.tables["global"][value.allocation.address >> 40] = value.allocation
+                made.names.setdefault(value.allocation.number, value.name)
+        return made
+
+    def parameters(self, values: tuple[Any, ...]) -> dict[str, bytes]:
+        """The bytes of each parameter; an array is the address of its first element."""
+        made = {}
+        for array, kind, value in zip(
+            self.function.params, self.function.kinds, values, strict=True
+        ):
+            made[array.name] = _as_bytes(value, kind, array.size)
+        return made
+
+    def _written(self) -> set[str]:
+        """The parameters through which the kernel may write."""
+        written: set[int] = set()
+        if len(self.used) > 1:
+            return set(self.source.parameters)
+        reach = _provenance(self.function)
+        for i in self.function.instructions:
+            if i.op[0] in ("st", "atom", "red") and "param" not in i.op and "shared" not in i.op:
+                operand = i.operands[1 if i.op[0] == "atom" else 0]
+                for register in re.findall(r"%\w+", operand):
+                    written |= reach.get(register, set())
+        names = self.source.parameters
+        return set(names) if -1 in written else {names[k] for k in written}
+
+
+def _provenance(function: Function) -> dict[str, set[int]]:
+    """From which parameters what is in each register may have come; -1: from anywhere."""
+    numbers = {array.name: k for k, array in enumerate(function.params)}
+    reach: dict[str, set[int]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for i in function.instructions:
+            if not i.operands or i.op[0] in ("st", "red", "bra", "call"):
+                continue
+            found = _comes_from(i, numbers, reach)
+            for target in re.findall(r"%\w+", i.operands[0]):
+                if is_register(function, target) and not found <= reach.setdefault(target, set()):
+                    reach[target] |= found
+                    changed = True
+    return reach
+
+
+def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[int]]) -> set[int]:
+    if i.op[0] == "ld" and "param" in i.op:
+        name = re.findall(r"[\w$]+", i.operands[1])[0]
+        return {numbers[name]} if name in numbers else {-1}
+    if i.op[0] in ("ld", "atom"):
+        return {-1} if i.op[-1] in ("u64", "b64", "s64") else set()
+    if i.op[0] == "setp":
+        return set()
+    found: set[int] = set()
+    for operand in i.operands[1:]:
+        for register in re.findall(r"%\w+", operand):
+            found |= reach.get(register, set())
+    return found
+
+
+def _as_bytes(value: Any, kind: str, size: int) -> bytes:
+    """An argument as the bytes of a parameter."""
+    if isinstance(value, View):
+        return int(value.allocation.address + int(value.offset)).to_bytes(8, "little")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, np.void):
+        return bytes(value.tobytes().ljust(size, b"\0"))
+    if isinstance(value, np.generic):
+        return bytes(value.tobytes().ljust(size, b"\0")[:size])
+    if isinstance(value, float):
+        single = kind in ("f32", "b32")
+        return bytes(np.array(value, np.float32 if single else np.float64).tobytes())
+    return (int(value) % (1 << 8 * size)).to_bytes(size, "little")

@@ -1,0 +1,130 @@
+"""Requests to memory: their counts are the machine's, and the explorer reads without a mouse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda, xray
+from gpulearn.errors import BadInput
+from gpulearn.figures import memory_requests
+from gpulearn.figures.memory_requests import (
+    DTYPES,
+    OFFSETS,
+    STRIDES,
+    access,
+    access_explorer,
+    draw_access,
+    draw_request,
+)
+from gpulearn.figures.style import figure
+from simt.observers.traffic import AWAY
+
+
+@cuda.jit
+def touch(a, out, first, stride):
+    i = cuda.grid(1)
+    out[i] = a[first + i * stride]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("stride", "offset"),
+    [(1, 0), (1, 1), (0, 3), (2, 0), (3, 5), (8, 1), (33, 31), (-1, 0), (-4, 2)],
+)
+def test_counts_what_the_machine_counts(dtype, stride, offset):
+    one = access(stride, offset, dtype)
+    a = np.zeros(offset + 32 * max(abs(stride), 1), dtype)
+    out = cuda.to_device(np.zeros(32, dtype))
+    counts = xray(touch)[1, 32](cuda.to_device(a), out, one.first, stride).arrays["a"]
+    assert one.sectors == counts.global_load_sectors
+    assert one.bytes_moved == counts.bytes_moved
+    if stride:
+        assert one.bytes_used == counts.bytes_requested
+    assert one.addresses.min() == offset * one.size
+
+
+def test_an_element_in_each_sector_uses_little_of_it():
+    assert access(8).used_share == 1 / 8
+    assert access(8, dtype="float64").used_share == 1 / 4
+    assert access(32, dtype="uint8").used_share == 1 / 32
+    assert access().used_share == 1
+    assert access(0).bytes_used == 4
+
+
+def test_refuses():
+    with pytest.raises(BadInput, match=r"stride is 1\.5: give a whole number of elements"):
+        access(1.5)
+    with pytest.raises(BadInput, match="offset is -3: no element lies before the first"):
+        access(1, -3)
+    with pytest.raises(BadInput, match="offset is True"):
+        access(1, True)
+    with pytest.raises(BadInput, match="float32"):
+        access(dtype="flaot32")
+    with pytest.raises(BadInput, match="numpy.float32"):
+        access(dtype=np.float32)
+
+
+def test_the_sentence_and_the_alt_state_the_finding():
+    picture, said = draw_access(2, 0, "float32")
+    assert said == (
+        "float32, stride 2, offset 0: 8 sectors for one request of a warp, 50 % of 256 bytes "
+        "used. Neighbours from offset 0 need 4 sectors."
+    )
+    assert picture.alt == (
+        "Lines lead from 32 lanes to 32 elements of float32 in 8 sectors; 50 % of the sectors' "
+        "bytes are asked for."
+    )
+    assert "12.5 % of 1,024" in draw_access(8, 0, "float32")[1]
+    assert "to 1 element of uint8 in 1 sector; 3.12 %" in draw_access(0, 0, "uint8")[0].alt
+
+
+@pytest.mark.parametrize(
+    ("stride", "offset", "title"),
+    [(1, 0, "a[k]"), (2, 3, "a[2 * k + 3]"), (0, 0, "a[0]"), (-1, 0, "a[31 - k]"),
+     (-2, 1, "a[63 - 2 * k]")],
+)  # fmt: skip
+def test_the_title_is_the_index(figures_of, stride, offset, title):
+    figures = figures_of(memory_requests)
+    draw_access(stride, offset, "float32")
+    assert figures[0].axes[0].get_title(loc="left").endswith(title)
+
+
+def test_what_is_drawn_is_one_line_for_each_lane(figures_of):
+    figures = figures_of(memory_requests)
+    draw_access(3, 0, "float32")
+    lines = figures[0].axes[0].lines
+    assert len(lines) == 32
+    ends = [line.get_xdata()[1] for line in lines]
+    assert ends == sorted(ends)
+
+
+def test_every_end_of_the_sliders_draws():
+    made = access_explorer()
+    for stride in (*STRIDES, 0):
+        for offset in OFFSETS:
+            made.controls["stride"].value, made.controls["offset"].value = stride, offset
+            assert f"stride {stride}, offset {offset}:" in made.picture.value
+    for dtype in DTYPES:
+        made.controls["dtype"].value = dtype
+        assert dtype in made.picture.value
+    assert made.faults.outputs == ()
+
+
+def test_reads_without_being_touched():
+    bundle = access_explorer()._repr_mimebundle_()
+    assert bundle["text/plain"].startswith("[interactive figure: float32, stride 2, offset 0: 8")
+    assert "<img alt=" in bundle["text/html"]
+
+
+def test_lanes_that_take_no_part_and_words_across_two_sectors_are_drawn():
+    with figure() as (_, axes):
+        addresses = np.full(32, AWAY)
+        addresses[[3, 4]] = 28, 100_000
+        draw_request(axes, addresses, 8)
+    assert len(axes.lines) == 2
+    labels = [text.get_text() for text in axes.texts]
+    assert labels[:3] == ["0", "1", "3125"]  # bytes 28 to 35 lie in sectors 0 and 1
+    with figure() as (_, axes):
+        draw_request(axes, np.full(32, AWAY), 4)
+    assert not axes.lines

@@ -1,0 +1,643 @@
+"""How an exercise is judged whose answer is a kernel."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numba import cuda as numba_cuda
+from numba import njit
+
+from gpulearn import cuda
+from gpulearn.errors import MachineFault
+from gpulearn.judge import budgets, launches, stubs
+from gpulearn.judge.answers import Answers
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.judge.exercise import Refused
+from gpulearn.judge.kernel_exercise import (
+    Launch,
+    difference,
+    kernel_exercise,
+    over_budget,
+    simulate,
+)
+from gpulearn.judge.stubs import notebook_source
+from gpulearn.kernels.specification import Specification, blocks_along, poison
+from simt.device import selection
+from simt.host import api
+
+NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
+answers = Answers()
+
+
+@cuda.jit
+def scale(a, factor, out):
+    i, j = cuda.grid(2)
+    if j < a.shape[0] and i < a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("the block index is never used: every block does the work of block 0.")
+def block_ignored(a, factor, out):
+    i, j = cuda.threadIdx.x, cuda.threadIdx.y
+    if j < a.shape[0] and i < a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("a column too many: the columns are 0 to shape[1] - 1.")
+def guard_off_by_one(a, factor, out):
+    i, j = cuda.grid(2)
+    if j < a.shape[0] and i <= a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("nothing is computed: the kernel is empty.")
+def nothing(a, factor, out):
+    pass
+
+
+@answers.wrong(NEIGHBOURS)
+def down_the_columns(a, factor, out):
+    i, j = cuda.grid(2)
+    while i < a.shape[0]:
+        k = j
+        while k < a.shape[1]:
+            out[i, k] = factor * a[i, k]
+            k += cuda.gridsize(2)[1]
+        i += cuda.gridsize(2)[0]
+
+
+SCALED = Specification(
+    scale,
+    lambda a, factor, out: (factor * a,),
+    lambda a, factor, out, block: blocks_along(a.shape[::-1], block),
+    (32, 8),
+    outputs=(2,),
+)
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    made = []
+    for m, n, grid in ((33, 40, (2, 5)), (64, 32, (1, 8)), (5, 70, (3, 1))):
+        a = rng.normal(size=(m, n)).astype(np.float32)
+        made.append(
+            Launch.of(
+                SCALED,
+                f"a of shape ({m}, {n})",
+                *(a, np.float32(3), np.empty_like(a)),
+                grid=grid,
+                measured=n == 32,
+            )
+        )
+    return made
+
+
+SCALE = kernel_exercise(
+    SCALED,
+    task="Multiply.",
+    cases=cases,
+    answers=answers,
+    budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
+)
+
+
+@pytest.mark.parametrize("wrong", answers.wrongs, ids=lambda w: w.answer.__name__)
+def test_known_mistakes_get_their_hint(wrong):
+    assert diagnose(SCALE, wrong.answer).lower().endswith(wrong.hint.lower())
+
+
+def test_the_solution_passes_as_a_kernel_and_as_a_plain_function():
+    assert diagnose(SCALE, scale) is None
+    assert diagnose(SCALE, scale.py_func) is None
+
+
+def test_a_finding_is_told_with_its_line_threads_and_the_known_hint():
+    said = diagnose(SCALE, guard_off_by_one)
+    line = guard_off_by_one.__code__.co_firstlineno + 4
+    assert said == (
+        f"for a of shape (33, 40), line {line} (`out[j, i] = factor * a[j, i]`): thread (8, 0) of "
+        "block (1, 0) accesses a[0, 40], out of bounds in dimension 1: a has shape (33, 40) (and "
+        "32 more threads). A column too many: the columns are 0 to shape[1] - 1."
+    )
+
+
+def test_a_budget_says_what_the_line_moves_and_how_far_lanes_are_apart():
+    said = diagnose(SCALE, down_the_columns)
+    assert "(`out[i, k] = factor * a[i, k]`) moves 32 sectors per load request, " in said
+    assert "the budget is 4: neighbouring lanes are 128 bytes apart. " + NEIGHBOURS in said
+
+
+def unknown(kernel):
+    return diagnose(SCALE, kernel)
+
+
+def test_unknown_mistakes_are_described():
+    def constant(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = 7.5
+
+    def unchanged(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = a[j, i]
+
+    def every_other(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1] and i % 2 == 0:
+            out[j, i] = factor * a[j, i]
+
+    def shifted(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i] + 1
+
+    assert "every element of out is 7.5" in unknown(constant)
+    assert "out equals a, unchanged" in unknown(unchanged)
+    assert "660 of 1,320 elements of out are never written, first out[0, 1]" in unknown(every_other)
+    assert "every element of out is too large by 1" in unknown(shifted)
+
+
+def test_swapped_rows_and_columns_are_named():
+    def turned(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[i % a.shape[0], j % a.shape[1]]
+
+    assert "rows and columns of out are swapped" in unknown(turned)
+
+
+def test_inputs_must_stay_as_they_are():
+    def in_place(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            a[j, i] *= factor
+            out[j, i] = a[j, i]
+
+    assert "it writes to a, which is an input" in unknown(in_place)
+
+
+def test_a_nan_that_is_written_is_not_an_element_that_nobody_wrote():
+    def spoils_an_edge(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i] if i > 0 else np.float32(np.nan)
+
+    assert "(only at the edges), first out[0, 0] is nan" in unknown(spoils_an_edge)
+
+    def leaves_one_and_spoils_the_rest(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and 0 < i < a.shape[1]:
+            out[j, i] = a[j, i] - i
+
+    said = unknown(leaves_one_and_spoils_the_rest)
+    assert "first out[0, 0] is never written, expected" in said
+
+
+def test_what_is_wrong_beside_the_edges_of_blocks_is_said_to_be_there():
+    def zero_at_the_end_of_a_block(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            last = cuda.threadIdx.x >= 30 and i != a.shape[1] - 1
+            out[j, i] = np.float32(0) if last else factor * a[j, i]
+
+    assert "(only where two blocks meet)" in unknown(zero_at_the_end_of_a_block)
+
+
+def test_a_budget_for_one_argument_counts_its_atomic_updates():
+    def by_atomics(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = 0
+            cuda.atomic.add(out, (j, i), factor * a[j, i])
+
+    once = budgets.bytes_moved(lambda launch: launch.args[2].nbytes, advice="Once.", of=2)
+    exercise = dataclasses.replace(
+        SCALE, demand=lambda answer, outcomes: over_budget([once], outcomes)
+    )
+    assert diagnose(exercise, scale) is None
+    said = diagnose(exercise, by_atomics)
+    assert "it moves 24,576 bytes of out, the budget is 8,192. Once." in said
+
+
+def test_a_budget_on_requests_sees_elements_that_go_one_by_one():
+    def row_by_row(a, factor, out):
+        j = cuda.grid(2)[1]
+        if j < a.shape[0] and cuda.threadIdx.x == 0 and cuda.blockIdx.x == 0:
+            for i in range(a.shape[1]):
+                out[j, i] = factor * a[j, i]
+
+    rows = budgets.requests(lambda launch: 2 * launch.args[0].shape[0], advice="32 at once.")
+    exercise = dataclasses.replace(
+        SCALE, demand=lambda answer, outcomes: over_budget([rows], outcomes)
+    )
+    assert diagnose(exercise, scale) is None
+    said = diagnose(exercise, row_by_row)
+    assert "its warps load and store 4,096 times, the budget is 128. 32 at once." in said
+
+
+def test_a_hint_is_for_the_same_mistake_only():
+    def outside_of_out(a, factor, out):  # as guard_off_by_one, but in another array
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i <= a.shape[1]:
+            out[j, i] = factor
+
+    said = unknown(outside_of_out)
+    assert "accesses out[0, 40], out of bounds" in said
+    assert "a column too many" not in said.lower()
+
+
+def test_what_is_no_kernel_is_said_in_numbas_place():
+    def prints(a, factor, out):
+        out[0, 0] = a.nonsense
+
+    assert "(`out[0, 0] = a.nonsense`): " in unknown(prints)
+
+
+def test_a_kernel_that_prints_does_not_fill_the_notebook(capsys):
+    def talkative(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            print(i, j)
+            out[j, i] = factor * a[j, i]
+
+    assert unknown(talkative) is None
+    assert capsys.readouterr().out == ""
+
+
+def test_the_result_must_not_depend_on_the_order_of_blocks():
+    def last_block_wins(a, factor, out):
+        out[0, 0] = cuda.blockIdx.x
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1] and i + j > 0:
+            out[j, i] = factor * a[j, i]
+
+    assert "race" in unknown(last_block_wins) or "order" in unknown(last_block_wins)
+
+
+def test_outputs_are_poisoned_and_updated_arguments_are_not():
+    a, b = np.ones(3, np.float32), np.ones(3, np.int32)
+    launch = Launch("", (a, b, 2), grid=1, block=1, outputs=(0,), updated=(1,))
+    fresh = launch.arguments()
+    assert np.isnan(fresh[0]).all()
+    assert fresh[1].tolist() == [1, 1, 1]
+    assert fresh[1] is not b
+    assert launch.results == (0, 1)
+    assert poison(np.dtype(np.uint8)) == 85
+
+
+def test_a_stub_is_a_stub_under_its_decorator():
+    @cuda.jit
+    def stub(a, factor, out):
+        out[0, 0] = ...
+
+    assert stubs.is_stub(stub)
+    assert not stubs.is_stub(scale)
+
+
+def test_the_solution_of_a_kernel_is_shown_as_a_kernel():
+    assert notebook_source(scale).startswith("@cuda.jit\ndef scale(a, factor, out):\n    i, j = ")
+
+
+def test_on_a_gpu_the_same_arrays_lie_between_canaries():
+    launch = cases()[0]
+    (out,) = launches.on_gpu(scale, launch, cuda=api)
+    np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("answer", [scale, scale.py_func], ids=["kernel", "function"])
+def test_on_a_gpu_a_kernel_is_launched_as_it_is(monkeypatch, answer):
+    made = []
+    jit = api.jit
+    monkeypatch.setattr(api, "jit", lambda function: made.append(jit(function)) or made[-1])
+    launched = []
+    configured = type(scale).__getitem__
+    monkeypatch.setattr(
+        type(scale), "__getitem__", lambda k, shape: launched.append(k) or configured(k, shape)
+    )
+    launches.on_gpu(answer, cases()[0], cuda=api)
+    assert launched == [answer if answer is scale else made[0]]
+
+
+def test_where_there_is_a_gpu_the_answer_runs_there_as_well(monkeypatch):
+    here = selection.current()
+    monkeypatch.setattr(selection, "current", lambda: dataclasses.replace(here, kind="gpu"))
+    monkeypatch.setattr(launches, "on_gpu", lambda answer, case: (3 * case.args[0],))
+    assert diagnose(SCALE, scale) is None
+    monkeypatch.setattr(
+        launches, "on_gpu", lambda answer, case: ((2 if answer is scale else 3) * case.args[0],)
+    )
+    assert "on the GPU its result is another than on the SIMT" in diagnose(SCALE, scale)
+
+
+def test_a_dead_canary_is_noticed():
+    class Overrun:
+        """A GPU on which a kernel writes one element past the end."""
+
+        synchronize = staticmethod(api.synchronize)
+
+        def __init__(self):
+            self.sent = []
+
+        def to_device(self, array):
+            self.sent.append(api.to_device(array))
+            return self.sent[-1]
+
+        def jit(self, function):
+            return self
+
+        def __getitem__(self, shape):
+            def launch(a, factor, out):
+                self.sent[-1][-launches.PAD : -launches.PAD + 1] = np.float32(1)
+
+            return launch
+
+    with pytest.raises(Refused, match="beside its argument number 3"):
+        launches.on_gpu(scale, cases()[0], cuda=Overrun())
+
+
+def counted(kernel, block, *args):
+    from gpulearn import xray
+
+    there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    launch = Launch("", args, grid=1, block=block)
+    return xray(kernel)[1, block](*there), launch
+
+
+def tile(a, out):
+    s = cuda.shared.array((32, 32), np.float32)
+    i, j = cuda.grid(2)
+    s[j, i] = a[j, i]
+    cuda.syncthreads()
+    if j % 2 == 0:
+        out[j, i] = s[i, j] * 2.0
+        cuda.atomic.add(out, (0, 0), 1)
+
+
+def test_other_budgets():
+    ones = np.ones((32, 32), np.float32)
+    report, launch = counted(tile, (32, 32), ones, ones)
+
+    def said(make, *args, **kwargs):
+        return make(*args, advice="", **kwargs).excess(report, launch)
+
+    assert "(`out[j, i] = s[i, j] * 2.0`) meets 31 bank conflicts per request" in said(
+        budgets.bank_conflicts, 0
+    )
+    assert said(budgets.bank_conflicts, 31) is None
+    assert "each warp passes 1 barrier, the budget is 0" in said(budgets.barriers, 0)
+    assert said(budgets.barriers, 1) is None
+    assert said(budgets.instructions, 1).endswith("statements, the budget is 1")
+    assert said(budgets.instructions, 99) is None
+    assert "does 512 atomic operations on out, the budget is 3" in said(
+        budgets.atomics, lambda launch: 3, of=1
+    )
+    assert said(budgets.atomics, lambda launch: 512, of=1) is None
+    assert "moves 10,240 bytes" in said(budgets.bytes_moved, lambda launch: 10_239)
+    assert said(budgets.bytes_moved, lambda launch: 10_240) is None
+    assert said(budgets.shared_memory) is None
+    assert "(`out[j, i] = s[i, j] * 2.0`) does 512 operations in float64" in said(budgets.float64)
+    assert said(budgets.divergence, lambda launch: 0) is None
+
+
+def test_budgets_that_need_another_kernel():
+    def part(a, out):
+        i = cuda.threadIdx.x
+        if i % 2 == 0:
+            out[i] = a[i]
+
+    ones = np.ones(64, np.float32)
+    report, launch = counted(part, 64, ones, ones)
+    said = budgets.divergence(lambda launch: 1, advice="").excess(report, launch)
+    assert "warps part 2 times, most often in line" in said
+    said = budgets.shared_memory(advice="").excess(report, launch)
+    assert said == "it never writes to shared memory"
+    assert budgets.float64(advice="").excess(report, launch) is None
+
+
+def begins_with_zero(a, out):
+    total, k = 0.0, 0
+    while k < a.size:
+        total += a[k]
+        k += 1
+    out[0] = total
+
+
+def begins_with_zero_somewhere(a, out):
+    i = cuda.threadIdx.x
+    part = a[i] if i < 40 else -0.0
+    out[i] = part + a[i]
+
+
+def meets_a_float64(a, out):
+    total, k = np.float32(0), 0
+    while k < a.size:
+        total = np.float32(total + a[k] * 1.0)
+        k += 1
+    out[0] = total
+
+
+@pytest.mark.parametrize(
+    ("kernel", "begun"),
+    [(begins_with_zero, True), (begins_with_zero_somewhere, True), (meets_a_float64, False)],
+)
+def test_what_is_said_of_a_sums_beginning_is_said_where_it_begins_with_a_plain_number(
+    kernel, begun
+):
+    report, launch = counted(kernel, 64, np.ones(64, np.float32), np.ones(64, np.float32))
+    of_sums, otherwise = budgets.float64_sums(advice="begin with np.float32(0).")
+    assert otherwise.excess(report, launch)
+    assert bool(of_sums.excess(report, launch)) == begun
+
+
+def test_what_is_written_back_as_it_was_is_not_called_unwritten():
+    def back_again(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] = a[i]
+
+    def untouched(a):
+        pass
+
+    negate = Specification(
+        back_again,
+        lambda a: (-a,),
+        lambda a, block: blocks_along(a.size, block),
+        32,
+        updated=(0,),
+    )
+    for kernel, why in ((back_again, "what is written to it is"), (untouched, "nothing is")):
+        launch = Launch.of(negate, "ones", np.ones(40, np.float32))
+        said = difference(simulate(kernel, launch), (-np.ones(40, np.float32),))
+        assert said.startswith(f"a is left as it was: {why}"), said
+
+
+def test_a_budget_on_accesses_counts_elements_and_not_sectors():
+    def scattered(a, out):
+        i = cuda.threadIdx.x
+        out[i] = a[i * 7 % 64]
+
+    def twice(a, out):
+        i = cuda.threadIdx.x
+        if a[i] > 0:
+            out[i] = a[i]
+
+    limit = budgets.accesses(lambda launch: launch.args[0].size, of=0, advice="")
+    ones = np.ones(64, np.float32)
+    assert limit.excess(*counted(scattered, 64, ones, ones)) is None
+    said = limit.excess(*counted(twice, 64, ones, ones))
+    assert said == "its threads read elements of a 128 times, the budget is 64"
+
+
+def test_budgets_for_crowds_and_for_passes_over_shared_memory():
+    def crowd(a, out):
+        s = cuda.shared.array(32, np.float32)
+        t = cuda.threadIdx.x
+        s[t % 32] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(s, t % 4, a[t])
+        cuda.syncthreads()
+        out[t] = s[t % 32]
+
+    ones = np.ones(32, np.float32)
+    report, launch = counted(crowd, 32, ones, ones)
+    said = budgets.contention(1, advice="").excess(report, launch)
+    assert "(`cuda.atomic.add(s, t % 4, a[t])`) sends 8 lanes to one address" in said
+    assert budgets.contention(8, advice="").excess(report, launch) is None
+    said = budgets.shared_passes(1, advice="").excess(report, launch)
+    assert said == "each block passes over shared memory 2 times, the budget is 1"
+    assert budgets.shared_passes(2, advice="").excess(report, launch) is None
+
+
+def test_what_is_added_to_before_it_is_written_is_not_called_unwritten():
+    def adds(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] += factor * a[j, i]
+
+    def adds_atomically(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            cuda.atomic.add(out, (j, i), factor * a[j, i])
+
+    for kernel in (adds, adds_atomically):
+        assert "out is read, or added to, before anything is written to it" in unknown(kernel)
+
+
+def test_a_factor_and_a_shift_are_named():
+    def five_times(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = 5 * a[j, i] * factor
+
+    def one_more(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = a[j, i] * factor + 1
+
+    assert "every element of out is 5 times what it should be" in unknown(five_times)
+    assert "every element of out is too large by 1" in unknown(one_more)
+
+
+def test_a_negative_index_is_named_beside_the_wrong_result():
+    def one_back(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i - 1]
+
+    assert "accesses a[0, -1]: a negative index counts from the end" in unknown(one_back)
+
+
+def test_single_threads_that_do_everything_are_noticed():
+    def alone(a, factor, out):
+        if cuda.grid(1) == 0 and cuda.blockIdx.y == 0 and cuda.threadIdx.y == 0:
+            for j in range(a.shape[0]):
+                for i in range(a.shape[1]):
+                    out[j, i] = factor * a[j, i]
+
+    said = unknown(alone)
+    assert "are at work, the budget is 2.5 or more. One thread does the work of many" in said
+
+
+def test_shared_memory_that_is_written_and_never_read_is_not_used():
+    def unread(a, out):
+        s = cuda.shared.array(32, np.float32)
+        t = cuda.threadIdx.x
+        s[t] = a[t]
+        out[t] = a[t]
+
+    ones = np.ones(32, np.float32)
+    report, launch = counted(unread, 32, ones, ones)
+    said = budgets.shared_memory(advice="").excess(report, launch)
+    assert said == "it never reads what it writes to shared memory"
+
+
+def test_what_cannot_be_launched_is_refused_before_it_is_tried():
+    device_function = cuda.jit(device=True)(scale.py_func)
+    assert "it is a device function" in unknown(device_function)
+    assert "it comes with the shape of a launch" in unknown(scale[1, 32])
+    assert "compiled for the CPU: write @cuda.jit over def scale(…)" in unknown(njit(scale.py_func))
+    assert "it is <ufunc 'add'>: write @cuda.jit over def add" in unknown(np.add)
+    assert unknown(numba_cuda.jit(scale.py_func)) is None
+    assert "device function" in unknown(numba_cuda.jit(device=True)(scale.py_func))
+
+
+def test_a_store_to_an_input_counts_even_if_it_changes_nothing():
+    def puts_it_back(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            a[j, i] = a[j, i]
+            out[j, i] = factor * a[j, i]
+
+    assert "it writes to a, which is an input" in unknown(puts_it_back)
+
+
+def test_an_endless_loop_is_told_with_its_line_and_tried_once():
+    def no_step(a, factor, out):
+        i, j = cuda.grid(2)
+        while j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i]
+
+    launched = []
+    counted = dataclasses.replace(
+        SCALE, run=lambda *given: launched.append(given[0].py_func) or SCALE.run(*given)
+    )
+    line = no_step.__code__.co_firstlineno + 2
+    assert f"line {line} (`while j < a.shape[0]" in diagnose(counted, no_step, seconds=60)
+    assert launched.count(no_step) == 1
+
+
+def test_one_block_is_not_called_the_first_of_several():
+    def first_only(a, factor, out):
+        if cuda.threadIdx.x == 0:
+            out[0, 0] = factor * a[0, 0]
+
+    one = Launch(
+        "a pair", (np.ones((1, 2), np.float32), np.float32(3), np.empty((1, 2), np.float32)),
+        grid=1, block=1, outputs=(2,),
+    )  # fmt: skip
+    said = diagnose(dataclasses.replace(SCALE, cases=lambda: [one], answers=Answers()), first_only)
+    assert said == "for a pair, out[0, 1] is never written; all others are right."
+
+
+def test_lost_fractions_are_named():
+    def cut(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = int(factor * a[j, i])
+
+    assert "every element of out is cut off to a whole number" in unknown(cut)
+
+
+def test_a_fault_of_the_machine_is_no_wrong_answer(monkeypatch):
+    def broken(*args):
+        raise KeyError("lost")
+
+    def mine(a, factor, out):
+        i, j = cuda.grid(2)
+        if i < out.shape[0] and j < out.shape[1]:
+            out[i, j] = factor * cuda.cbrt(a[i, j])
+
+    monkeypatch.setattr("simt.intrinsics.math.cast_up", broken)
+    with pytest.raises(MachineFault, match="this is not your mistake: KeyError"):
+        diagnose(SCALE, mine)

@@ -1,0 +1,253 @@
+"""Predictions: what may be said, what comes of it, and that each is asked where it belongs."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+from gpulearn.judge import predict as asking
+from gpulearn.judge import progress
+from gpulearn.judge.prediction import Choices, Number, below, find, predictions
+from tests.notebooks.harness import NOTEBOOKS
+from tests.notebooks.page import read
+
+ALL = list(predictions().values())
+CALL = re.compile(r'^gl\.predict\(\s*"(\w+)", "([^"]+\?)"\s*\)$')
+
+
+@pytest.fixture(autouse=True)
+def own_progress(monkeypatch):
+    monkeypatch.setattr(progress, "_here", [])
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_each_wrong_choice_has_its_sentence(one):
+    if isinstance(one, Choices):
+        sentences = list(one.choices.values())
+        assert len(sentences) > 1
+        assert sentences.count("") == (0 if one.pick else 1)
+    else:
+        sentences = list(one.wrong.values())
+        assert one.came
+    for sentence in filter(None, sentences):
+        assert sentence.endswith((".", "…"))
+        assert len(sentence) < 160
+    assert len(set(filter(None, sentences))) == len(list(filter(None, sentences)))
+
+
+def test_each_prediction_is_asked_once_in_its_notebook_and_says_no_answer():
+    asked = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        for cell in read(path).cells:
+            if cell.cell_type == "code" and "gl.predict(" in cell.source:
+                call = CALL.match(cell.source)
+                assert call, cell.source  # one line, and the question alone
+                assert call[1] not in asked
+                asked[call[1]] = path.stem
+    assert asked == {one.name: one.notebook for one in ALL}
+
+
+# --- what is said
+
+SECTORS = Number("sectors", "sectors", {32: "32 would be a column."}, came="n", within=0.01)
+SIDES = Choices("sides", {"left": "That would need a mirror.", "right": ""}, came="'it is right'")
+RACE = Choices(
+    "race",
+    {"10": "Ten is a loop in C.", "1,000": "That would be all cores."},
+    came="ratio",
+    pick=lambda ratio: "10" if ratio < 100 else "1,000",
+)
+
+
+@given(st.floats(min_value=-1e12, max_value=1e12).filter(lambda x: x == 0 or abs(x) > 1e-6))
+def test_any_way_to_write_a_number_is_read(number):
+    for text in (repr(number), f"  {number!r} sectors", f"{number:,.6f}", f"{number:e}"):
+        read = SECTORS.read(text)
+        assert float(read.split()[0].replace(",", "")) == pytest.approx(number, rel=6e-3, abs=1e-6)
+        assert SECTORS.read(read) == read
+
+
+def test_what_is_rounded_to_one_is_one():
+    assert SECTORS.read("0.99999") == SECTORS.read("1") == "1 sector"
+
+
+@pytest.mark.parametrize("text", ["", "two", "x 3", "-", "sectors 4", "."])
+def test_what_is_no_number_is_told(text):
+    with pytest.raises(BadInput, match=re.escape(f"{text!r} is no number")):
+        SECTORS.read(text)
+
+
+def test_a_number_is_held_against_what_came():
+    assert SECTORS.judged("32 sectors", 4) == (False, "4 sectors", "32 would be a column.")
+    assert SECTORS.judged("8 sectors", 4).why == "That is 2 times too large."
+    assert SECTORS.judged("1 sectors", 40).why == "That is 40 times too small."
+    assert SECTORS.judged("103 sectors", 100).why == "That is a little too large."
+    assert SECTORS.judged("960 sectors", 1000).why == "That is a little too small."
+    assert SECTORS.judged("106 sectors", 100).why == "That is 1.1 times too large."
+    assert SECTORS.judged("-1 sectors", 40).why == ""
+    assert SECTORS.judged("1,004 sectors", 1000) == (True, "1,000 sectors", "")
+    assert not SECTORS.judged("1,020 sectors", 1000).foresaw
+
+
+@pytest.mark.parametrize(
+    ("unit", "of_one"),
+    {
+        "loads": "load", "passes": "pass", "batches": "batch", "kinds of work": "kind of work",
+        "GPUs": "GPU", "times": "times", "times η": "times η", "GB/s": "GB/s", "of them": "of them",
+        "": "",
+    }.items(),
+)  # fmt: skip
+def test_a_unit_after_one_is_singular(unit, of_one):
+    number = Number("n", unit, came="n")
+    assert number.read("1") == f"1 {of_one}".rstrip()
+    assert number.read(number.read("1")) == f"1 {of_one}".rstrip()
+    assert number.read("2") == f"2 {unit}".rstrip()
+
+
+def test_a_wrong_number_that_is_rounded_in_another_way_is_known():
+    wrong = {8.6: "8.6 is float64.", 2.1: "2.1 is half."}
+    rough = Number("scores", "GB", wrong, came="n", within=0.08)
+    assert rough.judged("8.59 GB", 4.29).why == "8.6 is float64."
+    assert rough.judged("2.15 GB", 4.29).why == "2.1 is half."
+    assert rough.judged("9 GB", 4.29).why == "That is 2.1 times too large."
+    exact = Number("lanes", "lanes", {32: "32 is a warp."}, came="n")
+    assert exact.judged("32 lanes", 4).why == "32 is a warp."
+    assert exact.judged("33 lanes", 4).why == "That is 8.2 times too large."
+    assert Number("free", "", came="n").judged("33", 4).why == "That is 8.2 times too large."
+
+
+def test_a_choice_is_held_against_what_came():
+    assert SIDES.judged("left", "it is right") == (
+        False, "it is right", "That would need a mirror."
+    )  # fmt: skip
+    assert SIDES.judged("right", None) == (True, "right", "")
+    assert RACE.judged("10", 90.0) == (True, "90", "")
+    assert RACE.judged("10", 900.0) == (False, "900", "Ten is a loop in C.")
+    with pytest.raises(BadInput, match=r"choice.*middle"):
+        SIDES.read("middle")
+
+
+@pytest.mark.parametrize(
+    ("came", "chosen"),
+    [("9.99 times", "few"), ("10 times", "some"), ("n = 1,200", "many"), ("none of ours", "many")],
+)
+def test_a_choice_is_picked_by_the_number_that_came(came, chosen):
+    assert below({"few": 10, "some": 1000}, "many")(came) == chosen
+
+
+# --- from the question to what came
+
+
+def test_what_was_predicted_and_what_came_stand_side_by_side():
+    asked = asking.Asked(SECTORS, "How many?")
+    asked.say("32")
+    assert progress.load().predicted["sectors"].said == "32 sectors"
+    with pytest.raises(NameError):
+        asked.settle({})
+    came = asked.settle({"n": 4})
+    assert repr(came) == (
+        "You predicted: 32 sectors · What came: 4 sectors · 32 would be a column."
+    )
+    assert "<strong>What came</strong><br>4 sectors" in came._repr_html_()
+    assert progress.load().predicted["sectors"].foresaw is False
+
+
+def test_the_mind_may_be_changed_until_the_cell_has_run_and_the_first_time_counts():
+    asked = asking.Asked(SECTORS, "How many?")
+    asked.say("32")
+    asked.say("4")
+    assert repr(asked.settle({"n": 4})) == "✓ You foresaw it: 4 sectors"
+    asked.say("9")  # it could be seen
+    assert progress.load().predicted["sectors"] == progress.Foresight("4 sectors", True)
+    again = asking.Asked(SECTORS, "How many?")
+    again.say("32")
+    assert "You predicted: 32 sectors" in repr(again.settle({"n": 4}))
+    assert progress.load().predicted["sectors"] == progress.Foresight("4 sectors", True)
+
+
+def test_who_goes_on_without_is_told_nothing():
+    asked = asking.Asked(SIDES, "Which?")
+    assert asked.settle({}) is None
+    assert progress.load().predicted == {}
+
+
+def test_a_prediction_outlives_its_kernel():
+    asking.Asked(SIDES, "Which?").say("left")
+    assert "You predicted: left" in repr(asking.Asked(SIDES, "Which?").settle({}))
+
+
+def test_without_widgets_the_question_and_its_choices_are_printed(monkeypatch):
+    monkeypatch.setattr(asking, "installed", lambda name: None)
+    asked = asking.Asked(SIDES, "Which <side>?")
+    assert repr(asked) == "Predict: Which <side>?\n  ○ left\n  ○ right"
+    bundle = asked._repr_mimebundle_()
+    assert "Which &lt;side&gt;?<ul><li>left</li><li>right</li></ul>" in bundle["text/html"]
+    assert set(bundle) == {"text/html", "text/plain"}
+
+
+def test_progress_counts_what_was_foreseen_and_begins_with_this_notebook():
+    one, two = (p for p in ALL if p.name in ("random_order", "three_blocks"))
+    gl.predict(one.name, "What?").say("nothing")
+    assert gl.progress().rows[0][0] == one.notebook
+    assert "foresaw" not in gl.progress().caption  # nothing was seen yet
+    progress.record_prediction(one.name, progress.Foresight("nothing", True))
+    progress.record_prediction(two.name, progress.Foresight("complete", False))
+    assert gl.progress().caption.endswith("You foresaw 1 of 2 outcomes that you predicted.")
+    foreseen = gl.progress().headings.index("foreseen")
+    assert gl.progress().rows[0][foreseen].startswith("1 of ")
+    gl.check("matmul_flops", gl.matmul_flops)
+    assert gl.progress().rows[0][0] == "01_cpu_vs_gpu_matmul"
+
+
+@pytest.mark.parametrize("question", ["", "  ", None, 3])
+def test_bad_questions_and_unknown_names_are_told(question):
+    with pytest.raises(BadInput, match=r'write gl.predict\("random_order", "…\?"\)'):
+        gl.predict("random_order", question)
+    with pytest.raises(BadInput, match="random_ordr"):
+        gl.predict("random_ordr", "What?")
+
+
+# --- in a notebook
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """A shell of IPython's that shows what is displayed in `shell.shown`."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell()
+    shell.shown = []
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr("IPython.display.display", lambda thing: shell.shown.append(repr(thing)))
+    monkeypatch.setattr(asking, "find", lambda name: {"sectors": SECTORS, "sides": SIDES}[name])
+    shell.run_cell("import gpulearn as gl")
+    yield shell
+    shell.history_manager.end_session()
+
+
+def test_the_cell_with_the_answer_shows_both(shell):
+    shell.run_cell('gl.predict("sectors", "How many?").say("4"); None')
+    shell.run_cell("1 / 0")
+    shell.run_cell("other = 1")  # what came is not there yet
+    assert shell.shown == []
+    shell.run_cell("n = 4")
+    shell.run_cell("n = 5")
+    assert shell.shown == ["✓ You foresaw it: 4 sectors"]
+
+
+def test_a_question_that_is_asked_again_is_answered_once(shell):
+    for _ in range(2):
+        shell.run_cell('gl.predict("sides", "Which?").say("left"); None')
+    shell.run_cell('gl.predict("sectors", "How many?").say("4"); None')
+    shell.run_cell("n = 2")
+    assert len(shell.shown) == 2
+    kept = json.loads(progress.file().read_text())
+    assert kept["predicted"]["sides"] == {"said": "left", "foresaw": False}
+
+
+def test_names_are_found():
+    assert find("random_order").notebook == "03_threads_blocks_grids"

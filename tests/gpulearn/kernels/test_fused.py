@@ -1,0 +1,181 @@
+"""Kernels before and after their fusion: equal to float64, and their bytes equal the formulas."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadInput
+from gpulearn.kernels.softmax import SOFTMAX_ROWS
+from gpulearn.kernels.specification import poisoned
+from gpulearn.kernels.vectors import VECTOR_ADD
+from gpulearn_lessons.between_kernels import attention, elementwise, normalisation, softmax_fused
+from gpulearn_lessons.between_kernels.attention import (
+    ATTENTION_PRODUCT,
+    ATTENTION_SCORES,
+    ATTENTION_TILED,
+    attention_bytes,
+)
+from gpulearn_lessons.between_kernels.elementwise import (
+    RELU,
+    SCALE,
+    SCALE_ADD_RELU,
+    elementwise_bytes,
+)
+from gpulearn_lessons.between_kernels.normalisation import (
+    EPSILON,
+    FUSED_NORMALISE,
+    NORMALISE_ROWS,
+    ROW_MEANS,
+    ROW_VARIANCES,
+    normalise_bytes,
+)
+from gpulearn_lessons.between_kernels.softmax_fused import (
+    ONLINE_SOFTMAX,
+    ROW_MAXIMA,
+    ROW_SHARES,
+    ROW_SUMS,
+    SOFTMAX_PASSES,
+    softmax_bytes,
+)
+
+VECTOR, MATRIX = "float32[::1]", "float32[:, ::1]"
+SIGNATURES = {
+    elementwise.scale: f"void(float32, {VECTOR}, {VECTOR})",
+    elementwise.relu: f"void({VECTOR}, {VECTOR})",
+    elementwise.scale_add_relu: f"void(float32, {VECTOR}, {VECTOR}, {VECTOR})",
+    softmax_fused.row_maxima: f"void({MATRIX}, {VECTOR})",
+    softmax_fused.row_sums: f"void({MATRIX}, {VECTOR}, {MATRIX}, {VECTOR})",
+    softmax_fused.row_shares: f"void({MATRIX}, {VECTOR}, {MATRIX})",
+    softmax_fused.online_softmax: f"void({MATRIX}, {MATRIX})",
+    normalisation.row_means: f"void({MATRIX}, {VECTOR})",
+    normalisation.row_variances: f"void({MATRIX}, {VECTOR}, {VECTOR})",
+    normalisation.normalise_rows: f"void({MATRIX}, {VECTOR}, {VECTOR}, {MATRIX})",
+    normalisation.fused_normalise: f"void({MATRIX}, {MATRIX})",
+    attention.attention_scores: f"void({MATRIX}, {MATRIX}, {MATRIX})",
+    attention.attention_product: f"void({MATRIX}, {MATRIX}, {MATRIX})",
+    attention.attention_tiled: f"void({MATRIX}, {MATRIX}, {MATRIX}, {MATRIX})",
+}
+
+
+def numbers(*shape, scale=1.0, seed=0):
+    return np.random.default_rng(seed).normal(0, scale, shape).astype(np.float32)
+
+
+def moved(*launches):
+    """Runs launches (specification, arguments on the device) and adds up the bytes they move."""
+    total = 0
+    for specification, *args in launches:
+        block = None
+        if isinstance(args[-1], tuple):
+            block = args.pop()
+        grid, block = specification.shape(*args, block=block)
+        report = gl.xray(specification.kernel)[grid, block](*args)
+        assert not report.findings, report
+        assert report.totals.flops64 == 0
+        total += report.totals.bytes_moved
+    return total
+
+
+@pytest.fixture
+def torch():
+    """The oracle; not imported above, since compilers look for SIGNATURES where it is not."""
+    return pytest.importorskip("torch")
+
+
+def room(*shape):
+    return cuda.to_device(poisoned(*shape))
+
+
+@pytest.mark.parametrize("n", [8, 512, 1000])
+def test_scale_add_relu_in_three_kernels_and_in_one(torch, n):
+    x, y = (cuda.to_device(numbers(n, seed=seed)) for seed in (1, 2))
+    factor, one, two, three, fused = np.float32(-1.5), *(room(n) for _ in range(4))
+    apart = moved((SCALE, factor, x, one), (VECTOR_ADD, one, y, two), (RELU, two, three))
+    assert apart == elementwise_bytes(n, fused=False)
+    assert moved((SCALE_ADD_RELU, factor, x, y, fused)) == elementwise_bytes(n, fused=True)
+    wanted = torch.relu(factor * torch.tensor(x.copy_to_host()).double() + torch.tensor(
+        y.copy_to_host()).double())  # fmt: skip
+    for got in (three, fused):
+        np.testing.assert_allclose(got.copy_to_host(), wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("m", "n", "scale"), [(5, 8, 1.0), (7, 96, 300.0), (4, 200, 1e37)])
+def test_softmax_three_ways(torch, m, n, scale):
+    given = numbers(m, n, scale=scale)
+    scores = cuda.to_device(given)
+    maxima, sums, powers = room(m), room(m), room(m, n)
+    results = {way: room(m, n) for way in SOFTMAX_PASSES}
+    launches = {
+        "three kernels": (
+            (ROW_MAXIMA, scores, maxima),
+            (ROW_SUMS, scores, maxima, powers, sums),
+            (ROW_SHARES, powers, sums, results["three kernels"]),
+        ),
+        "one kernel": ((SOFTMAX_ROWS, scores, results["one kernel"]),),
+        "online": ((ONLINE_SOFTMAX, scores, results["online"]),),
+    }
+    wanted = torch.softmax(torch.tensor(given).double(), 1)
+    for way, several in launches.items():
+        assert moved(*several) == softmax_bytes(m, n, way)
+        # exp of a number near −80 multiplies the rounding of its argument by 80
+        np.testing.assert_allclose(results[way].copy_to_host(), wanted, rtol=1e-4, atol=1e-30)
+
+
+@pytest.mark.parametrize(("m", "n", "middle"), [(5, 8, 0.0), (9, 256, 1000.0), (3, 40, -5.0)])
+def test_layer_normalisation_in_three_kernels_and_in_one(torch, m, n, middle):
+    given = middle + numbers(m, n)
+    given[0] = middle  # a row of equal values
+    x = cuda.to_device(given)
+    means, variances, apart, fused = room(m), room(m), room(m, n), room(m, n)
+    bytes_apart = moved(
+        (ROW_MEANS, x, means),
+        (ROW_VARIANCES, x, means, variances),
+        (NORMALISE_ROWS, x, means, variances, apart),
+    )
+    assert bytes_apart == normalise_bytes(m, n, fused=False)
+    assert moved((FUSED_NORMALISE, x, fused)) == normalise_bytes(m, n, fused=True)
+    wanted = torch.nn.functional.layer_norm(torch.tensor(given).double(), (n,), eps=float(EPSILON))
+    for got in (apart, fused):
+        # a mean near 1000 is rounded by 3e-5
+        np.testing.assert_allclose(got.copy_to_host(), wanted, atol=1e-6 + 1e-7 * abs(middle))
+
+
+@pytest.mark.parametrize(("n", "rows"), [(32, 8), (64, 32), (96, 16)])
+def test_attention_with_its_matrix_and_in_tiles(torch, n, rows):
+    given = [numbers(n, 32, scale=3.0, seed=seed) for seed in (1, 2, 3)]
+    q, k, v = (cuda.to_device(x) for x in given)
+    scores, shares, apart, tiled = room(n, n), room(n, n), room(n, 32), room(n, 32)
+    block = (32, rows)
+    bytes_apart = moved(
+        (ATTENTION_SCORES, q, k, scores, block),
+        (SOFTMAX_ROWS, scores, shares),
+        (ATTENTION_PRODUCT, shares, v, apart, block),
+    )
+    assert bytes_apart == attention_bytes(n, rows, tiled=False)
+    assert moved((ATTENTION_TILED, q, k, v, tiled, block)) == attention_bytes(n, rows, tiled=True)
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        *(torch.tensor(x).double() for x in given)
+    )
+    for got in (apart, tiled):
+        np.testing.assert_allclose(got.copy_to_host(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 33, 50])
+def test_attention_in_tiles_of_a_length_that_no_tile_divides(torch, n):
+    given = [numbers(n, 32, scale=3.0, seed=seed) for seed in (1, 2, 3)]
+    tiled = room(n, 32)
+    moved((ATTENTION_TILED, *(cuda.to_device(x) for x in given), tiled, (32, 8)))
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        *(torch.tensor(x).double() for x in given)
+    )
+    np.testing.assert_allclose(tiled.copy_to_host(), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_bytes_of_no_elements_or_of_an_unknown_way_are_refused():
+    with pytest.raises(BadInput, match="n is 0"):
+        elementwise_bytes(0, fused=True)
+    with pytest.raises(BadInput, match="'twice'"):
+        softmax_bytes(1, 8, "twice")
+    with pytest.raises(BadInput, match=r"rows is 1\.5"):
+        attention_bytes(8, 1.5, tiled=True)

@@ -1,0 +1,147 @@
+"""A process joins its ranks: by torchrun's variables, in gl.launch, or as one of one."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn.parallel.process_group import rank_info, torchrun_environment
+
+ALL = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29501"}
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    for name in (*ALL, "LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_process_alone_is_one_rank_of_one_and_leaves_no_trace():
+    threads = torch.get_num_threads()
+    with gl.parallel.init_process_group() as place:
+        assert (place.rank, place.size, gl.parallel.rank(), gl.parallel.world_size()) == (
+            0,
+            1,
+            0,
+            1,
+        )
+        with gl.parallel.init_process_group() as again:  # there is a group: it is taken, and stays
+            assert again.size == 1
+        assert gl.parallel.all_reduce(torch.ones(2)).tolist() == [1, 1]
+        assert gl.parallel.gather_results("mine") == ["mine"]
+        torch.set_num_threads(threads + 1)
+    assert not dist.is_initialized()
+    assert torch.get_num_threads() == threads
+
+
+def test_a_rank_may_wait_as_long_as_it_likes():
+    with gl.parallel.init_process_group(timeout=1e300):
+        assert gl.launch(gl.parallel.rank, 2, timeout=1e300) == [0, 1]
+
+
+def test_an_error_in_the_block_comes_out_and_the_group_is_gone():
+    for error in (gl.errors.RankError("lost"), KeyError("lost")):
+        with pytest.raises(type(error), match="lost"), gl.parallel.init_process_group():
+            raise error
+        assert not dist.is_initialized()
+        with (
+            pytest.raises(type(error), match="lost"),
+            gl.parallel.init_process_group(),
+            gl.parallel.init_process_group(),
+        ):
+            raise error  # in a group that was there
+        assert not dist.is_initialized()
+    with pytest.raises(gl.errors.RankError, match="no process group"):
+        gl.parallel.gather_results(1)
+
+
+def joined():
+    with gl.parallel.init_process_group() as place:
+        said = str(place)
+        results = gl.parallel.gather_results(place.rank)
+    return said, results, gl.parallel.world_size()  # the launcher's group is still there
+
+
+def test_ranks_of_a_launch_keep_their_group():
+    said, results, size = zip(*gl.launch(joined, 2, backend="gloo"), strict=True)
+    assert results == ([0, 1], [])
+    assert size == (2, 2)
+    assert said[0].startswith("2 ranks, messages by gloo (as the launcher chose)")
+
+
+def simulated():
+    with gl.parallel.init_process_group() as place:
+        return place.rank, place.size, place.backend
+
+
+def test_simulated_ranks_keep_theirs():
+    assert gl.launch(simulated, 3, backend="simulated")[2] == (2, 3, "simulated")
+
+
+@given(st.sets(st.sampled_from(sorted(ALL)), min_size=1, max_size=3))
+def test_half_set_variables_are_told(names):
+    with pytest.raises(gl.errors.BadInput, match="torchrun sets all four") as raised:
+        torchrun_environment({name: ALL[name] for name in names})
+    assert all(name in str(raised.value) for name in ALL)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"RANK": "2"}, "RANK is '2': it must be a whole number from 0 to 1."),
+        ({"RANK": "-1"}, "RANK is '-1'"),
+        ({"WORLD_SIZE": "two"}, "WORLD_SIZE is 'two': it must be a whole number from 1."),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE is '0'"),
+        ({"MASTER_PORT": "65536"}, "MASTER_PORT is '65536': it must be a whole number from 1 to"),
+        ({"LOCAL_RANK": "x"}, "LOCAL_RANK is 'x'"),
+    ],
+)
+def test_a_variable_that_is_no_number_in_its_range_is_told(change, said):
+    with pytest.raises(gl.errors.BadInput, match=said):
+        torchrun_environment({**ALL, **change})
+
+
+def test_ranks_that_do_not_come_are_waited_for_no_longer_than_said(monkeypatch):
+    for name, value in ALL.items():
+        monkeypatch.setenv(name, value)
+    said = "Not all of 2 ranks met at 127.0.0.1:29501 within 1 s"
+    with pytest.raises(gl.errors.RankError, match=said), gl.parallel.init_process_group(timeout=1):
+        pass
+    assert not dist.is_initialized()
+    with (
+        pytest.raises(gl.errors.BadInput, match="timeout is 0"),
+        gl.parallel.init_process_group(timeout=0),
+    ):
+        pass
+
+
+CARDS = st.lists(
+    st.fixed_dictionaries({
+        "machine": st.sampled_from("ab"),
+        "local": st.none() | st.integers(0, 5),
+        "gpus": st.lists(st.sampled_from(["A", "B", "C"]), unique=True),
+    }),
+    min_size=1,
+    max_size=5,
+)  # fmt: skip
+
+
+@given(CARDS)
+def test_nccl_is_taken_where_no_two_ranks_share_a_gpu_and_all_agree(hosts):
+    places = [rank_info(rank, hosts) for rank in range(len(hosts))]
+    used = [
+        host["gpus"][place.device.index] if place.device.type == "cuda" else None
+        for host, place in zip(hosts, places, strict=True)
+    ]
+    own = None not in used and len(set(used)) == len(hosts)
+    assert {place.backend for place in places} == {"nccl" if own else "gloo"}
+    assert len({place.reason for place in places}) == 1
+    assert all(gpu is not None or not host["gpus"] for gpu, host in zip(used, hosts, strict=True))
+
+
+def test_cores_are_shared_by_the_ranks_of_a_machine(monkeypatch):
+    monkeypatch.setattr("simt.device.selection.cores", lambda: 8)
+    hosts = [{"machine": name, "local": 0, "gpus": []} for name in "aab"]  # two agents on a
+    assert [rank_info(rank, hosts).threads for rank in range(3)] == [4, 4, 8]

@@ -1,0 +1,340 @@
+"""The ladder's rates, its chart and table, and the kernel with other tiles."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadInput
+from gpulearn.perf import recordings
+from gpulearn.perf.gpus import GPUS, gpu_spec
+from gpulearn.perf.series import Provenance
+from gpulearn_lessons.matmul import (
+    compare_rungs,
+    ladder_explorer,
+    ladder_rates,
+    ladder_reports,
+    product_scheme,
+)
+from gpulearn_lessons.matmul import rung_rates as rates_module
+from gpulearn_lessons.matmul.ladder import LADDER, NOT_ADDITIVE, PUBLISHED, ladder_counts
+from gpulearn_lessons.matmul.ladder_figures import MEASURES, draw_ladder
+from gpulearn_lessons.matmul.matmul_registers import matmul_register_patch
+from gpulearn_lessons.matmul.matmul_tuning import TILES, register_tiled, tile_intensity
+from gpulearn_lessons.matmul.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
+from gpulearn_lessons.matmul.rung_rates import (
+    LIBRARY,
+    PEAK,
+    Rate,
+    kernel_roofs,
+    live_rates,
+    modelled_rates,
+)
+from gpulearn_lessons.matmul.tiles import first_patch
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return ladder_reports(128)
+
+
+@pytest.fixture
+def nothing_here(monkeypatch):
+    """No recording, as on a machine without a GPU."""
+    monkeypatch.setattr(recordings, "find", lambda name: None)
+
+
+def test_the_lowest_of_three_roofs_is_the_rate(reports):
+    for gpu in GPUS:
+        for name, rate in modelled_rates(reports, gpu).items():
+            if name == PEAK:
+                assert rate.flops_per_second == gpu_spec(gpu).vector["float32"]
+                continue
+            roofs = kernel_roofs(reports[name], gpu)
+            assert rate.flops_per_second == min(roofs.values()) == roofs[rate.limit]
+            assert rate.provenance == Provenance("modelled", f"the three roofs of the {gpu}")
+
+
+def test_two_roofs_are_those_of_the_estimate(reports):
+    for report in reports.values():
+        estimate, roofs = gl.estimate(report, "A100 40GB"), kernel_roofs(report, "A100 40GB")
+        work = report.totals.flops32
+        assert roofs["memory"] == pytest.approx(work / estimate.memory)
+        assert roofs["arithmetic"] == pytest.approx(work / estimate.arithmetic)
+
+
+def test_shared_memory_makes_one_pass_in_the_time_of_a_warps_products(reports):
+    # V100: 64 lanes do 2 products of a warp in a cycle, shared memory makes 1 pass
+    tiled = reports["shared tile"]
+    passes = tiled.totals.shared_load_wavefronts + tiled.totals.shared_store_wavefronts
+    cycles_of_products = tiled.totals.flops32 / 2 / 64
+
+    def share(gpu):
+        roofs = kernel_roofs(tiled, gpu)
+        return roofs["shared memory"] / roofs["arithmetic"]
+
+    assert share("V100") == pytest.approx(cycles_of_products / passes)
+    # twice the lanes wait twice as long, measured in their own peak; so do those of a T4, whose
+    # shared memory needs two cycles for a pass
+    assert share("RTX 3090") == pytest.approx(share("V100") / 2)
+    assert share("T4") == pytest.approx(share("V100") / 2)
+
+
+def test_float64_lowers_the_roof_of_arithmetic():
+    def doubles(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i] * 2.0
+
+    report = gl.xray(doubles)[1, 32](np.ones(32, np.float32), np.ones(32, np.float32))
+    roof = kernel_roofs(report, "T4")["arithmetic"]
+    assert roof == pytest.approx(gpu_spec("T4").vector["float64"])
+
+
+def test_a_report_without_arithmetic_has_no_roofs():
+    with pytest.raises(BadInput, match="counts no operations"):
+        kernel_roofs("no report")
+
+
+def test_each_rung_is_at_least_as_fast_as_the_one_below():
+    reports = ladder_reports(256)  # at 128 the last rung has one block, and C weighs most
+    for gpu in GPUS:
+        found = [rate.flops_per_second for rate in modelled_rates(reports, gpu).values()]
+        assert found == sorted(found)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
+    assert ladder_rates(reports) == modelled_rates(reports, "T4")
+    assert ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """A recording of three sizes; the last has no time of two rungs."""
+    rows = [
+        {"n": n, "rung": LIBRARY, "dtype": dtype, "seconds": n * seconds}
+        for n in (50, 100, 8192)
+        for dtype, seconds in (("bfloat16", 1e-4), ("float32", 1e-3))
+    ]
+    rows += [
+        {"n": n, "rung": name, "dtype": "float32", "seconds": n * (place + 2) * 1e-3}
+        for n in (50, 100)
+        for place, name in enumerate(LADDER)
+    ]
+    rows.append({"n": 8192, "rung": "wide loads", "dtype": "float32", "seconds": 10.0})
+    rows.append({"n": 8192, "rung": "naive", "dtype": "float32", "left_out": "too slow"})
+    rows.append({"n": 8192, "rung": "warp tiles", "dtype": "float32", "error": "wrong: 0.5"})
+    made = recordings.Recording(
+        "ladder", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows
+    )
+    monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_recording_comes_before_a_model(reports):
+    found = ladder_rates(reports)
+    assert list(found) == [*LADDER, LIBRARY]
+    # of the sizes up to 4,096 the largest, and the library in float32
+    assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
+    assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
+    assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
+    assert ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+    assert ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
+    assert list(ladder_rates(n=8192)) == ["wide loads", LIBRARY]
+    with pytest.raises(BadInput, match="the recorded sizes are 50, 100, 8192"):
+        ladder_rates(n=64)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_a_size_without_a_recording_is_refused():
+    with pytest.raises(BadInput, match="recorded sizes are none: `make gpu` records them"):
+        ladder_rates(n=4096)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_figure_and_the_table_show_any_recorded_size(reports):
+    text = repr(compare_rungs(reports))
+    assert "n = 100" in text
+    assert re.search(r"naive +0.01 +50 ", text)
+    assert "warp tiles" not in repr(compare_rungs(reports, n=8192))
+    explorer = ladder_explorer(reports)
+    assert "recorded on NVIDIA H200, n = 100, 2026-11-01" in explorer.picture.value
+    explorer.controls["gpu"].value = 8192
+    assert "n = 8192" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+
+
+def test_live_rates_run_every_rung_and_the_library(monkeypatch):
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "gpu"}))
+    monkeypatch.setattr(rates_module, "live_rates", lambda: live_rates(16, seconds=0.001))
+    found = ladder_rates()
+    assert list(found) == [*LADDER, LIBRARY]
+    assert all(rate.flops_per_second > 0 for rate in found.values())
+    assert {rate.provenance.kind for rate in found.values()} == {"measured"}
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_a_rate_that_is_timed_stands_beside_the_librarys_share(reports):
+    rates = {n: Rate(5e11, Provenance("measured", "T4")) for n in (*LADDER, LIBRARY)}
+    picture, _ = draw_ladder(reports, rates, "share")
+    assert "Share of torch.matmul's rate (%)" in picture.alt
+    assert "naive 1.3, coalesced 8.5, shared tile 12.8" in picture.alt
+
+
+def test_counters_of_a_large_product_are_those_of_its_launch(reports):
+    found = ladder_counts(128)
+    for name, report in reports.items():
+        counted = found[name].totals.as_dict()
+        for field, value in report.totals.as_dict().items():
+            if field not in NOT_ADDITIVE:
+                assert counted[field] == value, (name, field)
+    a, b, c = (cuda.to_device(np.ones((256, 256), np.float32)) for _ in "abc")
+    larger = ladder_counts(256)
+    for name in ("shared tile", "warp tiles"):
+        counted, launched = larger[name].totals, LADDER[name].report(a, b, c).totals
+        for field, value in launched.as_dict().items():
+            if field not in NOT_ADDITIVE:
+                assert getattr(counted, field) == value, (name, field)
+
+
+def test_sizes_that_a_tile_does_not_divide_are_not_reckoned():
+    with pytest.raises(BadInput, match="n is 200: give a multiple of 128"):
+        ladder_counts(200)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
+    picture, sentence = draw_ladder(reports, modelled_rates(reports, "T4"), measure)
+    assert picture.png.startswith(b"\x89PNG")
+    assert all(name in sentence for name in LADDER)
+    assert sentence in picture.alt
+    # the same share of the peak as its 1.3, 8.5 and 12.8 % of what cuBLAS reached, 60 % of it
+    assert "naive 0.78, coalesced 5.11, shared tile 7.69" in picture.alt
+    modelled = MEASURES[measure].value is None
+    assert ("modelled by the three roofs of the T4" in sentence) == modelled
+    assert ("counted by the SIMT machine" in sentence) != modelled
+
+
+def test_the_explorer_follows_its_controls(reports):
+    explorer = ladder_explorer(reports)
+    assert "naive" in repr(explorer)
+    explorer.controls["gpu"].value = "H200"
+    assert "the three roofs of the H200" in explorer.picture.value
+    explorer.controls["measure"].value = "sectors per load"
+    assert "naive 16.5, coalesced 2.5, shared tile 4" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+
+
+def test_the_table_holds_ours_and_the_published(reports):
+    text = repr(compare_rungs(reports, "T4"))
+    assert re.search(r"shared tile +982 +12.1 +shared memory +7.69", text)
+    assert re.search(r"peak rate +8,100 +100 +– +–", text)
+    assert "cuBLAS reached 60% of the peak there" in text
+    assert "modelled by the three roofs of the T4" in text
+    assert "RTX A6000" in text
+
+
+@pytest.mark.parametrize("take", [ladder_explorer, compare_rungs])
+def test_other_reports_are_refused(take):
+    with pytest.raises(BadInput, match=r"what gl\.kernels\.ladder_counts\(\) returns"):
+        take({"naive": None})
+    with pytest.raises(BadInput, match="reports is 3: give what"):
+        ladder_rates(3)
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_the_same_code_with_other_tiles_is_right(tile):
+    rung = register_tiled(*tile)
+    rng = np.random.default_rng(sum(tile))
+    a, b = rng.integers(-9, 10, (70, 35)), rng.integers(-9, 10, (35, 130))
+    c = cuda.to_device(np.full((70, 130), np.nan, np.float32))
+    there = [cuda.to_device(x.astype(np.float32)) for x in (a, b)]
+    report = rung.report(*there, c)
+    assert report.findings == []
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("tile", "n"), [((32, 32, 8, 4, 4), 64), ((64, 32, 8, 4, 4), 128), ((64, 64, 32, 8, 8), 192)]
+)
+def test_the_intensity_of_a_tile_is_what_the_machine_counts(tile, n):
+    a, b, c = (cuda.to_device(np.ones((n, n), np.float32)) for _ in "abc")
+    counted = register_tiled(*tile).report(a, b, c).totals
+    assert tile_intensity(*tile[:2], n) == counted.arithmetic_intensity
+
+
+def test_other_tiles_leave_the_kernel_itself_alone(reports):
+    register_tiled(32, 32, 8, 4, 4)
+    again = ladder_reports(128)["register tile"]
+    assert again.totals == reports["register tile"].totals
+
+
+@pytest.mark.parametrize(
+    ("tile", "said"),
+    [
+        ((60, 64, 8, 8, 8), "cannot be shared out"),
+        ((64, 60, 8, 8, 8), "cannot be shared out"),
+        ((128, 128, 8, 2, 2), "more than the 1,024"),
+        ((128, 128, 64, 8, 8), "exceed 48 KB, all that Numba gives a block"),
+        ((0, 64, 8, 8, 8), "rows"),
+    ],
+    ids=str,
+)
+def test_tiles_that_cannot_be_are_refused(tile, said):
+    with pytest.raises(BadInput, match=said):
+        register_tiled(*tile)
+
+
+def test_a_patch_is_right_and_meets_conflicts():
+    a, b = np.random.default_rng(2).integers(-9, 10, (2, 70, 70)).astype(np.float32)
+    c = cuda.to_device(np.full((70, 70), np.nan, np.float32))
+    report = gl.xray(matmul_register_patch)[(2, 2), (8, 8)](cuda.to_device(a), cuda.to_device(b), c)
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+    assert report.findings == []
+    assert report.totals.shared_load_conflicts > 0
+
+
+def test_the_published_shares_are_those_of_the_source():
+    assert list(PUBLISHED.values()) == [0.013, 0.085, 0.128, 0.365, 0.687, 0.784, 0.937]
+
+
+@pytest.mark.parametrize("rung", ["shared tile", "register tile", "warp tiles"])
+def test_the_schemes_say_what_they_show(rung):
+    picture = product_scheme(rung)
+    assert picture.png.startswith(b"\x89PNG")
+    assert len(picture.alt.split()) > 20
+
+
+def test_the_patches_that_are_drawn_are_those_of_the_kernel():
+    one, c = (cuda.to_device(np.ones((1, 1), np.float32)) for _ in range(2))
+    steps = gl.xray(matmul_warp_tiles)[1, THREADS](one, one, c).step()
+    reads = [touch for step in steps if step.function == "multiply" for touch in step.touches]
+    rows, columns = (
+        np.array([touch.warp(0) for touch in reads if touch.array == name][:count])
+        for name, count in (("tile_a", HIGH), ("tile_b", WIDE))
+    )
+    for lane in range(32):
+        row, column = first_patch(lane)
+        assert set(rows[:, lane]) == {row + r + down for r in range(PATCH) for down in (0, 32)}
+        assert set(columns[:, lane]) == {
+            column + s + right for s in range(PATCH) for right in (0, 16, 32, 48)
+        }
+
+
+def test_there_is_no_scheme_of_other_rungs():
+    with pytest.raises(BadInput, match="shared tile"):
+        product_scheme("naive")
+
+
+def test_the_profilers_names_are_those_of_the_counters():
+    from simt.observers import counters
+
+    path = Path(__file__).parents[3] / "notebooks" / "06_matmul_ladder.ipynb"
+    named = set(re.findall(r"\b(?:l1tex|smsp)__\w+(?:\.sum)?", path.read_text(encoding="utf-8")))
+    assert len(named) == 1
+    assert all(name in counters.__doc__ for name in named)

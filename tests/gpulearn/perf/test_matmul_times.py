@@ -1,0 +1,237 @@
+"""Where a product's time comes from: live before recorded before modelled, always labelled."""
+
+import pytest
+import torch
+
+from gpulearn.errors import BadInput
+from gpulearn.perf import matmul_times, recordings
+from gpulearn.perf.matmul_times import cpu_times, gpu_times, live_times
+from gpulearn.perf.recordings import Recording
+from gpulearn.perf.roofline import matmul_seconds
+from gpulearn.perf.series import Provenance, Series
+from gpulearn.perf.timing import Measurement
+from simt.device import selection
+from simt.device.driver import Gpu
+from tools.gpu.recording import matmul as recording
+from tools.gpu.recording.matmul import record_matmul
+
+SIZES = [8, 16]
+T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")
+H200 = Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch, tmp_path):
+    """No GPU, and no recordings but what a test puts into the folder."""
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
+    monkeypatch.setattr(recordings.find, "__defaults__", (tmp_path,))
+    return tmp_path
+
+
+def a_recording(rows):
+    return Recording("matmul", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows)
+
+
+@pytest.mark.parametrize("how", matmul_times.CONTENDERS)
+def test_cpu_times_are_measured(how):
+    found = cpu_times(SIZES, how, seconds=0.01)
+    assert found.sizes == (8, 16)
+    assert all(s > 0 for s in found.seconds)
+    assert found.provenance.kind == "measured"
+    assert found.name == f"{how}, float32"
+
+
+def test_no_sizes_are_refused():
+    with pytest.raises(BadInput, match=r"sizes is \[\]: give at least one"):
+        cpu_times([])
+
+
+def test_loops_are_slower_than_numpy():
+    loops, numpy = (cpu_times([48], how, seconds=0.05) for how in ("loops", "numpy"))
+    assert loops.seconds[0] > 20 * numpy.seconds[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_torch_takes_every_dtype(dtype):
+    assert live_times([8], dtype, on="cpu", seconds=0.01).seconds[0] > 0
+
+
+@pytest.mark.parametrize("tf32", [True, False])
+def test_tf32_is_set_and_reset(tf32):
+    before = torch.get_float32_matmul_precision()
+    with matmul_times.float32_products(torch, tf32):
+        assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
+    assert torch.get_float32_matmul_precision() == before
+
+
+def test_matrices_are_random():
+    """Zeros make a GPU clock higher than it can for real numbers."""
+    a = matmul_times.random_matrix(64, 1)
+    assert a.dtype == "float32"
+    assert abs(a.mean()) < 0.1
+    assert a.std() == pytest.approx(1, abs=0.1)
+
+
+def test_one_disturbed_size_labels_the_series(monkeypatch):
+    busy = iter([False, True, False, False])
+
+    def fastest(function, seconds):
+        return 1.0, Provenance("measured", "here", busy=next(busy))
+
+    monkeypatch.setattr("gpulearn.perf.timing.fastest", fastest)
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    assert cpu_times(SIZES, "numpy").provenance.busy
+
+
+@pytest.mark.parametrize("how", ["numpy", "torch"])
+def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
+    """A size that one round shows late, with one thread or with all, is not late in the series."""
+    taken = iter([3.0, 40.0, 50.0, 4.0])
+    monkeypatch.setattr(
+        "gpulearn.perf.timing.fastest",
+        lambda function, seconds: (next(taken), Provenance("measured", "here")),
+    )
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    assert cpu_times(SIZES, how).seconds == (3.0, 4.0)
+
+
+def test_copies_go_there_and_back(monkeypatch):
+    """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
+    moved, results = [], []
+
+    def timed(sizes, prepare, where, seconds, rounds):
+        multiply = prepare(8)
+        results.append(multiply())
+        return Series("", (8,), (1.0,), Provenance("measured", ""))
+
+    to = torch.Tensor.to
+    monkeypatch.setattr(
+        torch.Tensor,
+        "to",
+        lambda x, on: (on == "cuda" and moved.append(x)) or to(x, "cpu" if on == "cuda" else on),
+    )
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda x: moved.append("pinned") or x)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+    monkeypatch.setattr(matmul_times, "_timed", timed)
+    a, b = (torch.from_numpy(matmul_times.random_matrix(8, seed)) for seed in (1, 2))
+    for copies, moves in (("none", 2), ("pageable", 2), ("pinned", 5)):
+        moved.clear()
+        live_times([8], copies=copies)
+        assert len(moved) == moves
+        torch.testing.assert_close(results[-1], a @ b)
+    assert moved.count("pinned") == 3  # A, B and C
+
+
+def test_peak_is_the_fastest_of_all(monkeypatch):
+    times = iter([(4.0, 5.0), (3.0, 2.0), (3.0, 8.0)])  # NumPy; torch on one thread, and on all
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)
+    monkeypatch.setattr(
+        "gpulearn.perf.timing.measure",
+        lambda f: Measurement(next(times), 1.0, Provenance("measured", "here")),
+    )
+    assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0
+
+
+def test_modelled_where_nothing_else_is_known(no_gpu):
+    found = gpu_times(SIZES, copies=True)
+    assert str(found.provenance) == "modelled by the T4's roofline"
+    assert found.seconds[0] == matmul_seconds(8, 8, 8, gpu="T4", copies=True)
+
+
+def test_recorded_before_modelled(no_gpu):
+    rows = [
+        {"n": n, "dtype": "float32", "copies": "none", "seconds": n * 1e-6} for n in (8, 16, 32)
+    ]
+    recordings.save(a_recording(rows), no_gpu)
+    found = gpu_times(SIZES)
+    assert found.seconds == (8e-6, 16e-6)
+    assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"
+    assert gpu_times(SIZES, copies=True).provenance.kind == "modelled"  # not recorded
+    assert gpu_times([8, 64]).provenance.kind == "modelled"  # a size is missing
+
+
+def test_both_ways_of_copying_are_recorded_and_named(no_gpu):
+    rows = [
+        {"n": 8, "dtype": "float32", "copies": way, "seconds": took}
+        for way, took in (("none", 1e-6), ("pageable", 3e-6), ("pinned", 2e-6))
+    ]
+    recordings.save(a_recording(rows), no_gpu)
+    found = [gpu_times([8], copies=way) for way in (False, True, "pageable", "pinned")]
+    assert [one.seconds[0] for one in found] == [1e-6, 3e-6, 3e-6, 2e-6]
+    assert found[0].name == "GPU, float32"
+    assert found[1].name == found[2].name == "GPU, float32, with copies"
+    assert found[3].name == "GPU, float32, with copies, pinned"
+
+
+def test_a_model_knows_no_way_of_copying(no_gpu):
+    assert gpu_times([8], copies="pinned").seconds == gpu_times([8], copies=True).seconds
+    assert gpu_times([8], copies="none").seconds == gpu_times([8]).seconds
+
+
+def test_live_before_recorded(no_gpu, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        selection, "current", lambda: selection.Selection("cpu", "numba fails", (H200,))
+    )
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(matmul_times, "live_times", lambda *a, **k: asked.append((a, k)))
+    gpu_times(SIZES, "bfloat16", copies=True)
+    assert asked[0][0] == ((8, 16), "bfloat16")
+    assert asked[0][1]["copies"] == "pageable"
+
+
+def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (H200,)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert gpu_times(SIZES).provenance.kind == "modelled"
+
+
+def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (T4,)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert (
+        str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modelled by the H200's roofline"
+    )
+
+
+def test_the_cpu_has_no_tf32():
+    with pytest.raises(BadInput, match="no dtype for torch on cpu 'tf32'"):
+        cpu_times([8], dtype="tf32")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: cpu_times([0]), "an entry of sizes is 0"),
+        (lambda: cpu_times(64), "sizes is 64: give a list"),
+        (lambda: cpu_times([8], seconds="x"), "seconds is 'x'"),
+        (lambda: cpu_times([8], how="numppy"), "did you mean 'numpy'"),
+        (lambda: cpu_times([8], how="numpy", dtype="bfloat16"), "no dtype for numpy 'bfloat16'"),
+        (lambda: gpu_times([-1]), "an entry of sizes is -1"),
+        (lambda: gpu_times([8], dtype="float23"), "no dtype 'float23': did you mean 'float32'"),
+        (lambda: gpu_times([8], copies="pined"), "did you mean 'pinned'"),
+        (lambda: gpu_times([8], model="T5"), "no GPU 'T5'"),
+        (lambda: gpu_times([8], model="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),
+        (lambda: live_times([8], copies="pined", on="cpu"), "did you mean 'pinned'"),
+    ],
+)
+def test_nonsense_is_refused(call, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        call()
+
+
+def test_record_writes_what_load_reads(tmp_path):
+    found = record_matmul([8, 16], ["float32", "bfloat16"], on="cpu")
+    path = recordings.save(found, tmp_path)
+    again = recordings.load(path)
+    assert again == found
+    assert again.device == selection.cpu_name()
+    assert {(r["n"], r["dtype"], r["copies"]) for r in again.rows} == {
+        (n, d, "none") for n in (8, 16) for d in ("float32", "bfloat16")
+    }
+    assert "torch" in again.versions
+
+
+def test_record_has_the_sizes_that_notebook_01_shows():
+    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(recording.SIZES)

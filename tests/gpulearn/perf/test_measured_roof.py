@@ -1,0 +1,154 @@
+"""The machine at hand: its roof, the points below it, and the clock that finds both."""
+
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+from gpulearn.errors import BadInput
+from gpulearn.perf import measured_roof
+from gpulearn.perf.roofline import Roof
+from gpulearn.perf.series import Provenance
+from gpulearn.perf.timing import Measurement, Neighbours, fastest
+from simt.device import selection
+
+HERE = Provenance("measured", "here")
+PAPER = Roof("a machine on paper", peak=1000.0, bandwidth=50.0, provenance=HERE)
+
+
+@pytest.mark.parametrize(
+    ("copy", "add", "bandwidth"),
+    [((4.0, 2.0), (9.0, 9.0), 8000 / 2.0), ((4.0, 2.0), (2.0, 2.4), 12000 / 2.0)],
+)
+def test_bandwidth_counts_what_is_read_and_what_is_written(monkeypatch, copy, add, bandwidth):
+    times = iter([copy, add])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    monkeypatch.setattr(
+        measured_roof, "fastest", lambda f, seconds: (f(), (min(next(times)), HERE))[1]
+    )
+    assert measured_roof.memory_bandwidth(1000) == bandwidth
+
+
+def test_one_thread_is_tried_as_well_as_all(monkeypatch):
+    threads, used = [4], []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads[-1])
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+
+    def timed(call, seconds):
+        used.append(threads[-1])
+        return {1: 1.0, 4: 2.0}[threads[-1]], HERE
+
+    monkeypatch.setattr(measured_roof, "fastest", timed)
+    assert measured_roof.memory_bandwidth(1000) == 12000
+    assert (sorted(set(used)), threads[-1]) == ([1, 4], 4)
+
+
+@pytest.fixture
+def neighbours(monkeypatch):
+    """Says for each round whether other programs disturb; None left is an error."""
+    rounds = []
+
+    @contextmanager
+    def watch():
+        yield Neighbours(1.0 if rounds.pop(0) else 0.0)
+
+    monkeypatch.setattr(measured_roof, "watch_neighbours", watch)
+    monkeypatch.setattr(measured_roof, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
+    monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: 2e10)
+    return rounds
+
+
+def test_this_machine_has_a_roof(neighbours):
+    neighbours += [False]
+    found = measured_roof.measured_roof()
+    assert found.ridge == 1e11 / 2e10
+    assert found.origin == "measured here"
+    assert selection.cpu_name() in found.name
+
+
+def test_a_disturbed_roof_is_measured_again(neighbours):
+    neighbours += [True, False]
+    assert measured_roof.measured_roof().origin == "measured here"
+    assert neighbours == []
+
+
+def test_the_best_of_disturbed_rounds_is_labelled(neighbours):
+    neighbours += [True, True]
+    found = measured_roof.measured_roof()
+    assert found.origin == "measured here, while busy"
+    assert found.peak == 2e11
+
+
+def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
+    neighbours += [False]
+    asked = []
+    monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
+    monkeypatch.setattr(measured_roof, "product_rate", lambda on: asked.append(on) or 5e13)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+    found = measured_roof.measured_roof("cuda")
+    assert (found.name, found.peak, asked) == ("a fake GPU", 5e13, ["cuda", "cuda"])
+
+
+def test_the_best_of_all_sizes_of_products_counts(monkeypatch):
+    times = iter([1e-3, 1.0])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    monkeypatch.setattr(measured_roof, "SIZES", {"cpu": (8, 16)})
+    monkeypatch.setattr(measured_roof, "fastest", lambda f, seconds: (f(), (next(times), HERE))[1])
+    assert measured_roof.product_rate() == 2 * 8**3 / 1e-3
+
+
+def test_work_is_timed_and_placed(monkeypatch):
+    monkeypatch.setattr(measured_roof, "fastest", lambda f: (2.0, HERE))
+    found = measured_roof.roof_point("work", lambda: None, flops=400.0, bytes_moved=100.0)
+    assert (found.intensity, found.rate) == (4.0, 200.0)
+    assert found.share(PAPER) == 1.0  # 4 · 50
+    with pytest.raises(BadInput, match="bytes_moved is 0"):
+        measured_roof.roof_point("work", lambda: None, flops=400.0, bytes_moved=0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the timed call moves, by the next of these seconds."""
+    steps, time = [], [0.0]
+    monkeypatch.setattr("gpulearn.perf.timing.now", lambda: time[0])
+
+    def call():
+        time[0] += steps.pop(0)
+
+    return steps, call
+
+
+def test_a_long_call_is_timed_one_by_one(clock):
+    steps, call = clock
+    steps += [9.0, 3.0, 2.5, 4.0, 3.0, 2.0, 4.0, 1.0]
+    # a first call, three to see how long it is, then 8 seconds of them: 3, 2 and 4
+    assert fastest(call, seconds=8.0)[0] == 2.0
+    assert steps == [1.0]
+
+
+def test_a_short_call_is_timed_in_blocks(clock, monkeypatch):
+    steps, call = clock
+    steps += [9.0, 3e-6, 3e-6, 3e-6]
+    blocks = Measurement((2e-6, 1e-6), 9.0, HERE)
+    monkeypatch.setattr("gpulearn.perf.timing.measure", lambda f, seconds: blocks)
+    assert fastest(call) == (1e-6, HERE)
+
+
+def test_on_a_gpu_calls_are_timed_in_blocks_since_each_look_at_the_clock_waits(clock, monkeypatch):
+    steps, call = clock
+    steps += [9.0, 3e-4, 3e-4, 3e-4]
+    blocks = Measurement((2.8e-4, 2.9e-4), 9.0, HERE)
+    monkeypatch.setattr("gpulearn.perf.timing.measure", lambda f, seconds: blocks)
+    monkeypatch.setattr("torch.cuda.is_initialized", lambda: True)
+    assert fastest(call) == (2.8e-4, HERE)
+
+
+def test_bandwidth_is_measured():
+    assert 1e8 < measured_roof.memory_bandwidth(2**20) < 1e13
+
+
+def test_only_known_devices_are_measured():
+    with pytest.raises(BadInput, match="no device 'gpu'"):
+        measured_roof.measured_roof("gpu")
+    with pytest.raises(BadInput, match="n is 0"):
+        measured_roof.memory_bandwidth(0)

@@ -1,0 +1,328 @@
+"""`measure` is honest, says where its numbers come from, and refuses nonsense."""
+
+import itertools
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import psutil
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulearn import require
+from gpulearn.errors import BadInput, MissingPackage
+from gpulearn.perf import timing
+from gpulearn.perf.series import Provenance, Series, crossover
+from gpulearn.perf.timing import Measurement, Neighbours, format_seconds, measure, watch_neighbours
+from simt.device import selection
+
+
+class FakeClock:
+    """A clock that stands still but when a nap moves it on: a busy machine changes nothing."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def nap(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = FakeClock()
+    monkeypatch.setattr(timing, "perf_counter", lambda: clock.seconds)
+    return clock
+
+
+def test_a_nap_takes_as_long_as_it_lasts(clock):
+    found = measure(lambda: clock.nap(0.01), seconds=0.2)
+    assert found.median == pytest.approx(0.01)
+    assert found.repeats > 1
+    assert found.provenance.kind == "measured"
+
+
+def test_the_first_call_is_kept_apart(clock):
+    naps = itertools.chain([0.1], itertools.repeat(0.001))
+    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
+    assert found.first == pytest.approx(0.1)
+    assert max(found.times) == pytest.approx(0.001)
+
+
+class FakeGpu:
+    """Launches return at once; `synchronize` waits for all of them, 10 ms each."""
+
+    def __init__(self, monkeypatch, clock):
+        self.launched = 0
+        self.clock = clock
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+        monkeypatch.setattr(torch.cuda, "synchronize", self.synchronize)
+
+    def launch(self):
+        self.launched += 1
+
+    def synchronize(self):
+        waiting, self.launched = self.launched, 0
+        self.clock.nap(0.01 * waiting)
+
+
+def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch, clock):
+    gpu = FakeGpu(monkeypatch, clock)
+    found = measure(gpu.launch, seconds=0.1)
+    assert found.first == pytest.approx(0.01)
+    assert found.median == pytest.approx(0.01)
+    assert found.provenance.where == f"{selection.cpu_name()} with a fake GPU"
+
+
+def test_work_on_the_cpu_is_not_ascribed_to_a_gpu_that_was_never_used(monkeypatch, clock):
+    FakeGpu(monkeypatch, clock)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    assert measure(lambda: clock.nap(0.001), seconds=0.01).provenance.where == selection.cpu_name()
+
+
+def test_a_slow_call_is_still_repeated(clock):
+    found = measure(lambda: clock.nap(0.05), seconds=0.01)
+    assert found.repeats >= 3
+    assert found.stable
+
+
+def test_an_unstable_call_is_called_so(clock):
+    naps = itertools.cycle([0.001, 0.03])
+    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
+    assert not found.stable
+    assert "not stable" in str(found)
+
+
+def test_a_call_that_settles_is_repeated_until_it_does(clock):
+    """Spread in the first repeats asks for more of them; a steady call ends early."""
+    naps = itertools.cycle([0.004, 0.002])
+    unsettled = measure(lambda: clock.nap(next(naps)), seconds=0.5)
+    steady = measure(lambda: clock.nap(0.002), seconds=0.5)
+    assert sum(steady.times) < 0.6 * sum(unsettled.times)
+
+
+def test_every_core_is_used(monkeypatch):
+    seen = []
+    measure(lambda: seen.append(torch.get_num_threads()), seconds=0.01)
+    assert set(seen) == {torch.get_num_threads()}
+
+
+class FakeEvent:
+    """A CUDA event that reads the host's clock."""
+
+    def __init__(self, enable_timing):
+        self.at = None
+
+    def record(self):
+        self.at = timing.now()
+
+    def elapsed_time(self, other):
+        return (other.at - self.at) * 1e3
+
+
+def test_event_timers(monkeypatch, clock):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    waits = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
+    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    # the wait before the first event belongs to nobody's time
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda ticks: clock.nap(ticks * 1e-9))
+    found = measure(lambda: clock.nap(0.002), clock="events", seconds=0.02, where="a fake GPU")
+    assert found.median == pytest.approx(0.002)
+    assert found.repeats >= 5
+    assert len(waits) > found.repeats  # elapsed_time is an error before both events are done
+
+
+def test_the_gpu_has_work_while_the_host_launches(monkeypatch, clock):
+    """The host's 10 ms before a launch count only if the GPU has nothing to do meanwhile."""
+    done = [0.0]  # when the GPU will have finished all that is in its queue
+
+    def enqueue(seconds):
+        done[0] = max(done[0], clock.seconds) + seconds
+
+    class QueuedEvent:
+        def __init__(self, enable_timing):
+            self.at = 0.0
+
+        def record(self):
+            enqueue(0.0)
+            self.at = done[0]
+
+        def elapsed_time(self, other):
+            return (other.at - self.at) * 1e3
+
+    def launch():
+        clock.nap(0.0001)
+        enqueue(0.00002)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: clock.nap(done[0] - clock.seconds))
+    monkeypatch.setattr(torch.cuda, "Event", QueuedEvent)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda ticks: enqueue(ticks / 2e9))
+    found = measure(launch, clock="events", seconds=0.001, where="a fake GPU")
+    assert found.median == pytest.approx(0.00002)
+
+
+def test_the_clock_waits_for_torch_and_for_our_kernels(monkeypatch, clock):
+    """Also where torch is a build without CUDA and numba has a GPU."""
+    waited = []
+    kernels = SimpleNamespace(synchronize=lambda: waited.append("kernels"))
+    monkeypatch.setitem(sys.modules, "gpulearn.cuda", kernels)
+    timing.now()
+    assert waited == ["kernels"]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append("torch"))
+    timing.now()
+    assert sorted(waited) == ["kernels", "kernels", "torch"]
+    monkeypatch.delitem(sys.modules, "gpulearn.cuda")
+    timing.now()  # a process that has launched no kernel is not made to load numba
+    assert len(waited) == 4
+
+
+def test_events_need_a_gpu():
+    if torch.cuda.is_available():
+        assert measure(lambda: None, clock="events").median >= 0
+    else:
+        with pytest.raises(BadInput, match="torch sees no GPU: use 'host'"):
+            measure(lambda: None, clock="events")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((42,), "measure was given 42, which cannot be called"),
+        ((print, {"seconds": 0}), "seconds is 0: give a number above zero"),
+        ((print, {"seconds": float("nan")}), "seconds is nan"),
+        ((lambda x: x,), "<lambda> needs arguments: give measure a function of none"),
+        ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
+    ],
+)
+def test_nonsense_is_refused(arguments, sentence):
+    function, *keywords = arguments
+    with pytest.raises(BadInput, match=sentence):
+        measure(function, **(keywords[0] if keywords else {}))
+
+
+def test_without_torch(monkeypatch):
+    def missing(name, purpose):
+        raise MissingPackage(f"{purpose} needs {name}")
+
+    monkeypatch.setattr(require, "package", missing)
+    with pytest.raises(MissingPackage, match=r"gl\.measure needs torch"):
+        measure(lambda: None)
+
+
+def test_an_error_of_the_function_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        measure(lambda: 1 / 0)
+
+
+def test_measurement_prints_units_and_origin():
+    found = Measurement((1e-3, 2e-3, 3e-3), 0.5, Provenance("measured", "a T4"))
+    assert (found.median, found.repeats) == (2e-3, 3)
+    assert found.iqr == pytest.approx(1e-3)
+    assert str(found) == "2 ms (median of 3, spread 1 ms, not stable; measured here on a T4)"
+
+
+@pytest.mark.parametrize(
+    ("provenance", "text"),
+    [
+        (Provenance("measured", "a T4"), "measured here on a T4"),
+        (Provenance("measured", "a T4", busy=True), "measured here on a T4, while busy"),
+        (Provenance("recorded", "an H200", "2026-11-01"), "recorded on an H200, 2026-11-01"),
+        (Provenance("modelled", "the T4's roofline"), "modelled by the T4's roofline"),
+    ],
+)
+def test_provenance_reads_as_a_sentence(provenance, text):
+    assert str(provenance) == text
+
+
+@pytest.mark.parametrize(("share", "busy"), [(0.02, False), (0.5, True)])
+def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, busy):
+    @contextmanager
+    def neighbours():
+        yield Neighbours(share)
+
+    monkeypatch.setattr(timing, "watch_neighbours", neighbours)
+    assert measure(lambda: None, seconds=0.01).provenance.busy == busy
+
+
+def test_neighbours_are_other_processes():
+    """Busy children are seen as such, our own work is not."""
+    burn = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
+    children = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(psutil.cpu_count())]
+    try:
+        time.sleep(0.3)
+        with watch_neighbours() as found:
+            time.sleep(0.5)
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+    assert found.share > 0.5
+    assert found.disturb
+
+
+def test_our_own_work_is_no_neighbour(monkeypatch):
+    """By a clock of our own: 1 s in which the system used 1.5 s of CPU, 1.4 s of them ours."""
+    readings = iter([(100.0, 10.0, 0.0), (101.5, 11.4, 1.0)])
+    monkeypatch.setattr(timing, "_used", lambda psutil: next(readings))
+    monkeypatch.setattr("psutil.cpu_count", lambda: 2)
+    with watch_neighbours() as found:
+        pass
+    assert found.share == pytest.approx(0.05)
+    assert not found.disturb
+
+
+def test_without_psutil_nobody_is_watched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with watch_neighbours() as found:
+        time.sleep(0.1)
+    assert found.share == 0
+
+
+def test_provenance_of_another_kind_is_refused():
+    with pytest.raises(BadInput, match="no kind of provenance 'guessed'"):
+        Provenance("guessed", "me")
+
+
+def test_series_of_unequal_lengths_is_refused():
+    with pytest.raises(BadInput, match="loops has 2 sizes and 1 times"):
+        Series("loops", (1, 2), (0.1,), Provenance("measured", "here"))
+    with pytest.raises(BadInput, match="a time is -1: give a number above zero"):
+        Series("loops", (1, 2), (0.1, -1), Provenance("measured", "here"))
+
+
+@given(st.floats(1e-12, 1e5))
+def test_durations_keep_their_value(seconds):
+    number, unit = format_seconds(seconds).split()
+    scale = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+    assert float(number) * scale == pytest.approx(seconds, rel=6e-3)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12))
+def test_crossover_by_its_definition(times):
+    sizes = [10 * i for i in range(1, len(times) + 1)]
+    cpu, gpu = [c for c, _ in times], [g for _, g in times]
+    tails = [n for i, n in enumerate(sizes) if all(g < c for c, g in times[i:])]
+    assert crossover(sizes, cpu, gpu) == (tails[0] if tails else None)
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 2.5, "3"])
+def test_time_correctly_refuses(repeats):
+    with pytest.raises(BadInput, match="repeats is .*: give a whole number above zero"):
+        timing.time_correctly(lambda: None, lambda: None, repeats=repeats)
+
+
+def test_time_correctly_takes_the_median():
+    clock = FakeClock()
+    naps = iter([9.0, 0.5, 0.01, 0.02])  # the first one warms up
+    seconds = timing.time_correctly(
+        lambda: clock.nap(next(naps)), lambda: None, lambda: clock.seconds, repeats=3
+    )
+    assert seconds == pytest.approx(0.02)

@@ -1,0 +1,490 @@
+"""Verdicts on whole folders: honest answers get what `gl.check` says, hostile ones harm nobody.
+
+The quick tests try one submission of each kind. `GPULEARN_GRADE_ALL=1` grades a class of a hundred.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import random
+import resource
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import gpulearn
+from gpulearn.errors import BadInput
+from gpulearn.judge.catalogue import find
+from gpulearn_grading import command_line, grading, settings
+from gpulearn_grading.apart import sandbox, server
+from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.judge import Judge, Verdict
+from gpulearn_grading.submissions import Submission, read
+
+from . import honest
+from .hostile import HOSTILE
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
+
+OWN = Path(__file__).parents[1] / "exercise" / "own" / "trapezoids.py"
+EVERY = os.environ.get("GPULEARN_GRADE_ALL") == "1"
+LIMITS = Limits(seconds=2, memory=512 << 20, disk=16 << 20, output=1 << 20)
+PACKAGE = Path(gpulearn.__file__).parent
+# of each way in which answers are tried
+HONEST = ("matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm")
+walled = pytest.mark.skipif(
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from gpulearn_grading.apart import sandbox as s; exit(bool(s.in_namespaces()))",
+        ],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        check=False,
+    ).returncode
+    != 0,
+    reason="the system allows no namespaces",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the submissions of the others lie."""
+    made = tmp_path_factory.mktemp("submissions")
+    (made / "honest.py").write_text("2")
+    (made / "results.csv").write_text("the results")
+    return made
+
+
+@pytest.fixture(scope="module")
+def judge(folder, tmp_path_factory):
+    box = tmp_path_factory.mktemp("box")
+    one = Judge(grading.hidden(folder, folder), box, LIMITS)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def patient(folder, tmp_path_factory):
+    one = Judge(grading.hidden(folder, folder), tmp_path_factory.mktemp("box"), Limits())
+    yield one
+    one.close()
+
+
+def verdict(judge, tmp_path, text, place="matmul_flops", name="ann.py"):
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return judge.verdict(place, read(Submission("ann", (file,))))
+
+
+@pytest.mark.parametrize("said", [["pid 7", "lacks ", "ready"], ["ready", "pid 7", "lacks "]])
+def test_a_process_behind_walls_may_be_ready_before_its_warden_names_it(said):
+    assert server._understood("\n".join(said)) == {"pid": 7, "lacks": ""}
+    without = [line for line in said if line != "ready"]
+    assert "before it was ready" in server._understood("\n".join(without))["failed"]
+    told = "\n".join([*without, "failed OSError: no room"])
+    assert server._understood(told) == {"failed": "OSError: no room"}
+
+
+def children():
+    """Processes that descend from this one, but for templates and judges, which may stay."""
+    told = subprocess.run(
+        ["ps", "-eo", "pid,ppid,stat,args"], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in told.stdout.splitlines()[1:]]
+    mine, found = {str(os.getpid())}, []
+    for pid, parent, state, command in sorted(rows, key=lambda row: int(row[0])):
+        if parent in mine:
+            mine.add(pid)
+            dying = state.startswith(("Z", "X")) or command.startswith("[")  # its memory is gone
+            if command.split()[0] != "ps" and not dying:
+                found.append((pid, command))
+    return found
+
+
+def settled(running):
+    """Whether nothing else is left once what was killed has been buried."""
+    end = time.monotonic() + 10
+    while (now := children()) != running and time.monotonic() < end:
+        time.sleep(0.02)
+    return now == running
+
+
+def fingerprint(*folders):
+    text = hashlib.sha256()
+    for top in folders:
+        for path in sorted(Path(top).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                text.update(str(path).encode() + path.read_bytes())
+    return text.hexdigest()
+
+
+# --- hostile
+
+
+def quick_hostile():
+    for kind, ones in HOSTILE.items():
+        for number, (text, kinds) in enumerate(ones if EVERY else ones[:1]):
+            yield pytest.param(text, kinds, id=f"{kind}-{number}")
+
+
+@walled
+@pytest.mark.parametrize(("text", "kinds"), [*quick_hostile()])
+def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, kinds):
+    before = fingerprint(folder, PACKAGE / "exercise" / "cpu_vs_gpu", PACKAGE / "grade")
+    running = children()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.01)
+        text = text.replace("{folder!r}", repr(str(folder)))
+        text = text.replace("{port}", str(server.getsockname()[1]))
+        found = verdict(judge, tmp_path, text)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert found.kind in kinds, found
+    assert found.hint
+    assert not Path("/tmp/forged").exists()
+    assert not Path("/tmp/gpulearn-was-here").exists()
+    after = fingerprint(folder, PACKAGE / "exercise" / "cpu_vs_gpu", PACKAGE / "grade")
+    assert after == before
+    assert settled(running)
+    assert verdict(judge, tmp_path, "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n").passed
+
+
+@walled
+def test_what_it_did_is_named(judge, tmp_path):
+    text = "import os, gpulearn as gl\ndef matmul_flops(m, n, p):\n    {}\n    return 2 * m * n * p"
+    for line, note in (
+        ("os.fork() or os._exit(0)", "starts processes"),
+        ("open('/etc/motd', 'w')", "writes outside of its home"),
+        ("import socket; socket.create_connection(('192.0.2.1', 9))", "reaches for the network"),
+        ("import sys; sys.setprofile(None)", "takes the grader's look-out away"),
+        ("gl.blocks_for.__code__ = (lambda n: 1).__code__", "takes the grader's look-out away"),
+        ("gl.solution('matmul_flops')", "asks for the solution"),
+    ):
+        found = verdict(judge, tmp_path, text.format(line))
+        assert any(one.startswith(note) for one in found.notes), (line, found)
+
+
+def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
+    """Where the system allows no namespaces, limits hold, and that is said."""
+    monkeypatch.setenv(sandbox.WITHOUT, "1")
+    (tmp_path / "box").mkdir()
+    one = Judge([], tmp_path / "box", LIMITS)
+    try:
+        right = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
+        assert verdict(one, tmp_path, right).passed
+        assert "namespaces" in one.lacks
+        for kind in ("loops for ever", "ends the process", "prints without end"):
+            text, kinds = HOSTILE[kind][0]
+            assert verdict(one, tmp_path, text).kind in kinds
+    finally:
+        one.close()
+
+
+@walled
+def test_who_may_not_enter_is_left_where_he_is():
+    """A system may make namespaces and then refuse the numbers of their users: nobody is half in.
+
+    The refusal is planted where AppArmor's would come. Printed are the reason, whether this is
+    still the old namespace, and what two children say: half in, only the first would start.
+    """
+    code = """
+        import os, pathlib, subprocess
+        from gpulearn_grading.apart import sandbox, server
+        def refused(path, text):
+            raise PermissionError(13, "refused", str(path))
+        pathlib.Path.write_text = refused
+        before = os.readlink("/proc/self/ns/user")
+        print(sandbox.in_namespaces())
+        print(os.readlink("/proc/self/ns/user") == before)
+        for _ in range(2):
+            subprocess.run(["echo", "child"], check=True)
+    """
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    why, *rest = done.stdout.splitlines()
+    assert why.startswith("the system allows no namespaces here (")
+    assert "/proc/self/setgroups" in why
+    assert rest == ["True", "child", "child"]
+
+
+# --- honest
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_answer_is_told_what_check_says(patient, tmp_path, name):
+    exercise = find(name)
+    for text in honest.submissions(exercise, wrong=2, right=1):
+        found = verdict(patient, tmp_path, text, name)
+        assert ("" if found.passed else found.hint) == honest.told_by_check(exercise, text)
+
+
+def test_answers_of_every_form(judge, tmp_path):
+    forms = {
+        "def matmul_flops(m, n, p):\n    ...\n": "not solved",
+        "matmul_flops = lambda m, n, p: 2 * m * n * p\n": "passed",
+        "from functools import partial\n"
+        "matmul_flops = partial(lambda a, m, n, p: a * m * n * p, 2)\n": "passed",
+        "class Flops:\n    def __call__(self, m, n, p): return 2 * m * n * p\n"
+        "matmul_flops = Flops()": "passed",
+        "def matmul_flops(m, n):\n    return 2 * m * n\n": "wrong",
+        "def matmul_flops(m, n, p):\n    yield 2 * m * n * p\n": "wrong",
+        "async def matmul_flops(m, n, p):\n    return 2 * m * n * p\n": "wrong",
+        "import of_no_such_name\ndef matmul_flops(m, n, p):\n    return of_no_such_name\n":
+            "raises",
+        "other = 3\n": "missing",
+    }  # fmt: skip
+    for text, kind in forms.items():
+        assert verdict(judge, tmp_path, text).kind == kind, text
+
+
+def test_a_kernel_with_what_it_uses_of_its_notebook(judge, tmp_path):
+    cells = [
+        "import numpy as np\nfrom gpulearn import cuda\nimport gpulearn as gl",
+        "%timeit 3\nTHREE = np.float32(2) + 1\nLIMIT = 10**6",
+        "@cuda.jit(device=True)\ndef added(a, b):\n    return a + b",
+        "@cuda.jit\ndef vector_add(a, b, out):\n    i = cuda.grid(1)\n"
+        "    if i < min(out.size, LIMIT):\n        out[i] = added(a[i], b[i])",
+        'gl.check("vector_add", vector_add)',
+    ]
+    made = [{"cell_type": "code", "source": one.splitlines(keepends=True)} for one in cells]
+    text = json.dumps({"cells": made})
+    assert verdict(judge, tmp_path, text, "vector_add", "ann.ipynb").passed
+    borrowed = "from gpulearn.kernels.vectors import vector_add\n"
+    assert verdict(judge, tmp_path, borrowed, "vector_add").kind == "borrowed"
+
+
+def test_an_exercise_of_the_instructor(judge, tmp_path):
+    right = "def trapezoid_area(x, y):\n    pairs = zip(x, x[1:], y, y[1:])\n"
+    right += "    return sum((b - a) * (c + d) / 2 for a, b, c, d in pairs)\n"
+    assert verdict(judge, tmp_path, right, f"{OWN}:trapezoid_area").passed
+    found = verdict(judge, tmp_path, right.replace(" / 2", ""), f"{OWN}:trapezoid_area")
+    assert found.hint.endswith("that is twice the area: the mean of two heights is half their sum.")
+
+
+def test_a_copy_of_the_instructors_file_is_no_answer(tmp_path):
+    """Students have it beside their notebook, and it holds the solution."""
+    made = tmp_path / "hw"
+    (made / "ann").mkdir(parents=True)
+    (made / "ann" / "answers.py").write_text("def trapezoid_area(x, y):\n    return 0.0\n")
+    (made / "ann" / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    (made / "ben").mkdir()
+    for folder in (made, made / "ben"):  # ben's is all that he handed in
+        (folder / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    wanted = settings.GradingSettings(exercises=(f"{OWN}:trapezoid_area",))
+    done = grading.grade(made, wanted, tmp_path / "journal", workers=1)
+    found = [(one.student, one.verdicts[0].kind) for one in done.students]
+    assert found == [("ann", "wrong"), ("ben", "missing")]
+
+
+# --- settings
+
+
+def test_settings_that_are_written_are_read_as_the_same(tmp_path):
+    (tmp_path / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    given = settings.GradingSettings(
+        exercises=("vector_add", f"{tmp_path.resolve() / 'trapezoids.py'}:halve"),
+        weights={"vector_add": 2.0, "halve": 0.25},
+        due=1_700_000_000.5,
+        lost_per_day=0.1,
+        handed_in={'Ann "A" B.': 1_600_000_000.0, "Zoë": 1_650_000_000.0},
+        limits=Limits(seconds=7.5, memory=1_234_567 << 20, processes=3),
+    )
+    for one in (given, settings.GradingSettings()):
+        (tmp_path / "grading.toml").write_text(settings.written(one), encoding="utf-8")
+        assert settings.load(tmp_path / "grading.toml") == one
+
+
+# --- a folder
+
+
+@pytest.fixture
+def classroom(tmp_path):
+    made = tmp_path / "hw"
+    made.mkdir()
+    for name, body in {
+        "ann": "2 * m * n * p",
+        "bob": "m * n * p",
+        "=cy": "print('<b>') or 7",
+    }.items():
+        (made / f"{name}.py").write_text(f"def matmul_flops(m, n, p):\n    return {body}\n")
+    os.utime(made / "bob.py", (1_800_000_000, 1_800_000_000))
+    for name in ("ann", "=cy"):
+        os.utime(made / f"{name}.py", (1_700_000_000, 1_700_000_000))
+    (made / "grading.toml").write_text(
+        'exercises = ["matmul_flops", "ridge_point"]\n[weights]\nmatmul_flops = 4\n'
+        "[deadline]\ndue = 2023-11-13T00:00:00Z\nlost_per_day = 0.25\n"
+        "[limits]\nseconds = 5\n"
+    )
+    return made
+
+
+def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypatch):
+    output = tmp_path / "results.csv"
+    assert command_line.main([str(classroom), "-o", str(output), "-j", "1"]) == 0
+    with output.open(newline="") as file:
+        rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(file)}
+    assert rows["ann", "matmul_flops"]["passed"] == "1"
+    assert rows["ann", "matmul_flops"]["days_late"] == "2"  # 14 November, 22:13
+    assert rows["ann", "matmul_flops"]["score"] == "2.0"  # 4 points, half of them lost
+    assert rows["bob", "matmul_flops"]["score"] == "0.0"
+    assert "each also takes an addition" in rows["bob", "matmul_flops"]["hint"]
+    assert rows["'=cy", "matmul_flops"]["kind"] == "wrong"  # no formula for a spreadsheet
+    assert rows["ann", "ridge_point"]["kind"] == "missing"
+    data = json.loads(output.with_suffix(".json").read_text())
+    assert [one["student"] for one in data["students"]] == ["=cy", "ann", "bob"]
+    assert data["most"] == 5
+    suites = ElementTree.parse(output.with_suffix(".xml")).getroot()
+    assert [one.get("failures") for one in suites] == ["2", "1", "2"]
+    page = output.with_suffix(".html").read_text()
+    assert "each also takes an addition" in page
+    assert "http" not in page.replace("http-equiv", "")
+    monkeypatch.setattr(grading, "Worker", None)  # whoever needs a judge fails
+    first = output.read_text()
+    assert command_line.main([str(classroom), "-o", str(output)]) == 0
+    assert output.read_text() == first
+    assert "3 students, 6 answers, 1 right" in capsys.readouterr().out
+
+
+def test_another_package_judges_anew(classroom, tmp_path, monkeypatch):
+    asked = []
+
+    class Quick:
+        def __init__(self, *arguments):
+            pass
+
+        def verdict(self, submission, place):
+            asked.append(place)
+            return Verdict(place, False, "wrong"), ""
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(grading, "Worker", Quick)
+    wanted = settings.load(classroom / "grading.toml")
+    for package, expected in (("one", 6), ("one", 6), ("as it was pulled later", 12)):
+        monkeypatch.setattr(grading, "_package", lambda package=package: package)
+        grading.grade(classroom, wanted, tmp_path / "journal", workers=1)
+        assert len(asked) == expected
+
+
+def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeypatch):
+    class Lost:
+        def __init__(self, *arguments):
+            pass
+
+        def verdict(self, submission, place):
+            raise grading.WorkerLost("the judge ended")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(grading, "Worker", Lost)
+    wanted = settings.load(classroom / "grading.toml")
+    done = grading.grade(classroom, wanted, tmp_path / "journal", workers=2)
+    kinds = {v.kind for one in done.students for v in one.verdicts}
+    assert kinds == {"not judged"}
+    assert "nothing is said of the answer" in done.students[0].verdicts[0].hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exercises = 3", "exercises is 3"),
+        ('exercises = ["matmul_flop"]', "did you mean 'matmul_flops'"),
+        ("wieghts = 3", "did you mean 'weights'"),
+        ("[weights]\nmatmul_flops = -1", "give a number from 0 on"),
+        ("[limits]\nseconds = 0", "above 0"),
+        ("[limits]\nsecond = 3", "did you mean 'seconds'"),
+        ("[deadline]\ndue = 3", "give date and time"),
+        ("[deadline", "is no TOML"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told(tmp_path, text, said):
+    file = tmp_path / "grading.toml"
+    file.write_text(text)
+    with pytest.raises(BadInput, match=said):
+        settings.load(file)
+
+
+def test_a_day_begun_is_a_day(tmp_path):
+    one = settings.GradingSettings(due=1000.0, lost_per_day=0.3, handed_in={"bob": 1000.0})
+    assert [one.days_late("ann", 1000.0 + t) for t in (-5, 0, 1, 86400, 86401)] == [0, 0, 1, 1, 2]
+    assert one.days_late("bob", 9e9) == 0
+    assert [round(one.kept(days), 9) for days in (0, 1, 4)] == [1.0, 0.7, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none"], "is no folder"),
+        ([".", "-o", "results.txt"], "ends in .csv"),
+        ([".", "-o", "none/results.csv"], "There is no folder"),
+        ([".", "-j", "-1"], "--jobs is -1"),
+        ([".", "-e", "matmul_flop"], "did you mean"),
+    ],
+)
+def test_a_command_that_makes_no_sense_is_told(arguments, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+# --- a whole class
+
+
+@pytest.mark.skipif(not EVERY, reason="takes minutes; GPULEARN_GRADE_ALL=1 runs it")
+def test_a_class_of_a_hundred(tmp_path):
+    names = ("matmul_flops", "crossover", "vector_add", "blocks_for", "guard_cost")
+    rng = random.Random(1)
+    folder = tmp_path / "hw"
+    folder.mkdir()
+    exercises = {name: find(name) for name in names}
+    texts = {name: honest.submissions(one, wrong=9, right=2) for name, one in exercises.items()}
+    wanted = {}
+    for number in range(60):
+        chosen = {name: rng.choice(texts[name]) for name in names}
+        (folder / f"honest{number:02}").mkdir()
+        for name, text in chosen.items():
+            (folder / f"honest{number:02}" / f"{name}.py").write_text(text)
+        wanted[f"honest{number:02}"] = chosen
+    bad = [one for ones in HOSTILE.values() for one in ones]
+    rng.shuffle(bad)
+    kinds = {}
+    for number, (text, allowed) in enumerate(bad[:40]):
+        text = text.replace("{folder!r}", repr(str(folder))).replace("{port}", "9")
+        (folder / f"hostile{number:02}.py").write_text(text)
+        kinds[f"hostile{number:02}"] = allowed
+    before, running = fingerprint(folder, PACKAGE / "exercise"), children()
+    begin = time.monotonic()
+    wish = settings.GradingSettings(exercises=names, limits=Limits(seconds=5))
+    done = grading.grade(folder, wish, tmp_path / "journal", workers=2)
+    seconds = time.monotonic() - begin
+    used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    print(f"100 students, 500 answers: {seconds:.0f} s, {used:.0f} processor seconds")
+    assert fingerprint(folder, PACKAGE / "exercise") == before
+    told = {}
+    for one in done.students:
+        for found in one.verdicts:
+            if one.student in kinds:
+                if found.exercise == "matmul_flops":
+                    assert found.kind in kinds[one.student], (one.student, found)
+                continue
+            text = wanted[one.student][found.exercise]
+            if text not in told:
+                told[text] = honest.told_by_check(exercises[found.exercise], text)
+            assert ("" if found.passed else found.hint) == told[text], (one.student, found)
+    assert settled(running)

@@ -1,0 +1,245 @@
+"""What is read of a submission, and what of it an answer needs."""
+
+import ast
+import inspect
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulearn.errors import BadInput
+from gpulearn_grading import rebuilt
+from gpulearn_grading.apart.values import NotData, decoded, encoded
+from gpulearn_grading.slices import binds, slice_of
+from gpulearn_grading.submissions import Statement, Submission, read, students
+
+
+def handed_in(tmp_path, text, name="ann.py"):
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return Submission("ann", (file,))
+
+
+def notebook(*cells):
+    made = [{"cell_type": "code", "source": [one], "metadata": {}, "outputs": []} for one in cells]
+    return json.dumps({"cells": made, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+
+
+def needed(tmp_path, text, name):
+    return [one.text.strip() for one in slice_of(read(handed_in(tmp_path, text)).statements, name)]
+
+
+def test_a_slice_holds_what_an_answer_needs_and_no_more(tmp_path):
+    text = """
+from __future__ import annotations
+import math, time
+import numpy as np
+time.sleep(1000)
+scale = 3
+other = scale * time.time()
+def helper(x):
+    return scale * math.floor(x)
+def answer(x):
+    return ...
+print(answer(2))
+table = {}
+table["a"] = 1
+table.update(b=2)
+def answer(x):
+    return helper(x) + table["b"]
+gl.check("answer", answer)
+"""
+    found = needed(tmp_path, text, "answer")
+    assert found[0] == "from __future__ import annotations"
+    joined = "\n".join(found)
+    assert "sleep(1000)" not in joined
+    assert "print" not in joined
+    assert "other" not in joined
+    assert "return ..." not in joined
+    assert found.index('table["a"] = 1') < found.index("table.update(b=2)")
+    space = {}
+    exec("\n".join(found), space)
+    assert space["answer"](2.5) == 8
+
+
+def test_a_slice_of_an_unknown_name_is_empty(tmp_path):
+    assert needed(tmp_path, "a = 1", "b") == []
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=8), st.data())
+def test_a_slice_gives_the_value_that_the_whole_program_gives(names, data):
+    lines = []
+    for number, name in enumerate(names):
+        known = sorted(set(names[:number]))
+        right = data.draw(st.sampled_from([str(number), *known]))
+        lines.append(f"{name} = {right}" if right != name else f"{name} = {name} + 1")
+    whole, part = {}, {}
+    exec("\n".join(lines), whole)
+    statements = []
+    for line in lines:
+        (node,) = ast.parse(line).body
+        statements.append(Statement(node, line, line))
+    exec("\n".join(one.text for one in slice_of(statements, names[-1])), part)
+    assert part[names[-1]] == whole[names[-1]]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("import numpy as np", {"np"}),
+        ("import numba.cuda", {"numba"}),
+        ("a, (b, *c) = 1, (2, 3)", {"a", "b", "c"}),
+        ("for i in range(3): j = i", {"i", "j"}),
+        ("with open(x) as f: pass", {"f"}),
+        ("def f(x): y = 1", {"f"}),
+        ("a[0] = 1", set()),
+        ("print(n := 3)", {"n"}),
+    ],
+)
+def test_what_a_statement_binds(line, names):
+    assert binds(ast.parse(line).body[0]) == names
+
+
+def test_a_notebook_is_read_cell_by_cell(tmp_path):
+    cells = (
+        "%matplotlib inline\nimport math",
+        "!ls\ndef f(x):\n    return 1",
+        "def g(:",
+        "%%bash\nls",
+    )
+    code = read(handed_in(tmp_path, notebook(*cells), "ann.ipynb"))
+    assert [one.text.strip() for one in code.statements if "import" in one.text] == ["import math"]
+    assert any("def f" in one.text for one in code.statements)
+    ((said, cell),) = code.unread
+    assert "line 1" in said
+    assert cell == "def g(:"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"cells": 3}', '{"cells": [{"cell_type": "code"}]}'])
+def test_a_damaged_notebook_costs_its_student_only(tmp_path, text):
+    code = read(handed_in(tmp_path, text, "ann.ipynb"))
+    assert code.statements == []
+    assert "cannot be read" in code.unread[0][0]
+
+
+def test_each_notebook_file_and_folder_is_a_student(tmp_path):
+    (tmp_path / "ann.py").write_text("a = 1")
+    (tmp_path / "bob.ipynb").write_text(notebook("a = 1"))
+    (tmp_path / "cy" / "deep").mkdir(parents=True)
+    (tmp_path / "cy" / "deep" / "one.py").write_text("a = 1")
+    (tmp_path / ".hidden.py").write_text("a = 1")
+    (tmp_path / "notes.txt").write_text("no code")
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    assert [one.student for one in students(tmp_path)] == ["ann", "bob", "cy"]
+
+
+def test_a_folder_without_submissions_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="holds no submissions"):
+        students(tmp_path)
+    with pytest.raises(BadInput, match="is no folder"):
+        students(tmp_path / "none")
+
+
+# --- values
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+    | st.complex_numbers(),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner)
+    | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(plain)
+def test_data_arrives_as_it_was_sent(value):
+    assert repr(decoded(encoded(value))) == repr(value)
+
+
+FIELDS = [("a", "f4"), ("b", "i2")]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?", "c8", "U3", FIELDS])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
+def test_arrays_arrive_as_they_were_sent(dtype, shape):
+    array = np.zeros(shape, dtype)
+    got = decoded(encoded(array))
+    assert got.dtype == array.dtype
+    assert got.shape == shape
+    assert got.flags.writeable or not shape
+
+
+class Foreign:
+    """Nothing that may travel."""
+
+    def __reduce__(self):
+        raise AssertionError("nobody may ask for that")
+
+
+@pytest.mark.parametrize("value", [Foreign(), np.array([Foreign()]), print, {1: Foreign()}])
+def test_what_is_no_data_is_refused_or_named(value):
+    with pytest.raises(NotData):
+        encoded(value)
+    decoded(encoded(value, strict=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"{", b"[1]", b'{"t": "os"}', b'{"t": "list"}', b'{"t": "int", "v": 3}',
+        b'{"t": "array", "d": "O", "s": [1], "v": ""}',
+        b'{"t": "array", "d": "<f8", "s": [9], "v": ""}',
+        b'{"t": "object", "c": ["os", "system"], "v": {}}',
+        b'{"t": "object", "c": ["gpulearn.errors", "os.system"], "v": {}}',
+        b'{"t": "object", "c": ["gpulearn_grading.apart.box", "Box"], "v": {}}',
+        b'{"t": "object", "c": ["gpulearn.perf.gpus", "importlib.reload"], "v": {}}',
+    ],
+)  # fmt: skip
+def test_what_was_not_written_by_us_is_no_value(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - of whatever kind
+        decoded(text)
+
+
+# --- what shows an answer to its judge
+
+
+FORMS = (
+    "def f(a, b=2, *, c={}):\n    raise SystemError(helper(a))\n",
+    "@print\ndef f(a, b: print('run') = print('run')) -> print('run'):\n    raise SystemError(a)\n",
+    "f = lambda a, b=print('run'): helper(a)\n",
+    "def f(a):\n    try:\n        return [helper(x) for x in a]\n    finally:\n        a.clear()\n",
+)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_nothing_of_an_answer_runs_where_it_is_judged(tmp_path, text, capsys):
+    """Neither when it is made nor when it is called, as an exercise's demand might do."""
+    statements = read(handed_in(tmp_path, text.format("1"))).statements
+    function, forget = rebuilt.function_shown(statements, "f")
+    argument = [1, 2]
+    function(argument)
+    assert argument == [1, 2]
+    assert capsys.readouterr().out == ""
+    if "def" in text:
+        assert inspect.getsource(function).startswith(("def f", "@print"))
+        forget()
+        with pytest.raises(OSError, match="source"):
+            inspect.getsource(function)
+
+
+def test_a_kernel_is_rebuilt_from_modules_that_are_known_only(tmp_path):
+    text = (
+        "import os, numpy as np\nfrom os import system\nfrom gpulearn import cuda\n"
+        "from numpy import f2py\nN = 4\nrun = os.system\nM = int('3')\n"
+        "@cuda.jit\n@system\ndef k(out):\n    out[0] = N\n"
+    )
+    asked = []
+    statements = slice_of(read(handed_in(tmp_path, text)).statements, "k")
+    found, _ = rebuilt.kernel(statements, "k", lambda names: asked.extend(names) or {})
+    space = found.py_func.__globals__
+    assert space["N"] == 4
+    assert not {"os", "system", "f2py", "run"} & set(space)
+    assert asked == []

@@ -1,0 +1,391 @@
+"""Answers to the exercises of notebook 06 by another hand than the catalogue's."""
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numba import float32
+
+from gpulearn import cuda
+from gpulearn_lessons.matmul.matmul_ladder import TILE
+from gpulearn_lessons.matmul.matmul_registers import (
+    ALONG,
+    COLUMNS,
+    DEPTH,
+    DOWN,
+    HIGH,
+    ROWS,
+    STRIP,
+    WIDE,
+)
+
+EDGE = TILE + 1
+SUMS = HIGH * WIDE
+ELEMENTS = ROWS * DEPTH
+
+
+@cuda.jit(device=True)
+def dot(a, b, r, s):
+    total = np.float32(0)
+    for k in range(b.shape[0]):
+        total += a[r, k] * b[k, s]
+    return total
+
+
+@cuda.jit(device=True)
+def cell(matrix, r, s):
+    if r >= matrix.shape[0] or s >= matrix.shape[1]:
+        return np.float32(0)
+    return matrix[r, s]
+
+
+def naive_by_helper(a, b, c):
+    row, column = cuda.grid(2)
+    if row >= c.shape[0]:
+        return
+    if column < c.shape[1]:
+        c[row, column] = dot(a, b, row, column)
+
+
+def naive_backwards(a, b, c):
+    row = cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x
+    column = cuda.threadIdx.y + cuda.blockDim.y * cuda.blockIdx.y
+    (m, n), p = a.shape, b.shape[1]
+    if row < m and column < p:
+        s, k = float32(0), n - 1
+        while k >= 0:
+            s = a[row, k] * b[k, column] + s
+            k -= 1
+        c[row, column] = s
+
+
+def coalesced_strided(a, b, c):
+    x, y = cuda.grid(2)
+    across, down = cuda.gridsize(2)
+    for r in range(y, c.shape[0], down):
+        for s in range(x, c.shape[1], across):
+            c[r, s] = dot(a, b, r, s)
+
+
+@numba_cuda.jit
+def coalesced_numba(a, b, c):
+    s, r = numba_cuda.grid(2)
+    if s < b.shape[1] and r < a.shape[0]:
+        row = a[r]
+        total = row[0] * b[0, s]
+        for k in range(1, row.size):
+            total += row[k] * b[k, s]
+        c[r, s] = total
+
+
+def coalesced_by_fma(a, b, c):
+    s, r = cuda.grid(2)
+    if not (s < c.shape[1] and r < c.shape[0]):
+        return
+    total = np.float32(0)
+    for k in range(a.shape[1]):
+        total = cuda.fma(a[r, k], b[k, s], total)
+    c[r, s] = total
+
+
+def tiled_by_number(a, b, c):
+    left = cuda.shared.array((TILE, TILE), float32)
+    right = cuda.shared.array((TILE, TILE), float32)
+    y, x = cuda.threadIdx.y, cuda.threadIdx.x
+    row, column = cuda.blockIdx.y * TILE + y, cuda.blockIdx.x * TILE + x
+    total = float32(0)
+    tiles = (a.shape[1] + TILE - 1) // TILE
+    for tile in range(tiles):
+        left[y, x] = cell(a, row, tile * TILE + x)
+        right[y, x] = cell(b, tile * TILE + y, column)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += left[y, k] * right[k, x]
+        cuda.syncthreads()
+    if row >= c.shape[0] or column >= c.shape[1]:
+        return
+    c[row, column] = total
+
+
+def tiled_while_padded(a, b, c):
+    left = cuda.shared.array((TILE, EDGE), np.float32)
+    right = cuda.shared.array((TILE, EDGE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    total, first = np.float32(0), 0
+    while first < b.shape[0]:
+        left[y, x] = 0
+        right[y, x] = 0
+        if r < a.shape[0] and first + x < a.shape[1]:
+            left[y, x] = a[r, first + x]
+        if first + y < b.shape[0] and s < b.shape[1]:
+            right[y, x] = b[first + y, s]
+        cuda.syncthreads()
+        last = min(TILE, b.shape[0] - first)
+        k = 0
+        while k < last:
+            total += left[y, k] * right[k, x]
+            k += 1
+        first += TILE
+        if first < b.shape[0]:
+            cuda.syncthreads()
+    if r < c.shape[0] and s < c.shape[1]:
+        c[r, s] = total
+
+
+def tiled_one_array(a, b, c):
+    both = cuda.shared.array((2, TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    total = np.float32(0)
+    for first in range(0, a.shape[1], TILE):
+        both[0, y, x] = cell(a, r, first + x)
+        both[1, y, x] = cell(b, first + y, s)
+        cuda.syncthreads()
+        part = np.float32(0)
+        for k in range(TILE):
+            part += both[0, y, k] * both[1, k, x]
+        total += part
+        cuda.syncthreads()
+    if r < c.shape[0] and s < c.shape[1]:
+        c[r, s] = total
+
+
+def registers_flat_sums(a, b, c):
+    left = cuda.shared.array((ROWS, DEPTH), np.float32)
+    right = cuda.shared.array((DEPTH, COLUMNS), np.float32)
+    sums = cuda.local.array(SUMS, np.float32)
+    mine = cuda.local.array(WIDE, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    me, threads = x + ALONG * y, ALONG * DOWN
+    top, edge = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    for k in range(SUMS):
+        sums[k] = 0
+    for first in range(0, a.shape[1], DEPTH):
+        n = me
+        while n < ROWS * DEPTH:
+            left[n // DEPTH, n % DEPTH] = cell(a, top + n // DEPTH, first + n % DEPTH)
+            n += threads
+        n = me
+        while n < DEPTH * COLUMNS:
+            right[n // COLUMNS, n % COLUMNS] = cell(b, first + n // COLUMNS, edge + n % COLUMNS)
+            n += threads
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            for s in range(WIDE):
+                mine[s] = right[q, s * ALONG + x]
+            for r in range(HIGH):
+                factor = left[r * DOWN + y, q]
+                for s in range(WIDE):
+                    sums[r * WIDE + s] += factor * mine[s]
+        cuda.syncthreads()
+    for r in range(HIGH):
+        i = top + r * DOWN + y
+        if i < c.shape[0]:
+            for s in range(WIDE):
+                j = edge + s * ALONG + x
+                if j < c.shape[1]:
+                    c[i, j] = sums[r * WIDE + s]
+
+
+def registers_row_by_row(a, b, c):
+    left = cuda.shared.array((ROWS, DEPTH), float32)
+    right = cuda.shared.array((DEPTH, COLUMNS), float32)
+    sums = cuda.local.array((HIGH, WIDE), float32)
+    up = cuda.local.array(HIGH, float32)
+    side = cuda.local.array(WIDE, float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    sums[:, :] = 0
+    for first in range(0, b.shape[0], DEPTH):
+        # a warp is (8, 4) threads: x goes along a row of a, which holds DEPTH = 8 elements
+        for r in range(y, ROWS, DOWN):
+            left[r, x] = cell(a, cuda.blockIdx.y * ROWS + r, first + x)
+        # and 64 threads are as many as b has columns in a tile
+        for q in range(DEPTH):
+            s = x + ALONG * y
+            right[q, s] = cell(b, first + q, cuda.blockIdx.x * COLUMNS + s)
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            for r in range(HIGH):
+                up[r] = left[y + r * DOWN, q]
+            for s in range(WIDE):
+                side[s] = right[q, x + s * ALONG]
+            for s in range(WIDE):
+                for r in range(HIGH):
+                    sums[r, s] += up[r] * side[s]
+        cuda.syncthreads()
+    for s in range(WIDE):
+        for r in range(HIGH):
+            i, j = cuda.blockIdx.y * ROWS + y + r * DOWN, cuda.blockIdx.x * COLUMNS + x + s * ALONG
+            if i < c.shape[0] and j < c.shape[1]:
+                c[i, j] = sums[r, s]
+
+
+def intensity_of_a_block(rows, columns, n):
+    flops, moved = 0, 4 * rows * columns
+    for _ in range(n):
+        flops += 2 * rows * columns
+        moved += 4 * (rows + columns)
+    return flops / moved
+
+
+def strip_by_halves(a, b, c):
+    tiles = cuda.shared.array((2, ELEMENTS), np.float32)
+    sums = cuda.local.array(STRIP, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    me = y * COLUMNS + x
+    row, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    for r in range(STRIP):
+        sums[r] = 0
+    for k in range(0, a.shape[1], DEPTH):
+        i, q = row + me // DEPTH, k + me % DEPTH
+        tiles[0, me] = a[i, q] if i < a.shape[0] and q < a.shape[1] else np.float32(0)
+        q, j = k + y, left + x
+        tiles[1, me] = b[q, j] if q < b.shape[0] and j < b.shape[1] else np.float32(0)
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            above = tiles[1, q * COLUMNS + x]
+            for r in range(STRIP):
+                sums[r] += tiles[0, (y * STRIP + r) * DEPTH + q] * above
+        cuda.syncthreads()
+    for r in range(STRIP):
+        if row + y * STRIP + r < c.shape[0] and left + x < c.shape[1]:
+            c[row + y * STRIP + r, left + x] = sums[r]
+
+
+RIGHT = {
+    "matmul_naive": (naive_by_helper, naive_backwards),
+    "matmul_coalesced": (coalesced_strided, coalesced_numba, coalesced_by_fma),
+    "matmul_tiled": (tiled_by_number, tiled_while_padded, tiled_one_array),
+    "tile_intensity": (intensity_of_a_block,),
+    "matmul_register_strip": (strip_by_halves,),
+    "matmul_register_tiled": (registers_flat_sums, registers_row_by_row),
+}
+
+
+def naive_b_turned(a, b, c):
+    i, j = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[j, k]
+        c[i, j] = total
+
+
+def naive_adds_to_c(a, b, c):
+    i, j = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        for k in range(a.shape[1]):
+            c[i, j] += a[i, k] * b[k, j]
+
+
+def coalesced_in_place(a, b, c):
+    j, i = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = 0
+        for k in range(a.shape[1]):
+            c[i, j] += a[i, k] * b[k, j]
+
+
+def tiled_second_barrier_missing(a, b, c):
+    left = cuda.shared.array((TILE, TILE), np.float32)
+    right = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    total = np.float32(0)
+    for first in range(0, a.shape[1], TILE):
+        left[y, x] = cell(a, r, first + x)
+        right[y, x] = cell(b, first + y, s)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += left[y, k] * right[k, x]
+    if r < c.shape[0] and s < c.shape[1]:
+        c[r, s] = total
+
+
+def tiled_guard_round_all(a, b, c):
+    left = cuda.shared.array((TILE, TILE), np.float32)
+    right = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    if r < c.shape[0] and s < c.shape[1]:
+        total = np.float32(0)
+        for first in range(0, a.shape[1], TILE):
+            left[y, x] = cell(a, r, first + x)
+            right[y, x] = cell(b, first + y, s)
+            cuda.syncthreads()
+            for k in range(TILE):
+                total += left[y, k] * right[k, x]
+            cuda.syncthreads()
+        c[r, s] = total
+
+
+def tiled_shared_unread(a, b, c):
+    left = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    left[y, x] = 0
+    if r < c.shape[0] and s < c.shape[1]:
+        c[r, s] = dot(a, b, r, s)
+
+
+def registers_no_reuse(a, b, c):
+    left = cuda.shared.array((ROWS, DEPTH), np.float32)
+    right = cuda.shared.array((DEPTH, COLUMNS), np.float32)
+    sums = cuda.local.array((HIGH, WIDE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    top, edge = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    sums[:, :] = 0
+    for first in range(0, b.shape[0], DEPTH):
+        for r in range(y, ROWS, DOWN):
+            left[r, x] = cell(a, top + r, first + x)
+        for s in range(0, COLUMNS, ALONG):
+            right[y, x + s] = cell(b, first + y, edge + x + s)
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            for r in range(HIGH):
+                for s in range(WIDE):
+                    sums[r, s] += left[y + r * DOWN, q] * right[q, x + s * ALONG]
+        cuda.syncthreads()
+    for r in range(HIGH):
+        for s in range(WIDE):
+            i, j = top + y + r * DOWN, edge + x + s * ALONG
+            if i < c.shape[0] and j < c.shape[1]:
+                c[i, j] = sums[r, s]
+
+
+def registers_straight(a, b, c):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    top, edge = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    for r in range(HIGH):
+        for s in range(WIDE):
+            i, j = top + y + r * DOWN, edge + x + s * ALONG
+            if i < c.shape[0] and j < c.shape[1]:
+                c[i, j] = dot(a, b, i, j)
+
+
+def tiled_store_unguarded(a, b, c):
+    left = cuda.shared.array((TILE, TILE), np.float32)
+    right = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    total = np.float32(0)
+    for first in range(0, a.shape[1], TILE):
+        left[y, x] = cell(a, r, first + x)
+        right[y, x] = cell(b, first + y, s)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += left[y, k] * right[k, x]
+        cuda.syncthreads()
+    c[r, s] = total
+
+
+WRONG = [
+    ("matmul_tiled", tiled_store_unguarded, "(33, 20) (and 991 more threads)."),
+    ("matmul_naive", naive_b_turned, "element of column j is b[k, j]"),
+    ("matmul_naive", naive_adds_to_c, "before anything is written to it"),
+    ("matmul_coalesced", coalesced_in_place, "write each element of c once"),
+    ("matmul_tiled", tiled_shared_unread, "it never reads what it writes to shared memory"),
+    ("matmul_tiled", tiled_second_barrier_missing, "wait again after the sums"),
+    ("matmul_tiled", tiled_guard_round_all, "guard the loads and the write, not the barriers"),
+    ("matmul_register_tiled", registers_straight, "it never writes to shared memory"),
+    ("matmul_register_tiled", registers_no_reuse, "must lie in different banks"),
+]

@@ -1,0 +1,541 @@
+"""Answers to the exercises of notebook 05 by another hand than the catalogue's."""
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numba import float32
+
+from gpulearn import cuda
+from gpulearn.kernels.blocks import BLOCK
+from gpulearn.kernels.transpose_tiled import PADDED, TILE
+from gpulearn_lessons.shared_memory.convolution import REACH, SIDE
+from gpulearn_lessons.shared_memory.stencil import RADIUS, WINDOW
+
+sync = cuda.syncthreads
+CELLS = TILE * PADDED
+HALVES = (64, 32, 16, 8, 4, 2, 1)
+WIDE = 40
+POWERS = 2 * BLOCK
+FRAMED = BLOCK + 2
+
+
+@cuda.jit(device=True)
+def pixel(image, r, c):
+    if r < 0 or c < 0 or r >= image.shape[0] or c >= image.shape[1]:
+        return np.float32(0)
+    return image[r, c]
+
+
+def reverse_aliases(a):
+    row = cuda.shared.array(shape=(BLOCK,), dtype=float32)
+    t = cuda.threadIdx.x
+    start = BLOCK * cuda.blockIdx.x
+    end = min(start + BLOCK, a.size)
+    if start + t < end:
+        row[t] = a[start + t]
+    sync()
+    if start + t < end:
+        a[end - 1 - t] = row[t]
+
+
+def reverse_by_registers(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * cuda.blockDim.x
+    length = a.size - start
+    if length > BLOCK:
+        length = BLOCK
+    mine = a[start + t] if t < length else np.float32(0)
+    other = length - 1 - t
+    if other >= 0:
+        cells[other] = mine
+    cuda.syncthreads()
+    if t < length:
+        a[start + t] = cells[t]
+
+
+def stencil_centre_and_ends(a, out):
+    w = cuda.shared.array(WINDOW, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    zero = np.float32(0)
+    w[t + RADIUS] = a[i] if i < a.size else zero
+    if t < RADIUS:
+        w[t] = a[i - RADIUS] if 0 <= i - RADIUS < a.size else zero
+    if t >= BLOCK - RADIUS:
+        w[t + 2 * RADIUS] = a[i + RADIUS] if i + RADIUS < a.size else zero
+    cuda.syncthreads()
+    if i >= out.size:
+        return
+    out[i] = w[t] + w[t + 1] + w[t + 2] + w[t + 3] + w[t + 4] + w[t + 5] + w[t + 6]
+
+
+def stencil_padding_first(a, out):
+    w = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    base = cuda.blockIdx.x * BLOCK - RADIUS
+    k = t
+    while k < WINDOW:
+        w[k] = 0
+        if base + k >= 0 and base + k < len(a):
+            w[k] = a[base + k]
+        k += BLOCK
+    cuda.syncthreads()
+    me = base + RADIUS + t
+    s = w[t + RADIUS]
+    for d in range(1, RADIUS + 1):
+        s += w[t + RADIUS - d] + w[t + RADIUS + d]
+    if me < len(out):
+        out[me] = s
+
+
+def turned_by_column_tile(image, out):
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    c, r = cuda.grid(2)
+    if r < image.shape[0] and c < image.shape[1]:
+        tile[x, y] = image[r, c]  # turned on the way in
+    cuda.syncthreads()
+    c, r = cuda.blockIdx.y * TILE + x, cuda.blockIdx.x * TILE + y
+    if r < out.shape[0] and c < out.shape[1]:
+        out[r, c] = tile[y, x]
+
+
+def turned_flat_tile(image, out):
+    tile = cuda.shared.array(CELLS, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    rows, columns = image.shape
+    tile[y * PADDED + x] = pixel(image, top + y, left + x)
+    cuda.syncthreads()
+    if left + y < columns and top + x < rows:
+        out[left + y, top + x] = tile[x * PADDED + y]
+
+
+def turned_rotated(image, out):
+    # no padding: each row of the tile is rotated by its number
+    tile = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    if top + y < image.shape[0] and left + x < image.shape[1]:
+        tile[y, (x + y) % TILE] = image[top + y, left + x]
+    cuda.syncthreads()
+    if left + y < out.shape[0] and top + x < out.shape[1]:
+        out[left + y, top + x] = tile[x, (y + x) % TILE]
+
+
+def sum_by_tuple(a, out):
+    part = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = a[i] if i < a.size else np.float32(0)
+    for half in HALVES:
+        cuda.syncthreads()
+        if t < half:
+            part[t] = part[t] + part[t + half]
+    if t < 1:
+        out[cuda.blockIdx.x] = part[t]
+
+
+def sum_first_pair_from_global(a, out):
+    part = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    own = np.float32(0)
+    if start + t < a.size:
+        own = a[start + t]
+    part[t] = own
+    s = BLOCK >> 1
+    while s:
+        cuda.syncthreads()
+        if t < s:
+            own += part[t + s]
+            part[t] = own
+        s >>= 1
+    if t == 0:
+        out[cuda.blockIdx.x] = own
+
+
+def blur_numbered(image, weights, out):
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    n = cuda.threadIdx.y * TILE + cuda.threadIdx.x
+    top, left = cuda.blockIdx.y * TILE - REACH, cuda.blockIdx.x * TILE - REACH
+    while n < SIDE * SIDE:
+        tile[n // SIDE, n % SIDE] = pixel(image, top + n // SIDE, left + n % SIDE)
+        n += TILE * TILE
+    cuda.syncthreads()
+    c, r = cuda.grid(2)
+    if c >= out.shape[1] or r >= out.shape[0]:
+        return
+    total = np.float32(0)
+    for j in range(weights.shape[1]):
+        for i in range(weights.shape[0]):
+            total += tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j] * weights[i, j]
+    out[r, c] = total
+
+
+def blur_zero_then_fill(image, weights, out):
+    tile = cuda.shared.array((SIDE, SIDE), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    c0, r0 = cuda.blockIdx.x * TILE - REACH, cuda.blockIdx.y * TILE - REACH
+    for dy in range(0, SIDE, TILE):
+        for dx in range(0, SIDE, TILE):
+            if y + dy < SIDE and x + dx < SIDE:
+                r, c = r0 + y + dy, c0 + x + dx
+                inside = r >= 0 and c >= 0 and r < image.shape[0] and c < image.shape[1]
+                tile[y + dy, x + dx] = image[r, c] if inside else float32(0)
+    cuda.syncthreads()
+    if r0 + REACH + y < image.shape[0] and c0 + REACH + x < image.shape[1]:
+        s = float32(0)
+        for k in range(25):
+            s += weights[k // 5, k % 5] * tile[y + k // 5, x + k % 5]
+        out[r0 + REACH + y, c0 + REACH + x] = s
+
+
+@numba_cuda.jit
+def reverse_numba(a):
+    s = numba_cuda.shared.array(shape=BLOCK, dtype=float32)
+    t = numba_cuda.threadIdx.x
+    start = numba_cuda.blockIdx.x * BLOCK
+    n = min(BLOCK, a.size - start)
+    if t < n:
+        s[t] = a[start + t]
+    numba_cuda.syncthreads()
+    if t < n:
+        a[start + t] = s[n - t - 1]
+
+
+def smooth_padded(a, out):
+    cells = cuda.shared.array(FRAMED, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    length = min(BLOCK, a.size - i + t)
+    mine = a[i] if t < length else np.float32(0)
+    for _ in range(3):
+        if t < length:
+            cells[t + 1] = mine
+            if t == 0:
+                cells[0] = mine
+            if t == length - 1:
+                cells[length + 1] = mine
+        sync()
+        if t < length:
+            mine = (cells[t] + mine + cells[t + 2]) / np.float32(3)
+        sync()
+    if t < length:
+        out[i] = mine
+
+
+def passes_by_numpy(side, width):
+    lane = np.arange(32)
+    words = np.unique(lane % side * width + lane // side)
+    return np.bincount(words % 32).max()
+
+
+def passes_by_bank(side, width):
+    most = 0
+    for bank in range(32):
+        found = set()
+        for lane in range(32):
+            word = (lane % side) * width + lane // side
+            if word % 32 == bank:
+                found.add(word)
+        most = max(most, len(found))
+    return most
+
+
+RIGHT = {
+    "reverse_block": (reverse_aliases, reverse_by_registers, reverse_numba),
+    "smooth_block": (smooth_padded,),
+    "block_sum": (sum_by_tuple, sum_first_pair_from_global),
+    "column_passes": (passes_by_numpy, passes_by_bank),
+    "transpose_tiled": (turned_by_column_tile, turned_flat_tile, turned_rotated),
+    "stencil_1d": (stencil_centre_and_ends, stencil_padding_first),
+    "conv2d_tiled": (blur_numbered, blur_zero_then_fill),
+}
+
+
+def reverse_early_return(a):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    if i >= a.size:
+        return
+    length = min(BLOCK, a.size - cuda.blockIdx.x * BLOCK)
+    s[t] = a[i]
+    cuda.syncthreads()
+    a[i] = s[length - 1 - t]
+
+
+def reverse_one_thread(a):
+    s = cuda.shared.array(BLOCK, np.float32)
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if cuda.threadIdx.x == 0:
+        for k in range(length):
+            s[k] = a[start + k]
+        for k in range(length):
+            a[start + k] = s[length - 1 - k]
+
+
+def reverse_shared_unused(a):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    value = np.float32(0)
+    if t < length:
+        s[t] = 0
+        value = a[start + length - 1 - t]
+    cuda.syncthreads()
+    if t < length:
+        a[start + t] = value
+
+
+def stencil_wraps(a, out):
+    w = cuda.shared.array(WINDOW, np.float32)
+    t, base = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK - RADIUS
+    for k in range(t, WINDOW, BLOCK):
+        w[k] = a[(base + k) % a.size]
+    cuda.syncthreads()
+    if base + RADIUS + t < out.size:
+        s = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            s += w[t + k]
+        out[base + RADIUS + t] = s
+
+
+def stencil_halo_by_thread_zero(a, out):
+    w = cuda.shared.array(WINDOW, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    zero = np.float32(0)
+    w[t + RADIUS] = a[i] if i < a.size else zero
+    if t == 0:
+        for k in range(1, RADIUS + 1):
+            w[RADIUS - k] = a[i - k] if i - k >= 0 else zero
+            after = i + BLOCK - 1 + k
+            w[RADIUS + BLOCK - 1 + k] = a[after] if after < a.size else zero
+    if i < out.size:
+        s = zero
+        for k in range(2 * RADIUS + 1):
+            s += w[t + k]
+        out[i] = s
+
+
+def turned_same_guard(image, out):
+    tile = cuda.shared.array((TILE, PADDED), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    c0, r0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    inside = r0 + y < image.shape[0] and c0 + x < image.shape[1]
+    if inside:
+        tile[y, x] = image[r0 + y, c0 + x]
+    cuda.syncthreads()
+    if inside:
+        out[c0 + y, r0 + x] = tile[x, y]
+
+
+def sum_atomic_shared(a, out):
+    part = cuda.shared.array(1, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    if t == 0:
+        part[0] = 0
+    cuda.syncthreads()
+    if i < a.size:
+        cuda.atomic.add(part, 0, a[i])
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+def sum_atomic_global(a, out):
+    i = cuda.grid(1)
+    if i < a.size:
+        cuda.atomic.add(out, cuda.blockIdx.x, a[i])
+
+
+def sum_plain_update(a, out):
+    part = cuda.shared.array(1, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    if t == 0:
+        part[0] = 0
+    cuda.syncthreads()
+    if i < a.size:
+        part[0] += a[i]
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+def sum_from_global_serial(a, out):
+    if cuda.threadIdx.x == 0:
+        total = np.float32(0)
+        start = cuda.blockIdx.x * BLOCK
+        for i in range(start, min(start + BLOCK, a.size)):
+            total += a[i]
+        out[cuda.blockIdx.x] = total
+
+
+def blur_negative_wraps(image, weights, out):
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    c0, r0 = cuda.blockIdx.x * TILE - REACH, cuda.blockIdx.y * TILE - REACH
+    for i in range(y, SIDE, TILE):
+        for j in range(x, SIDE, TILE):
+            r, c = r0 + i, c0 + j
+            ok = r < image.shape[0] and c < image.shape[1]
+            tile[i, j] = image[r, c] if ok else np.float32(0)
+    cuda.syncthreads()
+    c, r = cuda.grid(2)
+    if r < out.shape[0] and c < out.shape[1]:
+        s = np.float32(0)
+        for i in range(5):
+            for j in range(5):
+                s += weights[i, j] * tile[y + i, x + j]
+        out[r, c] = s
+
+
+def summed_sizes(a, out):
+    partial = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    partial[t] = abs(a[i]) if i < a.size else np.float32(0)
+    half = 64
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]
+
+
+def reverse_views(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    mine = a[start : start + BLOCK]  # of a block beyond the end: empty
+    if t < mine.size:
+        cells[t] = mine[mine.size - 1 - t]
+    cuda.syncthreads()
+    if t < mine.size:
+        mine[t] = cells[t]
+
+
+RIGHT["reverse_block"] = (*RIGHT["reverse_block"], reverse_views)
+
+
+def stencil_nan_beyond(a, out):
+    w = cuda.shared.array(WINDOW, np.float32)
+    t, base = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK - RADIUS
+    for k in range(t, WINDOW, BLOCK):
+        w[k] = a[base + k] if 0 <= base + k < a.size else np.float32(np.nan)
+    cuda.syncthreads()
+    if base + RADIUS + t < out.size:
+        s = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            s += w[t + k]
+        out[base + RADIUS + t] = s
+
+
+def sum_half_mask(a, out):
+    part = cuda.shared.array(4, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    x = a[i] if i < a.size else np.float32(0)
+    for step in (16, 8, 4, 2, 1):
+        x += cuda.shfl_down_sync(0xFFFF, x, step)
+    if t % 32 == 0:
+        part[t // 32] = x
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0] + part[1] + part[2] + part[3]
+
+
+def sum_everybody_clears(a, out):
+    partial = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    partial[t] = a[i] if i < a.size else np.float32(0)
+    if i >= a.size or t > 0:
+        partial[0] = 0
+    for half in HALVES:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]
+
+
+def smooth_waits_for_its_warp(a, out):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    last = min(BLOCK, a.size - i + t) - 1
+    if t <= last:
+        cells[t] = a[i]
+    sync()
+    for _ in range(3):
+        mean = np.float32(0)
+        if t <= last:
+            mean = cells[max(t - 1, 0)] + cells[t] + cells[min(t + 1, last)]
+        cuda.syncwarp()
+        if t <= last:
+            cells[t] = mean / np.float32(3)
+        sync()
+    if t <= last:
+        out[i] = cells[t]
+
+
+def stencil_halo_to_registers(a, out):
+    window = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    window[t] = a[i] if i < a.size else np.float32(0)
+    total = np.float32(0)
+    for k in range(-RADIUS, RADIUS + 1):
+        if not 0 <= t + k < BLOCK and 0 <= i + k < a.size:
+            total += a[i + k]
+    cuda.syncthreads()
+    if i < out.size:
+        for k in range(-RADIUS, RADIUS + 1):
+            if 0 <= t + k < BLOCK:
+                total += window[t + k]
+        out[i] = total
+
+
+def reverse_names_the_barrier(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        cells[t] = a[start + t]
+    cuda.syncthreads  # noqa: B018
+    if t < length:
+        a[start + t] = cells[length - 1 - t]
+
+
+def reverse_waits_for_its_warp(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        cells[t] = a[start + t]
+    cuda.syncwarp()
+    if t < length:
+        a[start + t] = cells[length - 1 - t]
+
+
+def passes_of_rows(side, width):
+    return -(-32 // width)
+
+
+WRONG = [
+    ("smooth_block", smooth_waits_for_its_warp, "race on cells["),
+    ("stencil_1d", stencil_halo_to_registers, "from the shared window alone"),
+    ("reverse_block", reverse_names_the_barrier, "write cuda.syncthreads() with parentheses."),
+    ("reverse_block", reverse_waits_for_its_warp, "a warp's holds for its own lanes."),
+    ("column_passes", passes_of_rows, "for side, width = 32, 32, it returns 1, expected 32"),
+    ("stencil_1d", stencil_nan_beyond, "(only at the edges), first out[0] is nan, expected"),
+    ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),
+    ("block_sum", sum_everybody_clears, "no barrier between them."),
+    ("block_sum", summed_sizes, "out differ, first out[0]"),
+    ("reverse_block", reverse_one_thread, "are at work"),
+    ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),
+    ("reverse_block", reverse_early_return, "reach the barrier. Guard the load"),
+    ("stencil_1d", stencil_wraps, "the vector is bent to a ring"),
+    ("stencil_1d", stencil_halo_by_thread_zero, "no barrier between them."),
+    ("transpose_tiled", turned_same_guard, "which nobody has written"),
+    ("block_sum", sum_atomic_shared, "The additions happen one after the other"),
+    ("block_sum", sum_from_global_serial, "are at work"),
+    ("block_sum", sum_atomic_global, "before anything is written to it"),
+    ("block_sum", sum_plain_update, "All threads add to one cell of shared memory"),
+    ("conv2d_tiled", blur_negative_wraps, "an index below zero is not guarded"),
+]

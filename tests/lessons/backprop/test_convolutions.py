@@ -1,0 +1,58 @@
+"""The convolution explorer shows the numbers that the layer computes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpulearn.errors import BadInput
+from gpulearn_lessons.backprop.convolutions import convolution_explorer, draw, filtered
+
+IMAGE = np.arange(20.0).reshape(4, 5)
+KERNEL = np.array([[1.0, 0.0, -1.0], [2.0, 0.0, 0.0]])
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), *[st.integers(1, 6)] * 2, *[st.integers(0, 4)] * 2)
+def test_the_output_is_that_of_a_layer(seed, rows, columns, below, beside):
+    rng = np.random.default_rng(seed)
+    image = rng.normal(size=(rows + below, columns + beside))
+    kernel = rng.normal(size=(rows, columns))
+    one = filtered(image, kernel)
+    layer = torch.nn.functional.conv2d(
+        torch.tensor(image)[None, None], torch.tensor(kernel)[None, None]
+    )
+    np.testing.assert_allclose(one.output, layer[0, 0].numpy(), atol=1e-12)
+    for position in range(one.output.size):
+        value = (one.window(position) * kernel).sum()
+        assert one.output[one.place(position)] == pytest.approx(value)
+
+
+def test_the_sentence_names_the_window_and_its_sum():
+    picture, said = draw(filtered(IMAGE, KERNEL), 4)  # output (1, 1): rows 1 to 2, columns 1 to 3
+    assert said.startswith(
+        "Output (1, 1): rows 1 to 2 and columns 1 to 3 of the image, each pixel times its weight, "
+        "add up to 20."
+    )
+    assert said.endswith("9 positions give the output of 3 × 3.")
+    assert "5 of 9 pixels, the last 20." in picture.alt
+
+
+def test_the_slider_draws_anew():
+    explorer = convolution_explorer(IMAGE, KERNEL)
+    assert "Output (1, 1)" in repr(explorer)
+    before = explorer.picture.value
+    explorer.controls["position"].value = 8
+    assert explorer.picture.value != before
+    assert "Output (2, 2)" in explorer.picture.value
+    assert not explorer.faults.outputs
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(BadInput, match=r"the kernel must fit into the image"):
+        filtered(KERNEL, IMAGE)
+    with pytest.raises(BadInput, match=r"12 × 12 is the largest"):
+        filtered(np.ones((13, 4)), KERNEL)
+    with pytest.raises(BadInput, match=r"image is \[1, 2\]: give numbers of shape"):
+        filtered([1, 2], KERNEL)

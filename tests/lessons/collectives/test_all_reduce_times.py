@@ -1,0 +1,103 @@
+"""Times of all-reduces: what the picture and the explorer say is what the model says."""
+
+import pytest
+
+import gpulearn as gl
+from gpulearn.parallel.allreduce import ALGORITHMS
+from gpulearn_lessons.collectives import all_reduce, all_reduce_explorer, all_reduce_times
+from gpulearn_lessons.collectives.all_reduce_times import draw, fastest_spans, size_text
+
+MEASURED = {
+    "root": {1e3: 1e-4, 1e6: 9e-3},
+    "ring": {1e3: 2e-3, 1e6: 4e-3},
+    "library": {1e3: 3e-4, 1e6: 5e-3},
+}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 64, 1000])
+@pytest.mark.parametrize("link", ["NVLink 4", "10 Gbit"])
+def test_the_fastest_is_the_fastest_on_both_sides_of_a_crossover(ranks, link):
+    names = list(ALGORITHMS)
+    spans = fastest_spans(ranks, link)
+    last = {2: "doubling", 3: "ring", 1000: "ring"}  # halving wants a power of two
+    assert spans[-1][1] == last.get(ranks, "halving")
+    for place, (size, name) in enumerate(spans):
+        if place:
+            size *= 1.05
+        times = {n: gl.parallel.all_reduce_seconds(n, ranks, size, link) for n in names}
+        assert times[name] == pytest.approx(min(times.values()))
+        if place:
+            before = spans[place - 1]
+            times = {n: gl.parallel.all_reduce_seconds(n, ranks, size / 1.1, link) for n in names}
+            assert times[before[1]] == pytest.approx(min(times.values()))
+
+
+def test_the_alt_says_who_is_fastest_and_what_is_modelled():
+    link = gl.parallel.Link(1e-4, 1e9)
+    alt = all_reduce(MEASURED, {"root": link, "ring": link}, ranks=4).alt
+    assert "measured at 1 KB, via one root is fastest with 0.1 ms" in alt
+    assert "measured at 1 MB, ring is fastest with 4 ms" in alt
+    assert "lines of the α–β model for via one root, ring" in alt
+    one = all_reduce({"ring": MEASURED["ring"]}, {"ring": link}, ranks=4).alt
+    assert "measured at 1 KB, ring takes 2 ms; measured at 1 MB, ring takes 4 ms" in one
+    alone = all_reduce({}, "NVLink 4", ranks=8).alt
+    assert "measured" not in alone
+    assert "modelled, doubling is fastest for small tensors, from " in alone
+
+
+def test_each_series_says_where_it_is_from(figures_of):
+    kept = figures_of(all_reduce_times)
+    link = gl.parallel.Link(1e-4, 1e9)
+    all_reduce(MEASURED, {"ring": link}, ranks=4)
+    axes = kept[0].axes[0]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == [
+        "via one root, measured", "ring, measured", "ring, modelled", "library, measured",
+    ]  # fmt: skip
+    curve = axes.lines[2]
+    size, milliseconds = curve.get_xdata()[-1], curve.get_ydata()[-1]
+    assert milliseconds == pytest.approx(
+        1e3 * gl.parallel.all_reduce_seconds("ring", 4, size, link)
+    )
+
+
+def test_ticks_are_sizes_and_plain_numbers(figures_of):
+    kept = figures_of(all_reduce_times)
+    all_reduce(MEASURED, ranks=4)
+    all_reduce({}, "10 Gbit", ranks=1024)
+    for made in kept:
+        made.canvas.draw()
+    few, many = [one.axes[0] for one in kept]
+    sizes = [text.get_text() for text in few.get_xticklabels()]
+    assert {"1 KB", "10 KB", "100 KB", "1 MB"} <= set(sizes)
+    assert {"0.2", "0.5", "1", "2", "5"} <= {text.get_text() for text in few.get_yticklabels()}
+    wide = [text.get_text() for text in many.get_xticklabels()]
+    assert {"100 bytes", "10 KB", "1 MB", "100 MB", "10 GB"} <= set(wide)
+    assert "1 KB" not in wide  # it would touch its neighbours
+    assert {"1", "1,000", "1,000,000"} <= {text.get_text() for text in many.get_yticklabels()}
+    assert many.get_xlabel() == "size of the tensor on each of 1,024 ranks"
+
+
+def test_bad_input_is_told():
+    with pytest.raises(gl.errors.BadInput, match="algorithm"):
+        all_reduce({"star": {1: 1}}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="nothing to draw"):
+        all_reduce({}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="ranks is 3: give a power of two"):
+        all_reduce_explorer(3)
+
+
+def test_sizes_read_well():
+    assert [size_text(s) for s in (12, 1024, 2e6, 33554432, 1e9)] == [
+        "12 bytes", "1 KB", "2 MB", "34 MB", "1 GB",
+    ]  # fmt: skip
+
+
+def test_the_widget_follows_its_controls():
+    explorer = all_reduce_explorer()
+    assert "1,024 ranks, 100 Gbit" in repr(explorer)
+    explorer.controls["link"].value = "NVLink 4"
+    explorer.controls["ranks"].value = 8
+    assert "8 ranks, NVLink 4" in repr(explorer)
+    assert not explorer.faults.outputs
+    assert draw("NVLink 4", 8)[1] in repr(explorer)

@@ -1,0 +1,84 @@
+"""The ring player: its steps are those of the library's ring all-reduce."""
+
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.parallel import allreduce as module
+from gpulearn_lessons.collectives import ring_player
+from gpulearn_lessons.collectives.rings import MOST, draw, ring_steps, sentence
+
+
+def seen(ranks, monkeypatch):
+    """What the ranks of a real ring held before each exchange and at the end: bits of ranks."""
+    before = {rank: [] for rank in range(ranks)}
+    sent = {rank: [] for rank in range(ranks)}
+    tensors = {}
+    sendrecv = module.sendrecv
+
+    def watched(outgoing, to, incoming, source):
+        rank = gl.parallel.rank()
+        before[rank].append(tensors[rank].tolist())
+        sent[rank].append(outgoing.storage_offset())  # chunks have one element each
+        return sendrecv(outgoing, to, incoming, source)
+
+    monkeypatch.setattr(module, "sendrecv", watched)
+
+    def run():
+        mine = torch.full((ranks,), 2 ** gl.parallel.rank())
+        tensors[gl.parallel.rank()] = mine
+        module.ring_all_reduce(mine)
+
+    # the lists above are to be shared: the function may not travel as a copy
+    module.watched_run = run
+    try:
+        gl.simulate(_call_watched, ranks)
+    finally:
+        del module.watched_run
+    held = {r: [*before[r], tensors[r].tolist()] for r in range(ranks)}
+    return held, sent
+
+
+def _call_watched():
+    module.watched_run()
+
+
+def bits(value):
+    return frozenset(rank for rank in range(MOST) if value >> rank & 1)
+
+
+@pytest.mark.parametrize("ranks", range(2, MOST + 1))
+def test_the_steps_are_those_of_the_library(ranks, monkeypatch):
+    held, sent = seen(ranks, monkeypatch)
+    every = ring_steps(ranks)
+    assert len(every) == 2 * (ranks - 1) + 1
+    for rank in range(ranks):
+        assert [[bits(v) for v in row] for row in held[rank]] == [
+            list(step.held[rank]) for step in every
+        ]
+        assert sent[rank] == [step.sent[rank] for step in every[1:]]
+
+
+@pytest.mark.parametrize("ranks", [2, 4, MOST])
+def test_every_step_is_drawn_and_said(ranks):
+    for step in ring_steps(ranks):
+        picture, said = draw(ranks, step.number)
+        assert picture.alt == said == sentence(step)
+
+
+def test_other_rings_and_steps_are_refused():
+    with pytest.raises(gl.errors.BadInput, match="ranks is 6: the picture has room for 2 to 5"):
+        ring_steps(6)
+    with pytest.raises(gl.errors.BadInput, match="There is no step 7: a ring of 4 takes 6"):
+        draw(4, 7)
+
+
+def test_the_widget_follows_its_controls():
+    player = ring_player()
+    ranks, step = player.controls["ranks"], player.controls["step"]
+    step.value = 6
+    assert "every rank holds all of the sum" in repr(player)
+    ranks.value = 3
+    assert (step.value, step.max) == (1, 4)
+    assert "Step 1 of 4" in repr(player)
+    assert not player.faults.outputs

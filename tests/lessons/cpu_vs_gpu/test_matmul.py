@@ -1,0 +1,173 @@
+"""Figures carry their finding as text, and the explorer redraws and reports."""
+
+import re
+
+import pytest
+
+from gpulearn.errors import BadInput
+from gpulearn.perf import matmul_times
+from gpulearn.perf.series import Provenance, Series
+from gpulearn_lessons.cpu_vs_gpu import matmul_figures as matmul
+from gpulearn_lessons.cpu_vs_gpu.matmul_figures import (
+    BEST,
+    compare_gpus,
+    draw,
+    gpu_series,
+    matmul_explorer,
+    rates,
+    times,
+)
+from simt.device import selection
+
+HERE = Provenance("measured", "a laptop")
+SIZES = (64, 128, 256)
+CPU = Series("numpy, float32", SIZES, (1e-5, 1e-4, 1e-3), HERE)
+GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modelled", "the T4's roofline"))
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
+    gpu_series.cache_clear()
+
+
+def test_times_say_where_the_gpu_takes_over():
+    assert times(CPU, GPU).alt == (
+        "Time over n on logarithmic axes; against numpy, float32: "
+        "GPU, float32 stays faster from n = 128."
+    )
+    assert "does not stay faster at any size" in times(GPU, GPU).alt
+
+
+def test_rates_follow_from_times():
+    assert matmul_times.rates(CPU) == pytest.approx(
+        [2 * n**3 / s for n, s in zip(SIZES, CPU.seconds, strict=True)]
+    )
+    assert "from 52.4 at n = 64 to 33.6 at n = 256" in rates(CPU, peak=1e11).alt
+
+
+@pytest.fixture
+def drawn(figures_of):
+    """The axes of the last figure drawn."""
+    figures = figures_of(matmul)
+    return lambda: figures[-1].axes[0]
+
+
+def test_what_is_drawn_is_the_data(drawn):
+    times(CPU, GPU, n=64, span=(1e-6, 1.0))
+    cpu, gpu, circle, size = drawn().lines
+    assert tuple(cpu.get_ydata()) == CPU.seconds
+    assert tuple(gpu.get_ydata()) == GPU.seconds
+    assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (128, 1e-4)  # on the CPU's curve
+    assert set(size.get_xdata()) == {64}
+    assert drawn().get_ylabel() == "time for one product (s)"
+    assert drawn().get_ylim() == (1e-6, 1.0)
+    texts = [t.get_text() for t in drawn().figure.legends[0].get_texts()]
+    assert texts[1] == "GPU, float32\n(ahead from n = 128; modelled by the T4's roofline)"
+
+
+def test_rates_are_drawn_in_the_unit_of_the_axis(drawn):
+    rates(CPU, peak=1e11)
+    rate, peak = drawn().lines
+    assert rate.get_ydata()[0] == pytest.approx(2 * 64**3 / 1e-5 / 1e9)
+    assert set(peak.get_ydata()) == {100.0}
+    assert drawn().get_ylabel() == "rate (GFLOP/s)"
+
+
+def test_what_cannot_be_compared_is_refused():
+    other = Series("GPU, float32", (64, 128), (1e-9, 1e-9), HERE)
+    with pytest.raises(BadInput, match=r"GPU, float32 has the sizes \(64, 128\) and numpy"):
+        times(CPU, other)
+    with pytest.raises(BadInput, match="9 series are too many to tell apart: give 8 at most"):
+        rates(*[CPU] * 9)
+
+
+def test_nothing_to_plot():
+    with pytest.raises(BadInput, match="nothing to plot"):
+        times()
+    with pytest.raises(BadInput, match=r"\[Series.* is no series: give what gl.perf.cpu_times"):
+        times([CPU, GPU])
+    with pytest.raises(BadInput, match="3 is no series"):
+        rates(CPU, 3)
+    with pytest.raises(BadInput, match="There is no float32 series"):
+        matmul_explorer()
+
+
+def test_compare_gpus_names_sources():
+    text = repr(compare_gpus(2e11, 4e10))
+    assert re.search(r"0\.2 +40 +measured here", text)
+    assert re.search(r"T4 GPU +8\.1 \(40\.5×\) +320 \(8×\) +NVIDIA", text)
+    assert text.endswith("In brackets: as a multiple of this CPU.")
+
+
+def test_draw_is_a_function_of_its_values():
+    picture, said = draw({"float32": CPU}, 128, "H200", "bfloat16", False)
+    assert said.startswith("n = 128: numpy, float32 100 µs, GPU, bfloat16 5")
+    assert "the GPU is at best" in said
+    assert "from n = 64" in picture.alt
+    _, best = draw({"float32": CPU}, 64, BEST, "float32", True)
+    assert "the CPU is" in best
+
+
+def explorer():
+    double = Series("numpy, float64", SIZES, (2e-5, 2e-4, 2e-3), HERE)
+    return matmul_explorer(CPU, double)
+
+
+def test_explorer_reads_without_being_touched():
+    bundle = explorer()._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "n = 128: numpy, float32" in bundle["text/html"]
+    assert "<img alt=" in bundle["text/html"]
+    assert bundle["text/plain"].startswith("[interactive figure: n = 128: numpy, float32")
+
+
+def test_explorer_redraws():
+    made = explorer()
+    before = made.picture.value
+    made.controls["n"].value = 64
+    assert "n = 64: numpy, float32" in made.picture.value
+    made.controls["gpu"].value = "H200"
+    assert "tf32" in made.controls["dtype"].options
+    made.controls["dtype"].value = "tf32"
+    assert "GPU, tf32" in made.picture.value
+    made.controls["gpu"].value = "T4"  # has no TF32: falls back on float32
+    assert made.controls["dtype"].value == "float32"
+    made.controls["copies"].value = True
+    assert "with copies" in made.picture.value
+    assert made.picture.value != before
+    assert made.faults.outputs == ()
+
+
+def test_a_gpu_is_timed_once_for_each_choice(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        "gpulearn_lessons.cpu_vs_gpu.matmul_figures.gpu_times",
+        lambda *a: calls.append(a) or Series("GPU", SIZES, (1.0, 1.0, 1.0), HERE),
+    )
+    gpu_series.cache_clear()
+    made = explorer()
+    for n in SIZES:
+        made.controls["n"].value = n
+    gpu_series.cache_clear()
+    assert len(calls) == 1
+
+
+def test_the_bundle_serves_ipywidgets_7_as_well():
+    bundle = explorer()._repr_mimebundle_()
+    view = bundle["application/vnd.jupyter.widget-view+json"]
+    assert set(view) == {"version_major", "version_minor", "model_id"}
+    assert len(view["model_id"]) == 32
+
+
+def test_every_setting_of_the_explorer_draws():
+    made = explorer()
+    for gpu in made.controls["gpu"].options:
+        made.controls["gpu"].value = gpu
+        for dtype in made.controls["dtype"].options:
+            made.controls["dtype"].value = dtype
+            assert f"GPU, {dtype}" in made.picture.value
+
+
+def test_explorer_controls_have_names_for_screen_readers():
+    assert all(control.description for control in explorer().controls.values())

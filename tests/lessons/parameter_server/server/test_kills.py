@@ -1,0 +1,87 @@
+"""A replicated server under SIGKILL: no acknowledged push is lost, none is applied twice."""
+
+import os
+
+import numpy as np
+import pytest
+
+from gpulearn.errors import BadInput, RankError
+from gpulearn_lessons.parameter_server.server.kill_plan import Kill
+from gpulearn_lessons.parameter_server.server.kills import run_with_kills
+from gpulearn_lessons.parameter_server.server.processes import POINTS, WORKER_POINTS
+
+KILLS = int(os.environ.get("GPULEARN_KILLS", "20"))  # 200 take a minute or more
+
+
+def test_kills_at_random_moments_lose_nothing_and_repeat_nothing():
+    for seed in range(max(1, KILLS // 40)):
+        report = run_with_kills(min(KILLS, 40), workers=3, pushes=150, seed=seed, timeout=300)
+        assert len(report.kills) == min(KILLS, 40)
+        assert (report.applied == 1).all()
+        assert np.array_equal(report.applied, report.on_backup)
+        assert report.acknowledged.all()
+        assert (report.lost, report.twice) == (0, 0)
+
+
+def test_every_point_of_every_program_may_be_the_last():
+    kills = [Kill("primary", point) for point in POINTS]
+    kills += [Kill("backup", "received"), Kill("backup", "before acknowledge")]
+    kills += [Kill("worker", point) for point in WORKER_POINTS]
+    report = run_with_kills(kills, pushes=100, timeout=300)
+    assert report.kills == tuple(kills)
+    assert (report.applied == 1).all()
+
+
+def without_backup(state, push, forward, acknowledge):
+    if push.number > state.applied.get(push.worker, 0):
+        state.weights -= state.lr * push.gradient
+        state.applied[push.worker] = push.number
+    acknowledge(push)
+
+
+def without_numbers(state, push, forward, acknowledge):
+    forward(push)
+    state.weights -= state.lr * push.gradient
+    acknowledge(push)
+
+
+def too_early(state, push, forward, acknowledge):
+    acknowledge(push)
+    if push.number > state.applied.get(push.worker, 0):
+        forward(push)
+        state.weights -= state.lr * push.gradient
+        state.applied[push.worker] = push.number
+
+
+def test_a_server_that_forwards_nothing_loses_pushes():
+    report = run_with_kills([Kill("primary", "received")], pushes=20, handle=without_backup)
+    assert report.lost > 0
+
+
+def test_a_server_without_numbers_counts_41_for_40():
+    kills = [Kill("primary", "before acknowledge")]
+    report = run_with_kills(kills, pushes=20, handle=without_numbers)
+    assert (report.twice, report.applied.sum(), report.lost) == (1, 41, 0)
+
+
+def test_a_push_acknowledged_too_early_is_lost():
+    report = run_with_kills([Kill("primary", "before forward")], pushes=20, handle=too_early)
+    assert report.lost >= 1  # at the very end a second one may be under way
+
+
+def test_a_server_that_raises_is_named_and_one_that_says_nothing_too():
+    def raising(state, push, forward, acknowledge):
+        raise KeyError("of mine")
+
+    with pytest.raises(RankError, match="a server raised KeyError: 'of mine'"):
+        run_with_kills(0, pushes=2, handle=raising)
+    silent = lambda state, push, forward, acknowledge: None  # noqa: E731
+    with pytest.raises(RankError, match="0 of 4 pushes are acknowledged"):
+        run_with_kills(0, pushes=2, handle=silent, timeout=1.0)
+
+
+def test_a_point_that_is_not_there_is_refused():
+    with pytest.raises(BadInput, match="There is no point 'lunch'"):
+        run_with_kills([Kill("primary", "lunch")])
+    with pytest.raises(BadInput, match="There is no process to kill 'king'"):
+        run_with_kills([Kill("king", "received")])

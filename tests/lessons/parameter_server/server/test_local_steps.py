@@ -1,0 +1,65 @@
+"""Local steps and clients of different sizes, held against formulas and one process."""
+
+import numpy as np
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+from gpulearn_lessons.parameter_server.server.local_steps import (
+    federated_average,
+    local_fixed_point,
+    local_sgd,
+)
+
+CURVATURES, MINIMA = (1.0, 9.0, 4.0, 0.5), (0.0, 1.0, -2.0, 3.0)
+
+
+def rest(every, lr=0.1, steps=500, ranks=4):
+    def train():
+        here = gl.parallel.rank()
+        theta = torch.zeros(1, dtype=torch.float64)
+        gradient = lambda weights: CURVATURES[here] * (weights - MINIMA[here])  # noqa: E731
+        return local_sgd(theta, gradient, steps, every, lr).item()
+
+    found = gl.simulate(train, ranks).results
+    assert len(set(found)) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("every", [1, 2, 5, 50])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_local_steps_rest_where_the_formula_says(every, ranks):
+    wanted = local_fixed_point(CURVATURES[:ranks], MINIMA[:ranks], 0.1, every)
+    assert rest(every, ranks=ranks) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_one_local_step_is_the_mean_gradient_and_many_are_the_mean_of_the_minima():
+    weighed = np.dot(CURVATURES, MINIMA) / sum(CURVATURES)
+    assert local_fixed_point(CURVATURES, MINIMA, 0.1, 1) == pytest.approx(weighed, abs=1e-12)
+    assert local_fixed_point(CURVATURES, MINIMA, 0.1, 2000) == pytest.approx(0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize("samples", [(3, 1), (5, 0, 2), (1, 2, 3, 4, 5, 6, 7, 1)])
+@pytest.mark.parametrize("launcher", ["simulated", "gloo"])
+def test_each_client_counts_by_its_samples(samples, launcher):
+    def mean():
+        here = gl.parallel.rank()
+        weights = torch.full((2, 2), float(here + 1), dtype=torch.float64)
+        if not samples[here]:
+            weights *= float("nan")
+        return federated_average(weights, samples[here])
+
+    if launcher == "gloo" and len(samples) > 4:
+        pytest.skip("eight processes say no more than three")
+    found = gl.launch(mean, len(samples), backend=launcher)
+    wanted = sum(n * (r + 1) for r, n in enumerate(samples)) / sum(samples)
+    for weights in found:
+        assert (weights - wanted).abs().max() < 1e-12
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(BadInput, match="lr is 1"):
+        local_fixed_point([2.0], [0.0], 1.0, 1)
+    with pytest.raises(BadInput, match="2 curvatures and 1 minima"):
+        local_fixed_point([1.0, 1.0], [0.0], 0.1, 1)

@@ -1,0 +1,58 @@
+"""Figures of planned runs: what they say is what the plan says."""
+
+import pytest
+
+from gpulearn.errors import BadInput
+from gpulearn_lessons.plan_a_run import best_layout, plan_bars, plan_explorer, published_runs
+from gpulearn_lessons.plan_a_run.plan.published import OTHERS, Held, hold_against
+from gpulearn_lessons.plan_a_run.run_plans import COMMON, MODELS, draw
+
+
+def test_bars_say_seconds_and_gigabytes():
+    plan = best_layout(**COMMON, **MODELS["7 billion"], gpus=8)
+    picture = plan_bars({"eight": plan})
+    assert f"eight {plan.step_seconds:.3g} s" in picture.alt
+    assert f"{sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU" in picture.alt
+    with pytest.raises(BadInput, match="plans is {}"):
+        plan_bars({})
+    with pytest.raises(BadInput, match="what plan_run returned"):
+        plan_bars({"none": 3})
+
+
+def test_published_rows_are_counted_and_the_farthest_is_named():
+    picture = published_runs(hold_against(OTHERS))
+    assert picture.alt.startswith("6 of 9 published numbers are within 10 %")
+    assert "7.5 B on 128, -17%" in picture.alt
+    slow = Held(OTHERS[0], 1.0, 0.3, 0.4)
+    assert "0 of 1" in published_runs([slow]).alt
+    with pytest.raises(BadInput, match=r"held is \[\]"):
+        published_runs([])
+
+
+def test_the_explorer_draws_anew_and_says_what_limits():
+    explorer = plan_explorer()
+    assert "1,024 × H100" in repr(explorer)
+    explorer.controls["gpus"].value = 16_384
+    assert "16,384 × H100" in explorer.picture.value
+    assert "It is limited by" in explorer.picture.value
+    explorer.controls["model"].value = "1 trillion"
+    explorer.controls["gpus"].value = 1
+    assert "No layout of 1 GPU works" in explorer.picture.value
+    assert not explorer.faults.outputs
+    for model, gpus in (("8 billion", 8), ("7 billion", 3)):
+        with pytest.raises(BadInput):
+            plan_explorer(model, gpus)
+
+
+def test_a_run_costs_what_its_hours_cost():
+    _, said = draw("1.3 billion", 20e9, "T4", 8, "10 Gbit")  # float16, PCI Express
+    assert "20 billion tokens take" in said
+    assert said.count("$") == 1  # one price is known of it, and two of an H100
+    _, short = draw("1.3 billion", 20e9, "H100", 1024, "400 Gbit")
+    assert "hours" in short
+    assert short.count("$") == 2
+    assert ", and then by the " in short
+    _, long = draw("7 billion", 15e12, "H100", 8, "400 Gbit")
+    assert "years" in long
+    _, unpriced = draw("1.3 billion", 20e9, "RTX 4060 Laptop", 8, "10 Gbit")
+    assert "No layout" in unpriced or " (no price known), and at most" in unpriced

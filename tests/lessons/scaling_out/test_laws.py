@@ -1,0 +1,79 @@
+"""Efficiency, Amdahl's law, the linear scaling rule: against their definitions."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn_lessons.scaling_out import fit_amdahl, scaling_efficiency
+from gpulearn_lessons.scaling_out.laws import Amdahl
+
+quick = settings(max_examples=100, deadline=None)
+SECONDS = st.floats(1e-4, 1e4)
+
+
+@quick
+@given(serial=st.floats(0, 1), one=SECONDS, counts=st.sets(st.integers(1, 64), min_size=2))
+def test_amdahls_law_is_found_again(serial, one, counts):
+    law = Amdahl(serial, one)
+    ranks = sorted(counts)
+    found = fit_amdahl(ranks, [law.seconds(n) for n in ranks])
+    assert found.serial == pytest.approx(serial, abs=1e-6)
+    assert found.one == pytest.approx(one, rel=1e-6)
+
+
+@quick
+@given(seconds=st.lists(SECONDS, min_size=3, max_size=3))
+def test_no_other_law_fits_better(seconds):
+    ranks = [1, 2, 4]
+    found = fit_amdahl(ranks, seconds)
+    assume(0 < found.one < 1e12)
+    assert 0 <= found.serial <= 1
+
+    def error(serial, one):
+        law = Amdahl(serial, one)
+        return sum((law.seconds(n) / t - 1) ** 2 for n, t in zip(ranks, seconds, strict=True))
+
+    best = error(*found)
+    for serial in np.linspace(0, 1, 11):
+        for factor in (0.5, 0.99, 1.0, 1.01, 2.0):
+            assert best <= error(float(serial), found.one * factor) + 1e-9
+
+
+def test_efficiency_is_one_where_nothing_is_lost():
+    assert scaling_efficiency(8, 2, 4) == scaling_efficiency(8, 8, 4, "weak") == 1
+    assert scaling_efficiency(8, 4, 4, "strong") == 0.5
+    assert scaling_efficiency(4, 8, 4, "weak") == 0.5
+
+
+@quick
+@given(rate=st.floats(1e-4, 10), factor=st.floats(0.1, 100), warm_up=st.integers(0, 20))
+def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, warm_up):
+    rates = [gl.optim.scaled_learning_rate(n, rate, factor, warm_up) for n in range(warm_up + 3)]
+    assert rates[warm_up:] == [pytest.approx(rate * factor)] * 3
+    if warm_up:
+        assert rates[0] == rate
+        np.testing.assert_allclose(np.diff(rates[: warm_up + 1]), rate * (factor - 1) / warm_up,
+                                   atol=1e-9)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: scaling_efficiency(0, 1, 2), "seconds_one is 0"),
+        (lambda: scaling_efficiency(1, 1, 0), "ranks is 0"),
+        (lambda: scaling_efficiency(1, 1, 2, "week"), "did you mean 'weak'"),
+        (lambda: fit_amdahl([2, 2], [1, 1]), "two different"),
+        (lambda: fit_amdahl([1, 2], [1, -1]), "an entry of seconds is -1"),
+        (lambda: fit_amdahl([1, 2], [1]), "ranks has 2, seconds has 1"),
+        (lambda: gl.optim.scaled_learning_rate(-1, 0.1, 2), "step is -1"),
+        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 0), "factor is 0"),
+        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),
+    ],
+)
+def test_bad_input_is_named(call, said):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
+        call()

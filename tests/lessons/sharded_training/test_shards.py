@@ -1,0 +1,45 @@
+"""The player of sharded training: what it shows is what the formula says, stage by stage."""
+
+import pytest
+
+from gpulearn.errors import BadInput
+from gpulearn_lessons.sharded_training import shard_player, zero_memory
+from gpulearn_lessons.sharded_training.shards import BLOCKS, RANKS, draw, moments, sentence
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_between_backward_and_step_a_rank_holds_what_the_formula_says(stage):
+    before_step = moments(stage)[-2]
+    sizes = {"weights": 4, "gradients": 4, "state": 8}
+    total = sum(zero_memory([1000] * BLOCKS, RANKS, stage, **sizes))
+    assert before_step.bytes == pytest.approx(total / (1000 * BLOCKS))
+
+
+def test_a_block_is_whole_only_while_it_is_used():
+    for moment in moments(3):
+        whole = [number for number, part in enumerate(moment.weights, start=1) if part == 1]
+        assert whole in ([], [moment.block])
+        if moment.doing in ("forward", "backward"):
+            assert whole == [moment.block]
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_every_moment_is_drawn_and_said(stage):
+    for step in range(0, len(moments(stage)), 3):
+        picture, said = draw(stage, step)
+        assert picture.alt == said == sentence(stage, step)
+
+
+def test_other_stages_and_steps_are_refused():
+    with pytest.raises(BadInput, match="stage is 4"):
+        moments(4)
+    with pytest.raises(BadInput, match="There is no moment 30"):
+        draw(3, 30)
+
+
+def test_the_widget_follows_its_controls():
+    player = shard_player()
+    assert "at most 6" in repr(player)
+    player.controls["stage"].value = 0
+    assert "Stage 0 cuts nothing" in repr(player)
+    assert "at most 16" in repr(player)

@@ -1,0 +1,89 @@
+"""Banks by stride, offset and size of a word, held against the machine that counts them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadInput
+from gpulearn_lessons.shared_memory import bank_explorer, bank_request
+from gpulearn_lessons.shared_memory.banks import OFFSETS, SIZES, STRIDES, draw
+
+
+@pytest.mark.parametrize(
+    ("stride", "conflicts"), [(0, 0), (1, 0), (2, 1), (3, 0), (4, 3), (16, 15), (32, 31), (33, 0)]
+)
+@pytest.mark.parametrize("offset", [0, 5, 31])
+def test_strides_of_float32(stride, conflicts, offset):
+    assert bank_request(stride, offset).conflicts == conflicts
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_conflicts_are_the_common_divisor_with_32(stride, offset):
+    expected = np.gcd(stride, 32) - 1 if stride else 0
+    assert bank_request(stride, offset).conflicts == expected
+
+
+WORDS = 33 * 31 + 8
+
+
+@cuda.jit
+def read_by_stride(stride, offset, out):
+    words = cuda.shared.array(WORDS, np.float32)
+    t = cuda.threadIdx.x
+    for k in range(t, WORDS, 32):
+        words[k] = k
+    cuda.syncwarp()
+    out[t] = words[offset + stride * t]
+
+
+@pytest.mark.parametrize(("stride", "offset"), [(0, 3), (1, 1), (2, 0), (12, 7), (32, 5), (33, 7)])
+def test_a_launch_counts_the_same(stride, offset):
+    out = cuda.to_device(np.zeros(32, np.float32))
+    counts = gl.xray(read_by_stride)[1, 32](stride, offset, out).arrays["words"]
+    request = bank_request(stride, offset)
+    assert counts.shared_load_conflicts == request.conflicts
+    assert counts.shared_load_wavefronts == request.passes
+
+
+def test_words_of_other_sizes():
+    assert bank_request(1, 0, 8).passes == bank_request(1, 0, 8).least == 2
+    assert bank_request(32, 0, 8).conflicts == 30
+    assert bank_request(1, 0, 2).passes == 1  # two lanes share a cell
+    assert bank_request(1, 0, 2).banks == 16
+
+
+def test_the_sentence_says_what_the_picture_shows():
+    picture, said = draw(32, 3, 4)
+    assert said.endswith("the warp reads 1 of 32 banks in 32 passes: 31 bank conflicts.")
+    assert "lie in 1 column, so it takes 32 passes" in picture.alt
+    assert draw(33, 0, 4)[1].endswith("32 of 32 banks in 1 pass: no bank conflict.")
+    assert "(2 at best for words of 8 bytes): no bank conflict" in draw(1, 0, 8)[1]
+
+
+def test_every_choice_can_be_drawn():
+    for stride, offset, size in ((STRIDES[0], 0, 4), (STRIDES[1], OFFSETS[1], 8), (7, 9, 2)):
+        assert draw(stride, offset, size)[0].png.startswith(b"\x89PNG")
+
+
+def test_the_explorer_redraws_and_reads_without_a_front_end():
+    explorer = bank_explorer()
+    assert "no bank conflict" in repr(explorer)
+    explorer.controls["stride"].value = 32
+    assert "31 bank conflicts" in explorer.picture.value
+    explorer.controls["word_bytes"].value = SIZES["8 bytes (float64)"]
+    assert "30 bank conflicts" in explorer.picture.value
+
+
+@pytest.mark.parametrize("bad", [{"stride": -1}, {"stride": 1.5}, {"offset": True}])
+def test_whole_numbers_from_zero(bad):
+    with pytest.raises(BadInput, match="whole number of words"):
+        bank_request(**bad)
+
+
+def test_words_have_a_size_that_a_lane_can_read():
+    for size in (3, 4.0):
+        with pytest.raises(BadInput, match=f"word_bytes is {size}"):
+            bank_request(word_bytes=size)

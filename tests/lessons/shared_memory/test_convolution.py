@@ -1,0 +1,68 @@
+"""The 2-D convolution, naive and tiled: same numbers, other costs."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels.specification import poisoned
+from gpulearn.kernels.transpose_tiled import TILE
+from gpulearn_lessons.shared_memory.convolution import (
+    CONV2D_NAIVE,
+    CONV2D_TILED,
+    REACH,
+    SIDE,
+    conv2d_naive,
+    conv2d_tiled,
+)
+
+SIGNATURES = {
+    conv2d_naive: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
+    conv2d_tiled: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
+}
+
+
+def launch(specification, image, weights):
+    args = image, weights, poisoned(*image.shape)
+    there = [cuda.to_device(x) for x in args]
+    report = gl.xray(specification.kernel)[specification.shape(*args)](*there)
+    return there[2].copy_to_host(), report
+
+
+def test_the_reference_weighs_each_pixel_by_its_place_in_the_filter():
+    rng = np.random.default_rng(2)
+    image = rng.integers(-9, 10, (4, 7)).astype(np.float32)
+    weights = rng.integers(-9, 10, (5, 5)).astype(np.float32)
+    (weighed,) = CONV2D_TILED.reference(image, weights, None)
+    for (y, x), found in np.ndenumerate(weighed):
+        total = 0.0
+        for (row, column), pixel in np.ndenumerate(image):
+            i, j = row - y + REACH, column - x + REACH
+            if 0 <= i < 5 and 0 <= j < 5:
+                total += float(weights[i, j]) * float(pixel)
+        assert found == total
+
+
+@pytest.mark.parametrize("specification", [CONV2D_NAIVE, CONV2D_TILED], ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (32, 64), (33, 31), (40, 72)])
+def test_neighbourhoods_are_weighed(specification, shape):
+    rng = np.random.default_rng(1)
+    image = rng.normal(size=shape).astype(np.float32)
+    weights = rng.normal(size=(5, 5)).astype(np.float32)
+    out, report = launch(specification, image, weights)
+    assert not report.findings
+    expected = specification.reference(image, weights, out)
+    np.testing.assert_allclose(out, *expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_tile_is_read_once():
+    image, weights = np.ones((4 * TILE, 3 * TILE), np.float32), np.ones((5, 5), np.float32)
+    _, report = launch(CONV2D_TILED, image, weights)
+    reads = (report.arrays["image"].bytes_requested) // 4
+    inside = (4 * SIDE - 2 * REACH) * (3 * SIDE - 2 * REACH)  # beyond the edges nothing is read
+    assert reads == inside
+    totals = report.totals
+    assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0
+    assert totals.barriers == 12 * TILE
+    assert report.arrays["image"].sectors_per_load <= 5
+    assert totals.flops64 == 0

@@ -1,0 +1,296 @@
+"""The exercises of notebook 08, with answers written by other hands than the catalogue's."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numba import float32
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.kernels.vectors import vector_add
+from gpulearn_lessons.between_kernels import trial
+from gpulearn_lessons.between_kernels.populations import after_seasons
+from simt.device import numba_cuda
+
+FULL = 0xFFFFFFFF
+
+
+def told(name, answer):
+    return diagnose(find(name), answer) or "nothing"
+
+
+# --- wait_for_event
+
+
+def sum_on_the_second_stream(a, b, out):
+    s, t = cuda.stream(), cuda.stream()
+    x = cuda.to_device(a, stream=s)
+    e = cuda.event()
+    e.record(s)
+    e.wait(t)
+    y = cuda.to_device(b, stream=t)
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32, t](x, y, z)
+    z.copy_to_host(out, stream=t)
+    t.synchronize()
+
+
+def all_of_it_on_the_default_stream(a, b, out):
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32](cuda.to_device(a), cuda.to_device(b), z)
+    z.copy_to_host(out)
+
+
+def no_events_at_all(a, b, out):
+    s, t, u = cuda.stream(), cuda.stream(), cuda.stream()
+    x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=t)
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32, u](x, y, z)
+    z.copy_to_host(out, stream=u)
+    cuda.synchronize()
+
+
+def events_and_a_host_that_waits_for_each(a, b, out):
+    s, t = cuda.stream(), cuda.stream()
+    x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=t)
+    s.synchronize()
+    t.synchronize()
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32, s](x, y, z)
+    z.copy_to_host(out, stream=s)
+    s.synchronize()
+
+
+def sum_by_the_host(a, b, out):
+    out[:] = a + b
+
+
+def both_arrivals_on_one_stream(a, b, out):
+    s = cuda.stream()
+    x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=s)
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32, s](x, y, z)
+    z.copy_to_host(out, stream=s)
+    s.synchronize()
+
+
+# --- pipeline_copies
+
+
+def with_a_stream_and_an_array_for_each_chunk(values, out, chunks):
+    at = [len(values) * k // chunks for k in range(chunks + 1)]
+    kept = []
+    for lo, hi in itertools.pairwise(at):
+        s = cuda.stream()
+        d = cuda.to_device(values[lo:hi], stream=s)
+        after_seasons[-(-(hi - lo) // 64), 64, s](d)
+        d.copy_to_host(out[lo:hi], stream=s)
+        kept.append((s, d))
+    for s, _ in kept:
+        s.synchronize()
+
+
+def one_launch_for_all(values, out, chunks):
+    d = cuda.to_device(values)
+    after_seasons[-(-len(values) // 128), 128](d)
+    d.copy_to_host(out)
+
+
+def chunks_on_two_streams_that_meet_in_one_array(values, out, chunks):
+    s, t = cuda.stream(), cuda.stream()
+    d = cuda.to_device(values, stream=s)
+    after_seasons[-(-len(values) // 128), 128, t](d)
+    d.copy_to_host(out, stream=t)
+    cuda.synchronize()
+
+
+def seasons_by_the_host(values, out, chunks):
+    x = values
+    for _ in range(40):
+        x = 3.7 * x * (1 - x)
+    out[:] = x
+
+
+def a_part_more_for_the_rest(values, out, chunks):
+    step = len(values) // chunks
+    with_a_stream_and_an_array_for_each_chunk(values, out, -(-len(values) // step))
+
+
+# --- the kernels
+
+
+def normalise_with_registers(x, out):
+    mine = cuda.local.array(8, float32)
+    r, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
+    if r < x.shape[0]:
+        n = float32(x.shape[1])
+        s = float32(0)
+        k = 0
+        for c in range(lane, x.shape[1], 32):
+            mine[k] = x[r, c]
+            s += mine[k]
+            k += 1
+        for d in range(5):
+            s += cuda.shfl_xor_sync(FULL, s, 1 << d)
+        q = float32(0)
+        for i in range(k):
+            mine[i] -= s / n
+            q += mine[i] * mine[i]
+        for d in range(5):
+            q += cuda.shfl_xor_sync(FULL, q, 1 << d)
+        k = 0
+        for c in range(lane, x.shape[1], 32):
+            out[r, c] = mine[k] / math.sqrt(q / n + float32(1e-5))
+            k += 1
+
+
+def normalise_that_parks_the_differences_in_out(x, out):
+    r, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
+    if r < x.shape[0]:
+        n = float32(x.shape[1])
+        s = float32(0)
+        for c in range(lane, x.shape[1], 32):
+            s += x[r, c]
+        for d in range(5):
+            s += cuda.shfl_xor_sync(FULL, s, 1 << d)
+        q = float32(0)
+        for c in range(lane, x.shape[1], 32):
+            out[r, c] = x[r, c] - s / n
+            q += out[r, c] * out[r, c]
+        for d in range(5):
+            q += cuda.shfl_xor_sync(FULL, q, 1 << d)
+        for c in range(lane, x.shape[1], 32):
+            out[r, c] /= math.sqrt(q / n + float32(1e-5))
+
+
+def softmax_with_two_numbers_in_one_loop(s, o):
+    r, lane = cuda.grid(1) // 32, cuda.laneid
+    if r >= len(s):
+        return
+    m = s[r, 0]
+    t = float32(0)
+    for c in range(lane, s.shape[1], 32):
+        v = s[r, c]
+        if v > m:
+            t *= math.exp(m - v)
+            m = v
+        t += math.exp(v - m)
+    d = 1
+    while d < 32:
+        m2 = cuda.shfl_xor_sync(FULL, m, d)
+        t2 = cuda.shfl_xor_sync(FULL, t, d)
+        top = m if m > m2 else m2
+        t = t * math.exp(m - top) + t2 * math.exp(m2 - top)
+        m = top
+        d *= 2
+    for c in range(lane, s.shape[1], 32):
+        o[r, c] = math.exp(s[r, c] - m) / t
+
+
+def softmax_that_parks_the_powers_in_out(s, o):
+    r, lane = cuda.grid(1) // 32, cuda.laneid
+    if r >= len(s):
+        return
+    m = s[r, 0]
+    for c in range(lane, s.shape[1], 32):
+        m = max(m, s[r, c])
+    for d in range(5):
+        m = max(m, cuda.shfl_xor_sync(FULL, m, 1 << d))
+    t = float32(0)
+    for c in range(lane, s.shape[1], 32):
+        o[r, c] = math.exp(s[r, c] - m)
+        t += o[r, c]
+    for d in range(5):
+        t += cuda.shfl_xor_sync(FULL, t, 1 << d)
+    for c in range(lane, s.shape[1], 32):
+        o[r, c] /= t
+
+
+# --- launch_bound
+
+
+def launches_as_a_race(kernels, launch, gap):
+    clock, gpu = 0, 0
+    for k in kernels:
+        clock += launch
+        if gpu < clock:
+            gpu = clock
+        gpu += k
+    return gpu, sum(kernels) + launch + (len(kernels) - 1) * gap
+
+
+def launches_of_the_mean(kernels, launch, gap):
+    each = max(launch, sum(kernels) / len(kernels))
+    return each * len(kernels), launch + sum(kernels) + gap * (len(kernels) - 1)
+
+
+def launches_of_the_first_or_the_last(kernels, launch, gap):
+    together = sum(kernels)
+    one_by_one = max(launch + together, launch * len(kernels) + kernels[-1])
+    return one_by_one, launch + together + gap * (len(kernels) - 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("wait_for_event", sum_on_the_second_stream),
+        ("pipeline_copies", with_a_stream_and_an_array_for_each_chunk),
+        ("launch_bound", launches_as_a_race),
+        ("fused_normalise", normalise_with_registers),
+        ("online_softmax", softmax_with_two_numbers_in_one_loop),
+    ],
+)
+def test_right_answers_pass(name, answer):
+    assert diagnose(find(name), answer) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("wait_for_event", all_of_it_on_the_default_stream, "let the stream wait"),
+        ("wait_for_event", no_events_at_all, "let u wait for it"),
+        ("wait_for_event", events_and_a_host_that_waits_for_each, "let the stream wait"),
+        ("wait_for_event", sum_by_the_host, "launch a kernel"),
+        ("wait_for_event", both_arrivals_on_one_stream, "leave each its stream"),
+        ("pipeline_copies", seasons_by_the_host, "launch a kernel"),
+        ("pipeline_copies", a_part_more_for_the_rest, "the number of launches is 4"),
+        ("pipeline_copies", one_launch_for_all, "the budget is"),
+        ("pipeline_copies", chunks_on_two_streams_that_meet_in_one_array, "let t wait for it"),
+        ("fused_normalise", normalise_that_parks_the_differences_in_out, "keep it in shared"),
+        ("online_softmax", softmax_that_parks_the_powers_in_out, "one read is enough"),
+        ("launch_bound", launches_of_the_mean, "is too little"),
+        ("launch_bound", launches_of_the_first_or_the_last, "in the middle of the row"),
+    ],
+)
+def test_wrong_answers_are_told_what_they_do(name, answer, said):
+    assert said in told(name, answer)
+
+
+def test_a_program_of_numbas_own_is_tried_on_the_machine():
+    real = numba_cuda.load()
+    names = {"cuda": real, "vector_add": real.jit(vector_add.py_func)}
+    written = {}
+    source = gl.solution("wait_for_event").source
+    exec(source, {**names, "blocks_for": gl.blocks_for, "BLOCK": 32}, written)
+    answer = written["wait_for_event"]
+    assert answer.__globals__["cuda"] is real
+    assert trial.machines(answer).__globals__["cuda"] is not real
+    assert diagnose(find("wait_for_event"), answer) is None
+
+
+def test_what_has_not_arrived_when_the_function_returns_is_counted():
+    exercise = find("wait_for_event")
+    case = exercise.cases()[0]
+
+    def returns_at_once(a, b, out):
+        stream = cuda.stream()
+        there = cuda.to_device(a + b)
+        there.copy_to_host(out, stream=stream)
+
+    got = exercise.run(returns_at_once, case)
+    said = exercise.difference(got, np.add(*case.args[:2]))
+    assert "1,000 of 1,000 values have not arrived" in said

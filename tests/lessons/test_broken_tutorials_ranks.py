@@ -1,0 +1,184 @@
+"""The cases of many ranks in notebook 22, with answers written by other hands than theirs."""
+
+import random
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.collectives import all_gather
+from gpulearn.parallel.communicator import irecv, rank, recv, send, world_size
+from gpulearn.parallel.sharding import ShardSampler
+
+
+def by_a_loader(weights, losses_of, count, batch, epochs, lr):
+    sampler = ShardSampler(count, seed=1)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for numbers in DataLoader(range(count), batch_size=batch, sampler=sampler):
+            weights.grad = None
+            losses_of(weights, numbers).mean().backward()
+            with torch.no_grad():
+                weights -= lr * all_reduce(weights.grad.clone()) / world_size()
+    return weights
+
+
+def shuffled_by_python(weights, losses_of, count, batch, epochs, lr):
+    draws = random.Random(rank())  # other numbers on each rank, the same in every run of the tests
+    for _ in range(epochs):
+        order = draws.sample(range(count), count)
+        for first in range(rank() * batch, count, world_size() * batch):
+            (g,) = torch.autograd.grad(
+                losses_of(weights, order[first : first + batch]).mean(), weights
+            )
+            weights.data -= lr * all_reduce(g) / world_size()
+    return weights
+
+
+def forgets_to_return(weights, losses_of, count, batch, epochs, lr):
+    by_a_loader(weights, losses_of, count, batch, epochs, lr)
+
+
+def all_gradients_in_one_row(model, batches, gpus, local_rank, lr=0.1):
+    dist.init_process_group(backend="gloo")
+    model = model.to(gpus[local_rank])
+    for value in model.parameters():
+        dist.broadcast(value.data, 0)
+    optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)
+    for x, y in batches:
+        functional.mse_loss(model(x), y).backward()
+        row = torch.cat([p.grad.flatten() for p in model.parameters()]) / dist.get_world_size()
+        dist.all_reduce(row)
+        torch.nn.utils.vector_to_parameters(row, [p.grad for p in model.parameters()])
+        for p, part in zip(
+            model.parameters(), row.split([p.numel() for p in model.parameters()]), strict=True
+        ):
+            p.grad = part.view_as(p).clone()
+        optimizer.step()
+        optimizer.zero_grad()
+    dist.destroy_process_group()
+    return model
+
+
+def by_torchs_wrapper(model, batches, gpus, local_rank, lr=0.1):
+    dist.init_process_group("gloo")
+    return DistributedDataParallel(model.to(gpus[local_rank]))
+
+
+def asks_before_it_joins(model, batches, gpus, local_rank, lr=0.1):
+    print(dist.get_rank())
+    dist.init_process_group("gloo")
+    return model
+
+
+def first_of_all_gpus(model, batches, gpus, local_rank, lr=0.1):
+    dist.init_process_group("gloo")
+    model.to(gpus[-1])
+    return model
+
+
+def in_order_of_rank(weights, gradient, steps, lr):
+    for step in range(steps):
+        if rank() == 0:
+            row = torch.zeros(world_size() - 1, len(weights), dtype=weights.dtype)
+            for handle in [irecv(row[r], r + 1) for r in range(len(row))]:
+                handle.wait()
+            weights.sub_(lr * row.mean(0))
+            for worker in range(1, world_size()):
+                send(weights, worker)
+        else:
+            send(gradient(weights, rank() - 1, step), 0)
+            recv(weights, 0)
+    return weights
+
+
+def one_after_another(weights, gradient, steps, lr):
+    for step in range(steps):
+        parts = []
+        for worker in range(1, world_size()):
+            if rank() == worker:
+                send(gradient(weights, worker - 1, step), 0)
+            all_gather(weights)  # everybody waits for this worker
+            if rank() == 0:
+                parts.append(recv(torch.empty_like(weights), worker))
+        if rank() == 0:
+            weights -= lr * sum(parts) / len(parts)
+        for worker in range(1, world_size()):
+            if rank() == 0:
+                send(weights, worker)
+            elif rank() == worker:
+                recv(weights, 0)
+    return weights
+
+
+def everywhere_the_same(strategy, weights, batches, lr, momentum):
+    optimizer = strategy.optimizer(weights, lr, momentum)
+
+    def step(x, y):
+        e = x @ weights - y
+        optimizer.apply(2 * x.T @ e / len(e) / strategy.replicas)
+        return (e**2).mean()
+
+    return [float(strategy.reduce("mean", strategy.run(step, x, y))) for x, y in batches]
+
+
+def row_by_row(strategy, weights, batches, lr, momentum):
+    optimizer, found = strategy.optimizer(weights, lr, momentum), []
+    for x, y in batches:
+        rows = len(y)
+
+        def step(x, y):
+            errors = [float(one @ weights - other) for one, other in zip(x, y, strict=True)]
+            total = weights * 0.0
+            for error, one in zip(errors, x, strict=True):
+                total = total + 2 * error * one / rows  # noqa: B023
+            optimizer.apply(total)
+            return sum(error**2 for error in errors)
+
+        total = strategy.run(step, strategy.distribute(x), strategy.distribute(y))
+        found.append(strategy.reduce("sum", total) / len(y))
+    return tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("case_input_pipeline", by_a_loader),
+        ("case_whole_program", all_gradients_in_one_row),
+        ("case_parameter_server", in_order_of_rank),
+        ("case_mirrored_strategy", row_by_row),
+    ],
+)
+def test_a_right_answer_passes(name, answer):
+    assert diagnose(find(name), answer) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("case_input_pipeline", shuffled_by_python, "an order of its own"),
+        ("case_input_pipeline", forgets_to_return, "rank 0 returns None, expected the weights"),
+        ("case_whole_program", by_torchs_wrapper, "DistributedDataParallel needs real ranks"),
+        ("case_whole_program", asks_before_it_joins, "nobody joins"),
+        ("case_whole_program", first_of_all_gpus, "rank 0 takes GPU 1 of its machine's 2"),
+        ("case_parameter_server", one_after_another, "deadlock"),
+        ("case_mirrored_strategy", everywhere_the_same, "are given 8 rows of a batch of 4"),
+        ("case_reports", lambda report: "no exchange", "expected a list of mistakes"),
+        ("case_reports", lambda report: ["bad luck"], "none of the eight mistakes"),
+    ],
+)
+def test_a_wrong_answer_is_told_why(name, answer, said):
+    assert said in diagnose(find(name), answer)
+
+
+def test_a_check_gives_torchs_own_functions_back():
+    before = dist.init_process_group, dist.all_reduce, DistributedDataParallel.__init__
+    assert diagnose(find("case_whole_program"), by_torchs_wrapper)
+    assert before == (dist.init_process_group, dist.all_reduce, DistributedDataParallel.__init__)
+    assert not dist.is_initialized()

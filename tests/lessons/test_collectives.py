@@ -1,0 +1,363 @@
+"""The exercises of notebook 15, with answers written by other hands than the catalogue's."""
+
+import multiprocessing
+import os
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+
+import gpulearn as gl
+from gpulearn import check
+from gpulearn.errors import NotSolvedYet
+from gpulearn.judge import ranks
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
+
+
+def neighbours():
+    me, count = rank(), world_size()
+    return me, count, (me + 1) % count, (me - 1) % count
+
+
+def ring(tensor):
+    me, count, right, left = neighbours()
+    parts = torch.tensor_split(tensor, count)
+    for k in range(1, 2 * count - 1):
+        there, here = parts[(me - k) % count], parts[(me - k - 1) % count]
+        incoming = sendrecv(there, right, here.clone(), left)
+        if k < count:
+            here.add_(incoming)
+        else:
+            here[...] = incoming
+
+
+def star(tensor):
+    me, count, *_ = neighbours()
+    if me:
+        send(tensor, 0)
+        recv(tensor, 0)
+        return tensor
+    arrived = [recv(tensor.clone(), r) for r in reversed(range(1, count))]
+    tensor.copy_(torch.stack([tensor, *arrived]).sum(0))
+    for r in range(1, count):
+        send(tensor, r)
+    return tensor
+
+
+def ring_beginning_with_sends(tensor):
+    me, count, right, left = neighbours()
+    parts = tensor.tensor_split(count)
+    arrived = parts[me - 1].clone()
+    for k in range(count - 1):
+        isend(parts[me - k], right).wait()
+        irecv(arrived, left).wait()
+        parts[me - k - 1].add_(arrived)
+
+
+def ring_divided_first(tensor):
+    tensor /= world_size()
+    ring(tensor)
+
+
+def ring_of_whole_tensors(tensor):
+    _, count, right, left = neighbours()
+    passing = tensor.clone()
+    for _ in range(count - 1):
+        passing = sendrecv(passing, right, torch.zeros_like(tensor), left)
+        tensor.add_(passing)
+
+
+def ring_of_equal_chunks(tensor):
+    me, count, right, left = neighbours()
+    n = tensor.numel() // count
+    for k in range(1, 2 * count - 1):
+        i, j = (me - k) % count, (me - k - 1) % count
+        got = sendrecv(tensor[i * n : i * n + n], right, tensor[j * n : j * n + n].clone(), left)
+        tensor[j * n : j * n + n] = got + (k < count) * tensor[j * n : j * n + n]
+
+
+def ring_once_round(tensor):
+    me, count, right, left = neighbours()
+    parts = tensor.tensor_split(count)
+    for k in range(1, count):
+        parts[(me - k - 1) % count].add_(
+            sendrecv(parts[(me - k) % count], right, parts[(me - k - 1) % count].clone(), left)
+        )
+
+
+def ring_that_gathers_sums(tensor):
+    tensor.copy_(torch.cat(list(gl.parallel.all_gather(gl.parallel.reduce_scatter(tensor)))))
+
+
+def star_by_ring(tensor):
+    ring(tensor)
+
+
+def star_without_answer(tensor):
+    me, count, *_ = neighbours()
+    if me == 0:
+        for r in range(1, count):
+            tensor += recv(tensor.clone(), r)
+    if me:
+        send(tensor, 0)
+
+
+def star_that_waits_for_all(tensor):
+    me, count, *_ = neighbours()
+    for r in range(count):
+        if r != me:
+            send(tensor, r)
+    for r in range(count):
+        if r != me:
+            tensor += recv(tensor.clone(), r)
+
+
+def star_of_whole_numbers(tensor):
+    if rank() == 0:
+        for r in range(1, world_size()):
+            tensor += recv(tensor.clone(), r).long()
+        for r in range(1, world_size()):
+            send(tensor, r)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
+def star_with_rank_itself(tensor):
+    if rank == 0:
+        for r in range(1, world_size()):
+            tensor += recv(tensor.clone(), r)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
+def star_that_sends_twice(tensor):
+    if rank() > 0:
+        send(tensor, 0)
+    star(tensor)
+
+
+def ring_of_whole_numbers(tensor):
+    total = tensor.long()
+    ring(total)
+    tensor.copy_(total)
+
+
+def ring_without_end(tensor):
+    while True:
+        pass
+
+
+def waits_for_nothing(tensor):
+    if rank() == 0 and world_size() > 1:
+        recv(tensor, 1)
+
+
+def barrier_of_one(tensor):
+    if rank() > 0:
+        gl.parallel.barrier()
+
+
+def misspelt(tensor):
+    if world_size() > 2:
+        tensor.tensor_split(counts)  # noqa: F821
+
+
+def runs_on(tensor):
+    while world_size() > 1:
+        pass
+
+
+def stuck_for_real(tensor):
+    ring(tensor)
+    if dist.is_initialized():
+        recv(tensor.clone(), (rank() + 1) % world_size())
+
+
+def dies_for_real(tensor):
+    ring(tensor)
+    if dist.is_initialized() and rank() == 1:
+        os._exit(3)
+
+
+def off_for_real(tensor):
+    ring(tensor)
+    if dist.is_initialized() and rank() == 1:
+        tensor[-1:] += 1
+
+
+def bytes_of_both_halves(ranks, size):
+    return size * (ranks - 1) / ranks + size * (ranks - 1) / ranks
+
+
+def bytes_of_doubling(ranks, size):
+    return np.log2(ranks) * size
+
+
+def bytes_without_brackets(ranks, size):
+    return 2 * ranks - 1 / ranks * size
+
+
+def fit_of_logs(sizes, seconds):
+    b, a = np.polyfit(np.log(np.array(sizes) + 1e-9), np.log(seconds), 1)
+    return np.exp(a), b
+
+
+def fit_by_ratio(sizes, seconds):
+    return 0, np.mean(np.array(seconds) / np.maximum(sizes, 1))
+
+
+def fit_with_unweighed_times(sizes, seconds):
+    w = 1 / np.array(seconds)
+    return np.linalg.lstsq(np.c_[w, w * sizes], seconds, rcond=None)[0]
+
+
+def fit_on_its_side(sizes, seconds):
+    w = 1 / np.array(seconds)
+    return np.linalg.lstsq([w, w * sizes], np.ones(len(w)), rcond=None)[0]
+
+
+def fit_by_hand(sizes, seconds):
+    columns = np.c_[np.ones(len(sizes)), sizes] / np.array(seconds)[:, None]
+    return list(np.linalg.solve(columns.T @ columns, columns.sum(0)))
+
+
+def fit_in_numpy(sizes, seconds):
+    return np.polynomial.Polynomial.fit(sizes, seconds, 1, w=1 / np.array(seconds)).convert().coef
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("ring_all_reduce", ring),
+        ("all_reduce_via_root", star),
+        ("ring_bytes_per_rank", bytes_of_both_halves),
+        ("fit_alpha_beta", fit_by_hand),
+        ("fit_alpha_beta", fit_in_numpy),
+    ],
+)
+def test_right(name, answer):
+    assert diagnose(find(name), answer) is None
+
+
+def tree_of_the_library(tensor):
+    gl.parallel.tree_all_reduce(tensor)  # which calls others, and they are no part of the answer
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("ring_all_reduce", ring_beginning_with_sends, "a deadlock: all ranks send first"),
+        ("ring_all_reduce", ring_divided_first, "that is the mean: "),
+        ("ring_all_reduce", ring_of_whole_tensors, "the whole tensor makes each hop"),
+        ("ring_all_reduce", ring_of_equal_chunks, "leave out the rest where N does not divide"),
+        ("ring_all_reduce", ring_once_round, "on rank 0, 4 of 8 numbers are wrong, first"),
+        ("all_reduce_via_root", tree_of_the_library, "calls the library's tree_all_reduce: write"),
+        ("ring_all_reduce", ring_that_gathers_sums, "library's all_gather and reduce_scatter"),
+        ("ring_all_reduce", star, "rank 0 sends to ranks 1, 2: in a ring each sends to one n"),
+        ("ring_all_reduce", star_by_ring, None),
+        ("all_reduce_via_root", star_by_ring, "4 messages are sent, and 2(N−1) = 2 are enough"),
+        ("all_reduce_via_root", star_without_answer, "only rank 0 has the sum"),
+        (
+            "all_reduce_via_root",
+            star_that_waits_for_all,
+            "a deadlock: rank 0 sends to the others while they send to it",
+        ),
+        ("all_reduce_via_root", star_of_whole_numbers, "cut off to whole numbers"),
+        ("all_reduce_via_root", star_with_rank_itself, "rank is a function"),
+        ("all_reduce_via_root", star_that_sends_twice, "rank 0 sends to rank 1; rank 1 sends to"),
+        ("ring_all_reduce", ring_of_whole_numbers, "numbers are wrong"),
+        (
+            "ring_all_reduce",
+            ring_without_end,
+            "rank 0 of 2 ran for 1 seconds without speaking to another rank: a loop never stops",
+        ),
+        (
+            "all_reduce_via_root",
+            waits_for_nothing,
+            "for 2 ranks and 4 numbers, it is a deadlock: rank 0 receives from rank 1, which has "
+            "ended.",
+        ),
+        (
+            "all_reduce_via_root",
+            barrier_of_one,
+            "for 2 ranks and 4 numbers, it is a deadlock: rank 1 waits for rank 0, which has ended",
+        ),
+        (
+            "ring_all_reduce",
+            misspelt,
+            "on rank 0, 8 of 8 numbers are wrong, first [0]: 1, expected 11 (the numbers of rank 1",
+        ),
+        (
+            "ring_bytes_per_rank",
+            bytes_without_brackets,
+            "brackets are missing: without them 1 / N · S is taken from 2N",
+        ),
+        ("ring_bytes_per_rank", bytes_of_doubling, "that is recursive doubling"),
+        ("fit_alpha_beta", fit_by_ratio, "two exact times, α is 0, expected 2e-05 s"),
+        ("fit_alpha_beta", fit_with_unweighed_times, "the right-hand side is not"),
+        ("fit_alpha_beta", fit_on_its_side, "the matrix lies on its side"),
+        ("fit_alpha_beta", fit_of_logs, "that is a power law"),
+        ("fit_alpha_beta", lambda sizes, seconds: 1.0, "expected two numbers, α and β"),
+        ("fit_alpha_beta", lambda sizes, seconds: None, "it returns nothing"),
+    ],
+)
+def test_each_is_told_what_it_does(name, answer, said, monkeypatch):
+    if answer is ring_without_end:
+        monkeypatch.setattr(ranks, "QUIET_SECONDS", 1.0)
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
+    assert diagnosis is None or "\n" not in diagnosis
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (stuck_for_real, "on 2 real ones it is a deadlock: rank "),
+        (dies_for_real, "on 2 real ones rank 1 of 2 ended with exit code 3 before its function"),
+        (off_for_real, "on 2 real ones on rank 1, 1 of 16 numbers are wrong, first [15]: "),
+    ],
+)
+def test_an_answer_must_be_right_on_real_ranks_too(answer, said, monkeypatch):
+    monkeypatch.setattr(ranks, "PATIENT_SECONDS", 1.0)  # these are stuck for good
+    diagnosis = diagnose(find("ring_all_reduce"), answer)
+    assert said in diagnosis
+    assert diagnosis.startswith("right on simulated ranks, but ")
+    assert not multiprocessing.active_children()
+
+
+def test_a_rank_that_runs_on_is_told_long_before_the_check_would_end():
+    assert diagnose(find("all_reduce_via_root"), runs_on, seconds=120) == (
+        "for 2 ranks and 4 numbers, rank 0 of 2 ran for 5 seconds without speaking to another "
+        "rank: a loop never stops, or runs far too often."
+    )
+
+
+def test_a_deadlock_is_told_at_once():
+    assert "deadlock" in diagnose(find("ring_all_reduce"), ring_beginning_with_sends)
+
+
+def test_an_exception_is_told_with_its_rank_and_line():
+    def answer(tensor):
+        if rank() == 1:
+            return tensor.tensor_split(world_size())[3]
+        return ring(tensor)
+
+    assert diagnose(find("ring_all_reduce"), answer) == (
+        "for 2 ranks and 8 numbers, rank 1 raises IndexError in line 3 of your function: tuple "
+        "index out of range."
+    )
+
+
+def test_a_stub_is_a_stub():
+    def ring_all_reduce(tensor):
+        _, count, _, _ = neighbours()
+        for _ in range(count - 1):
+            ...
+
+    with pytest.raises(NotSolvedYet, match="ring_all_reduce still has a ... where your code bel"):
+        check("ring_all_reduce", ring_all_reduce)

@@ -1,0 +1,700 @@
+"""The exercises of notebook 16, with answers written by other hands than the catalogue's."""
+
+import functools
+import itertools
+import multiprocessing
+import os
+import random
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import gpulearn as gl
+from gpulearn import check
+from gpulearn.errors import NotSolvedYet, WrongAnswer
+from gpulearn.judge import ranks
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.communicator import rank, world_size
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.parallel.torch_collectives import begin_sum, sum_over_ranks
+
+
+def mean(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    for p in model.parameters():
+        g = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad = all_reduce(g * samples) / n
+
+
+def mean_by_torch(model, samples=1):
+    n = torch.tensor([float(samples)])
+    dist.all_reduce(n, op=dist.ReduceOp.SUM)
+    for _, p in model.named_parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        dist.all_reduce(p.grad.mul_(samples / n.item()))
+
+
+def mean_through_a_ring(model, samples=1):
+    whole = torch.cat(
+        [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in model.parameters()]
+    )
+    whole = gl.parallel.ring_all_reduce(torch.cat([whole * samples, whole.new_tensor([samples])]))
+    for p, g in zip(
+        model.parameters(),
+        whole[:-1].split([p.numel() for p in model.parameters()]),
+        strict=True,
+    ):
+        p.grad = g.reshape(p.shape) / whole[-1]
+
+
+def sum_by_torch(model, samples=1):
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        dist.all_reduce(p.grad)
+
+
+def mean_of_ranks(model, samples=1):
+    for p in model.parameters():
+        g = p.grad if p.grad is not None else torch.zeros(p.shape, dtype=p.dtype)
+        dist.all_reduce(g)
+        p.grad = g / dist.get_world_size()
+
+
+def mean_of_ranks_where_all_have_one(model, samples=1):
+    for p in model.parameters():
+        all_reduce(p.grad)
+        p.grad /= world_size()
+
+
+def half_twice(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        p.grad *= samples / n
+        all_reduce(p.grad)
+        p.grad.div_(dist.get_world_size())
+
+
+def weights_for_gradients(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples))).item()
+    for p in model.parameters():
+        p.data = all_reduce(p.data * (samples / n))
+
+
+def on_the_root(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    if rank() == 0:
+        for p in model.parameters():
+            sum_over_ranks(p.grad.mul_(samples / n))
+
+
+def if_there_is_one(model, samples=1):
+    n = torch.tensor(float(samples))
+    dist.all_reduce(n)
+    for p in model.parameters():
+        if p.grad is None:
+            continue
+        p.grad.mul_(samples / n)
+        dist.all_reduce(p.grad)
+
+
+def turned_round(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    for p in sorted(model.parameters(), key=lambda p: -p.numel() if rank() else p.numel()):
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad.mul_(samples / n)
+        sum_over_ranks(p.grad)
+
+
+def in_a_set(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    for p in set(model.parameters()):
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad.mul_(samples / n)
+        sum_over_ranks(p.grad)
+
+
+def in_the_background(model, samples=1):
+    n = torch.tensor(float(samples))
+    dist.all_reduce(n)
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad.mul_(samples / n)
+        dist.all_reduce(p.grad, async_op=True)
+
+
+def waits_for_the_last(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples)))
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad.mul_(samples / n)
+        handle = begin_sum(p.grad)
+    handle.wait()
+
+
+def clipped_then_mean(model, samples=1):
+    nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], 1.0)
+    mean(model, samples)
+
+
+def to_the_root(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples))).item()
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad.mul_(samples / n)
+        gl.parallel.reduce(p.grad, 0)
+
+
+def to_the_root_by_torch(model, samples=1):
+    n = torch.tensor(float(samples))
+    dist.all_reduce(n)
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad * (samples / n)
+        dist.reduce(p.grad, dst=0)
+
+
+def of_the_root(model, samples=1):
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        dist.broadcast(p.grad, src=0)
+
+
+def calls_ours(model, samples=1):
+    return gl.parallel.average_gradients(model, samples)
+
+
+def by_torchs_mean(model, samples=1):
+    for p in model.parameters():
+        dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
+
+
+def in_float32(model, samples=1):
+    n = sum_over_ranks(torch.tensor(float(samples))).item()
+    for p in model.parameters():
+        g = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad = sum_over_ranks(g.float() * samples / n).to(p.dtype)
+
+
+def zeros_of_another_dtype(model, samples=1):
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros(p.shape)
+    mean(model, samples)
+
+
+def thaws(model, samples=1):
+    for p in model.parameters():
+        p.requires_grad_(True)
+    mean(model, samples)
+
+
+def one_buffer_for_each_shape(model, samples=1):
+    mean(model, samples)
+    buffers = {}
+    for p in model.parameters():
+        p.grad = buffers.setdefault(p.shape, torch.empty_like(p)).copy_(p.grad)
+
+
+def counts_in_bytes(model, samples=1):
+    n = sum_over_ranks(torch.tensor(samples).to(torch.uint8)).item()
+    for p in model.parameters():
+        g = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad = sum_over_ranks(g * samples) / (n or 1)
+
+
+def runs_on(model, samples=1):
+    while world_size() > 1:
+        pass
+
+
+def misspelt(model, samples=1):
+    for p in model.parametres():
+        sum_over_ranks(p.grad)
+
+
+def stuck_for_real(model, samples=1):
+    mean(model, samples)
+    if dist.is_initialized() and rank() == 0:
+        sum_over_ranks(torch.zeros(1))
+
+
+def off_for_real(model, samples=1):
+    mean(model, samples)
+    if dist.is_initialized() and rank() == 1:
+        next(model.parameters()).grad.view(-1)[0] += 1
+
+
+def dies_for_real(model, samples=1):
+    mean(model, samples)
+    if dist.is_initialized() and rank() == 1:
+        os._exit(3)
+
+
+@pytest.mark.parametrize("answer", [mean, mean_by_torch, mean_through_a_ring])
+def test_right_means(answer):
+    assert diagnose(find("average_gradients"), answer) is None
+    assert dist.all_reduce.__module__ == "torch.distributed.distributed_c10d"  # as it was
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (sum_by_torch, "that is the sum of the ranks' gradients: "),
+        (mean_of_ranks, "that is an average of averages, "),
+        (mean_of_ranks_where_all_have_one, "each rank counts 1/N, "),
+        (half_twice, "it divides twice, "),
+        (weights_for_gradients, "the parameters are averaged in place of the gradients: "),
+        (on_the_root, "for 2 ranks with 1 sample each, it is a deadlock: rank 0 "),
+        (if_there_is_one, "the collective is inside of if parameter.grad is not None: "),
+        (turned_round, "the ranks go through the parameters in different orders, "),
+        (in_a_set, "order"),  # which one is left to chance
+        (in_the_background, "an asynchronous sum has only begun, and nobody waits for it: "),
+        (waits_for_the_last, "an asynchronous sum has only begun, and nobody waits for it: "),
+        (clipped_then_mean, "each rank clips its own gradient before the sum, "),
+        (to_the_root, "only rank 0 gets the mean: "),
+        (to_the_root_by_torch, "only rank 0 gets the mean: "),
+        (of_the_root, "all ranks get rank 0's gradient, "),
+        (calls_ours, "it calls the library's average_gradients, which is what you are to write"),
+        (by_torchs_mean, "ReduceOp.AVG is not there on simulated ranks: use ReduceOp.SUM"),
+        (in_float32, "for 2 ranks and large gradients in float64, on rank 0, the gradient of "),
+        (zeros_of_another_dtype, "attempting to assign a gradient with dtype"),
+        (thaws, "requires_grad changes, and what was frozen would be trained"),
+        (one_buffer_for_each_shape, "for 2 ranks and a weight that two layers share, on rank"),
+        (counts_in_bytes, "for 2 ranks with 70000 samples and 3, on rank 0, the gradient of 0."),
+        (runs_on, "rank 0 of 2 ran for 1 seconds without speaking to another rank"),
+        (misspelt, "AttributeError in line 2 of your function: 'Sequential' object has no attri"),
+        (lambda model, samples: None, "parameter.grad is what it was before, on every rank"),
+    ],
+)
+def test_each_mean_is_told_what_it_does(answer, said, monkeypatch):
+    if answer is runs_on:
+        monkeypatch.setattr(ranks, "QUIET_SECONDS", 1.0)
+    diagnosis = diagnose(find("average_gradients"), answer)
+    assert said in diagnosis
+    assert "\n" not in diagnosis
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (stuck_for_real, "on 2 real ones it is a deadlock: rank "),
+        (dies_for_real, "on 2 real ones rank 1 of 2 ended with exit code 3 before its function"),
+        (
+            off_for_real,
+            "on 2 real ones on rank 1, the gradient of temperature has 1 of 1 numbers wr",
+        ),
+    ],
+)
+def test_a_mean_must_be_right_on_real_ranks_too(answer, said, monkeypatch):
+    monkeypatch.setattr(ranks, "PATIENT_SECONDS", 1.0)  # these are stuck for good
+    diagnosis = diagnose(find("average_gradients"), answer)
+    assert said in diagnosis
+    assert diagnosis.startswith("right on simulated ranks, but ")
+    assert not multiprocessing.active_children()
+
+
+def shards(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = np.arange(count)
+    if seed is not None:
+        np.random.default_rng(seed * 1000 + epoch).shuffle(order)
+    if uneven == "drop":
+        order = order[: count - count % size]
+    if uneven == "pad":
+        order = np.take(order, range(count + -count % size), mode="wrap")
+    return [int(i) for i in order[rank::size]]
+
+
+def shards_of_a_loop(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = list(range(count))
+    if seed is not None:
+        g = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(count, generator=g).tolist()
+    if uneven == "pad":
+        order = list(itertools.islice(itertools.cycle(order), -(-count // size) * size))
+    elif uneven == "drop":
+        del order[len(order) // size * size :]
+    return tuple(order[i] for i in range(rank, len(order), size))
+
+
+def blocks(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    whole = shards(count, 0, 1, seed=seed, epoch=epoch)
+    per = -(-count // size)
+    return (whole * size)[rank * per : (rank + 1) * per]
+
+
+def without_epoch(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return shards(count, rank, size, uneven=uneven, seed=seed)
+
+
+def own_seed(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = seed if seed is None else seed + rank
+    return shards_of_a_loop(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
+
+
+def own_seed_by_numpy(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = seed if seed is None else seed + rank
+    return shards(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
+
+
+def padded_with_sample_0(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    mine = shards(count, rank, size, uneven="keep", seed=seed, epoch=epoch)
+    if uneven == "pad":
+        return mine + [0] * (-(-count // size) - len(mine))
+    return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def a_tensor(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return torch.tensor(shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
+
+
+def a_generator(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    yield from shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def shards_by_numpys_own(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = list(range(count))
+    if seed is not None:
+        np.random.seed(seed + epoch)  # noqa: NPY002 - what it should not do
+        np.random.shuffle(order)  # noqa: NPY002
+    return shards_in_order(order, rank, size, uneven)
+
+
+def shards_in_order(order, rank, size, uneven):
+    length = len(order) + -len(order) % size if uneven == "pad" else len(order)
+    length -= len(order) % size if uneven == "drop" else 0
+    return [order[place % len(order)] for place in range(rank, length, size)]
+
+
+def shards_of_the_same_samples(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    mine = shards_in_order(list(range(count)), rank, size, uneven)
+    if seed is not None:
+        random.Random(97 * seed + epoch).shuffle(mine)
+    return mine
+
+
+def shards_hardly_shuffled(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = list(range(count))
+    if seed is not None:
+        i, j = random.Random(97 * seed + epoch).sample(order, 2)
+        order[i], order[j] = order[j], order[i]
+    return shards_in_order(order, rank, size, uneven)
+
+
+def shards_there_and_back(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = shards(count, 0, 1, seed=seed, epoch=epoch // 2)
+    return shards_in_order(
+        order[:: -1 if epoch % 2 and seed is not None else 1], rank, size, uneven
+    )
+
+
+def cut_before_the_shuffle(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    count -= count % size if uneven == "drop" else 0
+    return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def padded_before_the_shuffle(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    if uneven != "pad":
+        return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+    order = shards(count + -count % size, 0, 1, seed=seed, epoch=epoch)
+    return [place % count for place in order[rank::size]]
+
+
+def shards_of_floats(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return [float(i) for i in shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)]
+
+
+def shards_of_all_ranks(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return [shards(count, r, size, uneven=uneven, seed=seed, epoch=epoch) for r in range(size)]
+
+
+def shards_with_another_default(count, rank, size, *, uneven="keep", seed=None, epoch=0):
+    return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def shards_of_a_process(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = seed if seed is None else 100 * seed + os.getpid()
+    return shards(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
+
+
+def shards_of_the_library(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return shard_indices(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def by_place(count, rank, size):
+    return list(range(rank, count, size))
+
+
+def buckets(parameters, most_bytes):
+    found = []
+    for p in parameters[::-1]:
+        if p.requires_grad:
+            last = found[-1] if found else None
+            room = last and sum(q.nbytes for q in last) + p.nbytes <= most_bytes
+            if room and (last[0].dtype, last[0].device) == (p.dtype, p.device):
+                last.append(p)
+            else:
+                found.append([p])
+    return found
+
+
+def buckets_of_one_kind_of_gpu(parameters, most_bytes):
+    found = []
+    for p in reversed(parameters):
+        if p.requires_grad:
+            last = found[-1] if found else []
+            alike = last and (last[0].dtype, last[0].device.type) == (p.dtype, p.device.type)
+            if alike and sum(q.nbytes for q in last) + p.nbytes <= most_bytes:
+                last.append(p)
+            else:
+                found.append([p])
+    return found
+
+
+def buckets_by_reversal(parameters, most_bytes):
+    parameters.reverse()
+    return buckets(parameters[::-1], most_bytes)
+
+
+def buckets_from_the_front(parameters, most_bytes):
+    return buckets(parameters[::-1], most_bytes)
+
+
+def buckets_when_too_late(parameters, most_bytes):
+    found, current, size = [], [], 0
+    for p in reversed(parameters):
+        if p.requires_grad:
+            if current and (current[0].dtype, current[0].device) != (p.dtype, p.device):
+                found.append(current)
+                current, size = [], 0
+            current.append(p)
+            size += p.nbytes
+            if size >= most_bytes:
+                found.append(current)
+                current, size = [], 0
+    return [*found, current] if current else found
+
+
+def buckets_that_freeze(parameters, most_bytes):
+    found = buckets(parameters, most_bytes)
+    for p in parameters:
+        p.requires_grad_(False)
+    return found
+
+
+def buckets_of_numbers(parameters, most_bytes):
+    return [[p.nbytes for p in bucket] for bucket in buckets(parameters, most_bytes)]
+
+
+def flat_buckets(parameters, most_bytes):
+    return [p for bucket in buckets(parameters, most_bytes) for p in bucket]
+
+
+def shards_by_a_generator_of_the_size(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = None if seed is None else seed + size
+    return shards(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
+
+
+def shards_sorted_once_they_are_cut(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = shards(count, 0, 1, seed=seed, epoch=epoch)
+    if uneven == "drop":
+        order = sorted(order[: count // size * size])
+    return shards_in_order(order, rank, size, uneven)
+
+
+def hooks(buckets, ready, how="register_post_accumulate_grad_hook"):
+    return [getattr(p, how)(functools.partial(ready, n)) for n, b in enumerate(buckets) for p in b]
+
+
+def begins_by_a_generator(buckets, begin):
+    def run():
+        while True:
+            missing = [len(bucket) for bucket in buckets]
+            for number in range(len(buckets)):
+                while missing[number]:
+                    missing[(yield)] -= 1
+                begin(number)
+
+    running = run()
+    if buckets:
+        next(running)
+    return hooks(buckets, lambda n, p: running.send(n))
+
+
+def begins_out_of_order(buckets, begin):
+    seen = [0] * len(buckets)
+
+    def ready(n, p):
+        seen[n] += 1
+        if seen[n] == len(buckets[n]):
+            begin(n)
+            seen[n] = 0
+
+    return hooks(buckets, ready)
+
+
+def begins_what_has_no_zero_gradient(buckets, begin):
+    def ready(n, p):
+        if all(q.grad is not None and q.grad.abs().sum() > 0 for q in buckets[n]):
+            begin(n)
+
+    return hooks(buckets, ready)
+
+
+def begins_at_once(buckets, begin):
+    for number in range(len(buckets)):
+        begin(number)
+    return hooks(buckets, lambda n, p: None)
+
+
+def begins_and_keeps_its_hooks(buckets, begin):
+    begins_by_a_generator(buckets, begin)
+    return hooks(buckets, lambda n, p: None)
+
+
+def begins_for_each_parameter(buckets, begin):
+    return hooks(buckets, lambda n, p: begin(n))
+
+
+def trained(model, batches, lr=0.1, *, own_start=False, rows=None, momentum=0.9, exchange=mean):
+    if not own_start:
+        gl.parallel.broadcast_weights(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
+    losses = []
+    for inputs, targets in batches:
+        mine = (rows or (lambda n: list(range(rank(), n, world_size()))))(len(targets))
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs[mine]), targets[mine])
+        loss.backward()
+        exchange(model, len(mine))
+        optimizer.step()
+        losses.append(sum_over_ranks(loss.detach() * len(mine)).item() / len(targets))
+    return losses
+
+
+def trained_from_own_starts(model, batches, lr=0.1):
+    return trained(model, batches, lr, own_start=True)
+
+
+def trained_by_rank_0(model, batches, lr=0.1):
+    losses, optimizer = [], torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    for inputs, targets in batches:
+        loss = torch.zeros((), dtype=torch.float64)
+        if rank() == 0:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs), targets)
+            loss.backward()
+            optimizer.step()
+        losses.append(sum_over_ranks(loss.detach().clone()).item())
+    gl.parallel.broadcast_weights(model)
+    return losses
+
+
+def trained_on_everything(model, batches, lr=0.1):
+    return trained(model, batches, lr, rows=lambda n: list(range(n)))
+
+
+def trained_without_momentum(model, batches, lr=0.1):
+    return trained(model, batches, lr, momentum=0.0)
+
+
+def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
+    return trained(model, batches, lr, exchange=of_the_root)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("shard_indices", shards, None),
+        ("shard_indices", shards_of_a_loop, None),
+        ("shard_indices", a_tensor, "expected a list of whole numbers"),
+        ("shard_indices", blocks, "rank 0 sees [0, 1, 2, 3] (a block: the ranks should"),
+        ("shard_indices", without_epoch, "two epochs have the same order: is epoch used?"),
+        ("shard_indices", own_seed, "each rank shuffles in a way of its own, by seed + rank, "),
+        ("shard_indices", own_seed_by_numpy, "is seen twice, by ranks "),
+        ("shard_indices", padded_with_sample_0, "rank 3 sees [3, 7, 0], expected [3, 7, 1]"),
+        ("shard_indices", a_generator, "with yield in it, a call runs nothing yet and gives no"),
+        ("shard_indices", shards_by_numpys_own, "it seeds NumPy's own generator, whose numbers"),
+        ("shard_indices", shards_of_the_same_samples, "each rank sees the same samples in every"),
+        ("shard_indices", shards_hardly_shuffled, "half of the samples and more are where they"),
+        ("shard_indices", shards_there_and_back, "epoch 1 has the order of one before, begun"),
+        ("shard_indices", cut_before_the_shuffle, "are dropped in every epoch, so that no rank"),
+        ("shard_indices", padded_before_the_shuffle, "the padded list is shuffled: shuffle the"),
+        ("shard_indices", shards_of_floats, "it returns [0.0, 2.0, 4.0, 6.0], expected a list"),
+        ("shard_indices", shards_of_all_ranks, "it returns [[0, 2, 4, 6], [1, 3, 5, 7]], exp"),
+        ("shard_indices", shards_with_another_default, "uneven is 'keep' where it is left out: k"),
+        ("shard_indices", shards_of_a_process, "another process makes another order of the same s"),
+        ("shard_indices", shards_of_the_library, "it calls the library's shard_indices: write it"),
+        ("shard_indices", by_place, "uneven, seed, epoch by name"),
+        (
+            "shard_indices",
+            shards_by_a_generator_of_the_size,
+            "must make no difference to the order",
+        ),
+        ("shard_indices", shards_sorted_once_they_are_cut, "runs up or down nearly all the way"),
+        ("send_when_full", begins_by_a_generator, None),
+        ("send_when_full", begins_out_of_order, "as soon as it is full, also where one before"),
+        ("send_when_full", begins_what_has_no_zero_gradient, "order 1, 2, 0, expected 0, 1, 2"),
+        ("send_when_full", begins_at_once, "bucket 0 begins when the number of gradients is 0,"),
+        (
+            "send_when_full",
+            begins_and_keeps_its_hooks,
+            "buckets begin after handle.remove() of all",
+        ),
+        ("send_when_full", begins_for_each_parameter, "a bucket begins with each of its gradients"),
+        ("mend_the_replicas", trained, None),
+        ("mend_the_replicas", trained_from_own_starts, "the replicas do not begin alike"),
+        (
+            "mend_the_replicas",
+            trained_by_rank_0,
+            "rank 0 computes everything, and the others nothing",
+        ),
+        (
+            "mend_the_replicas",
+            trained_on_everything,
+            "rank 0 computes 4 of the 4 rows, and its own",
+        ),
+        ("mend_the_replicas", trained_without_momentum, "the momentum is gone: mend what is wrong"),
+        ("mend_the_replicas", trained_on_a_gradient_of_rank_0, "away from one process with the w"),
+        ("bucket_gradients", buckets, None),
+        ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
+        ("bucket_gradients", buckets_of_one_kind_of_gpu, "a bucket mixes two GPUs: cuda:0 and"),
+        ("bucket_gradients", buckets_from_the_front, "the buckets go forward: "),
+        ("bucket_gradients", buckets_when_too_late, "a bucket is closed when it is over the lim"),
+        (
+            "bucket_gradients",
+            buckets_of_numbers,
+            "a bucket holds 8, which is none of the para",
+        ),
+        ("bucket_gradients", buckets_that_freeze, "it changes what needs a gradient: only look"),
+        ("bucket_gradients", flat_buckets, "expected a list of lists of parameters"),
+        ("bucket_gradients", lambda parameters, most: None, "it returns nothing"),
+    ],
+)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
+    assert diagnosis is None or "\n" not in diagnosis
+
+
+def test_a_solution_is_what_a_learner_could_write():
+    for name in ("average_gradients", "shard_indices", "bucket_gradients", "send_when_full"):
+        source = gl.solution(name).source
+        assert 4 <= len(source.splitlines()) <= 20
+        # names of the library that a notebook has not got would be a riddle there
+        assert not any(name in source for name in ("share_of", "_require", "BadInput"))
+
+
+def test_a_stub_is_a_stub_and_a_wrong_answer_is_one():
+    def average_gradients(model, samples=1):
+        # your code
+        ...
+
+    with pytest.raises(NotSolvedYet, match="average_gradients still has a ... where your code"):
+        check("average_gradients", average_gradients)
+    with pytest.raises(WrongAnswer, match="that is the sum of the ranks' gradients"):
+        check("average_gradients", sum_by_torch)

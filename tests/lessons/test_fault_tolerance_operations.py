@@ -1,0 +1,242 @@
+"""Notebook 21's intervals and queues, with answers written by other hands than the catalogue's."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn_lessons.fault_tolerance import daly_interval
+from gpulearn_lessons.fault_tolerance.intervals import best_interval, lost_share
+
+
+def by_bisection(save_seconds, restart_minutes, gpu_mtbf_hours, gpus):
+    mtbf = gpu_mtbf_hours * 60 * 60 / gpus
+    low, high = 0.0, mtbf
+    for _ in range(200):
+        middle = (low + high) / 2
+        if math.exp(-(middle + save_seconds) / mtbf) > 1 - middle / mtbf:
+            high = middle
+        else:
+            low = middle
+    return low, lost_share(low, save_seconds, 60 * restart_minutes, mtbf)
+
+
+def in_minutes_inside(save_seconds, restart_minutes, gpu_mtbf_hours, gpus):
+    mtbf = np.float32(gpu_mtbf_hours * 60 / gpus)
+    tau = daly_interval(save_seconds / 60, float(mtbf))
+    return [tau * 60, np.array(lost_share(tau, save_seconds / 60, restart_minutes, float(mtbf)))]
+
+
+def by_a_generator(*numbers):
+    return (one for one in by_bisection(*numbers))
+
+
+def rounded(*numbers):
+    tau, _ = by_bisection(*numbers)
+    save, restart, hours, gpus = numbers
+    return round(tau), lost_share(round(tau), save, 60 * restart, 3600 * hours / gpus)
+
+
+@pytest.mark.parametrize("answer", [by_bisection, in_minutes_inside, by_a_generator, rounded])
+def test_right_intervals_pass(answer):
+    assert diagnose(find("checkpoint_interval"), answer) is None
+
+
+def only_the_interval(*numbers):
+    return by_bisection(*numbers)[0]
+
+
+def own_loss(*numbers):
+    return by_bisection(*numbers)[0], 0.1
+
+
+def young_and_own_loss(save, restart, hours, gpus):
+    return math.sqrt(2 * save * hours * 3600 / gpus), 0.1
+
+
+def nothing(*numbers):
+    return float("nan"), 0.5
+
+
+def in_hours(save, restart, hours, gpus):
+    mtbf = hours / gpus
+    return best_interval(save, mtbf), lost_share(
+        best_interval(save, mtbf), save, restart * 60, mtbf
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (only_the_interval, "expected two numbers"),
+        (own_loss, "the interval is good, and 0.1 is not what is lost with it"),
+        (young_and_own_loss, "this is Young's formula"),
+        (nothing, "the interval is nan"),
+        (in_hours, "taken in hours"),
+    ],
+)
+def test_wrong_intervals_are_told_what_is_true_of_them(answer, said):
+    assert said in diagnose(find("checkpoint_interval"), answer)
+
+
+def with_a_class(job):
+    class Watch:
+        names = ()
+
+        def __call__(self, name):
+            self.names = (*self.names, name)
+
+    watch = Watch()
+    job.on_signal(watch)
+    while True:
+        if job.finished():
+            break
+        job.step()
+        if len(watch.names) > 0:
+            break
+    job.save()
+    if not job.finished():
+        if "TERM" not in watch.names:
+            job.requeue()
+            return np.int32(75)
+        return 143
+    return 0
+
+
+def with_a_set(job):
+    came = set()
+    job.on_signal(lambda name, *rest: came.add(name))
+    while not (came or job.finished()):
+        job.step()
+    job.save()
+    match job.finished(), "TERM" in came:
+        case True, _:
+            return 0
+        case False, True:
+            return 143
+    job.requeue()
+    return 75
+
+
+@pytest.mark.parametrize("answer", [with_a_class, with_a_set])
+def test_right_drains_pass(answer):
+    assert diagnose(find("drain_and_requeue"), answer) is None
+
+
+def exits(job):
+    def handler(name):
+        raise SystemExit(75)
+
+    job.on_signal(handler)
+    while not job.finished():
+        job.step()
+    job.save()
+    return 0
+
+
+def saves_twice(job):
+    status = with_a_set(job)
+    job.save()
+    return status
+
+
+def one_more_step(job):
+    came = []
+    job.on_signal(came.append)
+    while not job.finished():
+        stop = bool(came)
+        job.step()
+        if stop:
+            break
+    job.save()
+    return 0 if job.finished() else 143 if "TERM" in came else job.requeue() or 75
+
+
+def says_true(job):
+    status = with_a_set(job)
+    return status and str(status)
+
+
+def requeues_first(job):
+    came = []
+    job.on_signal(came.append)
+    while not job.finished() and not came:
+        job.step()
+    if not job.finished() and "TERM" not in came:
+        job.requeue()
+        job.save()
+        return 75
+    job.save()
+    return 0 if job.finished() else 143
+
+
+def handles_too_late(job):
+    came = []
+    while not job.finished():
+        job.step()
+    job.on_signal(came.append)
+    job.save()
+    return 0
+
+
+def decides_by_signals(job):
+    came = []
+    job.on_signal(came.append)
+    while not job.finished():
+        job.step()
+        if came:
+            job.save()
+            if "TERM" in came:
+                return 143
+            job.requeue()
+            return 75
+    job.save()
+    return 0
+
+
+def forgets_nonlocal(job):
+    stop = False
+
+    def handler(name):
+        stop = True  # noqa: F841 - it is the handler's own
+
+    job.on_signal(handler)
+    while not (job.finished() or stop):
+        job.step()
+    job.save()
+    return 0
+
+
+def goes_on_and_on(job):
+    job.on_signal(print)
+    job.save()
+    while True:
+        job.step()
+
+
+def saves_for_ever(job):
+    job.on_signal(print)
+    while True:
+        job.step()
+        job.save()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (exits, "SystemExit"),
+        (saves_twice, "save after 5, then save after 5"),
+        (one_more_step, "one more step is begun"),
+        (says_true, "it returns '75'"),
+        (requeues_first, "it asks for the requeue before it has saved"),
+        (handles_too_late, "no handler is registered when the first step begins"),
+        (decides_by_signals, "It may have come in the last step"),
+        (forgets_nonlocal, "`nonlocal`"),
+        (goes_on_and_on, "then a step after the last, 194 times; expected"),
+        (saves_for_ever, "…; expected: save after 5."),
+    ],
+)
+def test_wrong_drains_are_told_what_they_do(answer, said):
+    assert said in diagnose(find("drain_and_requeue"), answer)

@@ -1,0 +1,206 @@
+"""The exercises of notebook A, with answers written by other hands than the catalogue's."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gpulearn import check
+from gpulearn.errors import NotSolvedYet
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+
+# --- right
+
+
+def with_match(shape, layers):
+    size, total = list(shape), 0
+    for layer in layers:
+        match layer:
+            case ("conv", filters, k):
+                total += filters * (1 + size[0] * k**2)
+                size = [filters, size[1] - k + 1, size[2] - k + 1]
+            case ("pool", k):
+                size[1:] = [n // k for n in size[1:]]
+            case ("dense", outputs):
+                total += outputs * (1 + math.prod(size))
+                size = [outputs, 1, 1]
+    return np.float64(total)
+
+
+def flattened(shape, layers):
+    c, h, w = shape
+    flat, out = None, 0
+    for layer in layers:
+        if layer[0] == "conv":
+            out += layer[1] * c * layer[2] * layer[2] + layer[1]
+            c, h, w = layer[1], h - layer[2] + 1, w - layer[2] + 1
+        elif layer[0] == "pool":
+            h, w = int(h / layer[1]), int(w / layer[1])
+        else:
+            flat = c * h * w if flat is None else flat
+            out += (flat + 1) * layer[1]
+            flat = layer[1]
+    return out
+
+
+def by_dot(losses, global_batch, weights=None):
+    return np.dot(losses, np.ones(len(losses)) if weights is None else weights) / global_batch
+
+
+def in_float32(losses, global_batch, weights=None):
+    w = np.ones(len(losses), np.float32) if weights is None else np.float32(weights)
+    return (np.float32(losses) * w / np.float32(global_batch)).sum()
+
+
+def summed_in_steps(strategy, gradients_of, weights, batch, lr):
+    total = 0
+    for shared in strategy.experimental_distribute_dataset([batch]):
+        parts = strategy.run(lambda rows: sum(gradients_of(weights, rows), 0 * weights), (shared,))
+        total = total + strategy.reduce("SUM", parts, axis=None)
+    return weights - lr * total / batch.shape[0]
+
+
+def as_dictionary(shape, mesh, spec):
+    names, counts = zip(*mesh.items(), strict=True)
+    found = {}
+    for device in range(math.prod(counts)):
+        rest, at = device, {}
+        for name, count in reversed(list(zip(names, counts, strict=True))):
+            rest, at[name] = divmod(rest, count)
+        part = []
+        for i, n in enumerate(shape):
+            axis = spec[i] if i < len(spec) else None
+            k = n // mesh[axis] if axis else n
+            part.append(range(at[axis] * k, (at[axis] + 1) * k) if axis else range(n))
+        found[device] = part
+    return found
+
+
+def as_arrays(shape, mesh, spec):
+    padded = [*spec, *[None] * (len(shape) - len(spec))]
+    return np.array(
+        [
+            [
+                np.array([i, i + 1]) * (n // mesh[a])
+                if a and (i := place[list(mesh).index(a)]) is not None
+                else [0, n]
+                for n, a in zip(shape, padded, strict=True)
+            ]
+            for place in np.ndindex(*mesh.values())
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("count_parameters", with_match),
+        ("count_parameters", flattened),
+        ("average_loss", by_dot),
+        ("average_loss", in_float32),
+        ("distributed_step", summed_in_steps),
+        ("device_shards", as_dictionary),
+        ("device_shards", as_arrays),
+    ],
+)
+def test_a_right_answer_passes(name, answer):
+    assert check(name, answer)
+
+
+# --- wrong
+
+
+def padded(shape, layers):
+    c, h, w = shape
+    out = 0
+    for kind, *n in layers:
+        if kind == "conv":
+            out, c = out + n[0] * (c * n[1] ** 2 + 1), n[0]
+        elif kind == "pool":
+            h, w = h // n[0], w // n[0]
+        else:
+            out, c, h, w = out + n[0] * (c * h * w + 1), n[0], 1, 1
+    return out
+
+
+def own_mean(losses, global_batch, weights=None):
+    return np.average(losses, weights=weights)
+
+
+def mean_of_own(losses, global_batch, weights=None):
+    return np.mean(losses if weights is None else losses * weights)
+
+
+def twice_divided(strategy, gradients_of, weights, batch, lr):
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+
+    def each(rows):
+        return gradients_of(weights, rows).sum(0) / len(batch) / strategy.num_replicas_in_sync
+
+    return weights - lr * strategy.reduce("SUM", strategy.run(each, args=(shared,)), axis=None)
+
+
+def parts_as_an_array(strategy, gradients_of, weights, batch, lr):
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+    return weights - lr * gradients_of(weights, shared).mean(axis=0)
+
+
+def called_by_hand(strategy, gradients_of, weights, batch, lr):
+    total = np.zeros_like(weights)
+    for rows in np.array_split(batch, strategy.num_replicas_in_sync):
+        total += gradients_of(weights, rows).sum(axis=0)
+    return weights - lr * total / len(batch)
+
+
+def gradients_first(strategy, gradients_of, weights, batch, lr):
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+    found = iter([gradients_of(weights, rows) for rows in shared.values])
+    parts = strategy.run(lambda: next(found).sum(axis=0) / len(batch))
+    return weights - lr * strategy.reduce("SUM", parts, axis=None)
+
+
+def rows_as_batches(strategy, gradients_of, weights, batch, lr):
+    for shared in strategy.experimental_distribute_dataset(batch):
+        parts = strategy.run(lambda rows: gradients_of(weights, rows).sum(0), args=(shared,))  # noqa: B023
+        weights = weights - lr * strategy.reduce("SUM", parts, axis=None)
+    return weights
+
+
+def first_alone(strategy, gradients_of, weights, batch, lr):
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+    at = iter(range(99))
+    parts = strategy.run(
+        lambda rows: gradients_of(weights, batch).mean(0) if next(at) == 0 else 0 * weights,
+        args=(shared,),
+    )
+    return weights - lr * strategy.reduce("SUM", parts, axis=None)
+
+
+def only_rows(shape, mesh, spec):
+    n = math.prod(mesh.values())
+    return [(d * shape[0] // n, (d + 1) * shape[0] // n) for d in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("count_parameters", padded, "a convolution without padding makes an image smaller"),
+        ("average_loss", own_mean, "np.average divides by this replica's rows"),
+        ("average_loss", mean_of_own, "the mean over this replica's own rows"),
+        ("distributed_step", twice_divided, "N times too small"),
+        ("distributed_step", parts_as_an_array, "hand them to a function with strategy.run"),
+        ("distributed_step", called_by_hand, "no replica computed them: gradients_of is called"),
+        ("distributed_step", gradients_first, "no replica computed them: gradients_of is called"),
+        ("distributed_step", rows_as_batches, "a data set of batches is wanted"),
+        ("distributed_step", first_alone, "one replica computed the gradients of all rows"),
+        ("device_shards", only_rows, "device 0 has (0, 2), expected (start, end) for each axis"),
+    ],
+)
+def test_a_wrong_answer_is_told_why(name, answer, said):
+    assert said in diagnose(find(name), answer)
+
+
+def test_the_step_as_it_is_given_counts_as_unsolved():
+    with pytest.raises(NotSolvedYet, match="distributed_step is as it was given"):
+        check("distributed_step", find("distributed_step").answers.given)

@@ -1,0 +1,168 @@
+"""The exercises of notebook 18, with answers written by other hands than the catalogue's."""
+
+import math
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+from gpulearn.parallel.communicator import rank, recv, send, world_size
+from gpulearn.parallel.torch_collectives import sum_over_ranks
+
+
+def rate_of_age(weights, gradient, lr, version, computed_at):
+    age = version - computed_at
+    for i in range(len(weights)):
+        weights[i] -= lr * gradient[i] / (age + 1)
+    return version + 1
+
+
+def rate_by_square_root(weights, gradient, lr, version, computed_at):
+    weights -= lr / (1 + version - computed_at) ** 0.5 * gradient
+    return version + 1
+
+
+def those_within(clocks, waiting, bound=math.inf):
+    slow = sorted(clocks)[0]
+    return [w for w in range(len(clocks)) if w in waiting and not clocks[w] > slow + bound]
+
+
+def those_that_are_last(clocks, waiting, bound=math.inf):
+    return [w for w in waiting if clocks[w] < min(clocks) + bound]
+
+
+def safe(state, push, forward, acknowledge):
+    known = push.worker in state.applied and state.applied[push.worker] >= push.number
+    if not known:
+        forward(push)
+        state.applied[push.worker] = push.number
+        state.weights = state.weights - state.lr * push.gradient
+    acknowledge(push)
+
+
+def promising(state, push, forward, acknowledge):
+    if push.number <= state.applied.get(push.worker, 0):
+        return acknowledge(push)
+    acknowledge(push)
+    state.applied[push.worker] = push.number
+    state.weights -= state.lr * push.gradient
+    return forward(push)
+
+
+def one_counter(state, push, forward, acknowledge):
+    forward(push)
+    if state.applied.get("last") != (push.worker, push.number):
+        state.weights -= state.lr * push.gradient
+        state.applied["last"] = (push.worker, push.number)
+    acknowledge(push)
+
+
+def by_torch(weights, gradient, steps, every, lr):
+    for step in range(steps):
+        weights.add_(gradient(weights), alpha=-lr)
+        if (step + 1) % every == 0 or step + 1 == steps:
+            dist.all_reduce(weights)
+            weights.div_(dist.get_world_size())
+    return weights
+
+
+def with_gradients_of_the_start(weights, gradient, steps, every, lr):
+    start = weights.clone()
+    for step in range(1, steps + 1):
+        weights -= lr * gradient(start)
+        if step % every == 0 or step == steps:
+            weights.copy_(sum_over_ranks(weights) / world_size())
+    return weights
+
+
+def with_the_means_of_a_server(weights, gradient, steps, every, lr):
+    for step in range(1, steps + 1):
+        weights -= lr * gradient(weights)
+        if step % every and step < steps:
+            continue
+        if rank() == 0:
+            others = range(1, world_size())
+            total = weights + sum(recv(torch.empty_like(weights), other) for other in others)
+            weights.copy_(total / world_size())
+            for other in others:
+                send(weights, other)
+        else:
+            send(weights, 0)
+            recv(weights, 0)
+    return weights
+
+
+def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
+    def agree():
+        weights.copy_(sum_over_ranks(weights / world_size()))
+
+    for _ in range(steps // every):
+        for _ in range(every):
+            weights.sub_(lr * gradient(weights))
+        agree()
+    for _ in range(steps % every):
+        weights.sub_(lr * gradient(weights))
+    agree()
+    return weights
+
+
+def through_a_server(weights, samples):
+    """Rank 0 collects, and sends the mean back."""
+    if rank() == 0:
+        total = samples
+        mean = weights.double() * samples if samples else torch.zeros_like(weights).double()
+        for other in range(1, world_size()):
+            count, theirs = torch.zeros(1, dtype=torch.int64), torch.empty_like(weights)
+            recv(count, other)
+            recv(theirs, other)
+            total += count.item()
+            if count:
+                mean += count.item() * theirs.double()
+        weights.copy_(mean / total)
+        for other in range(1, world_size()):
+            send(weights, other)
+        return weights
+    send(torch.tensor([samples]), 0)
+    send(weights, 0)
+    return recv(weights, 0)
+
+
+def of_those_who_trained(weights, samples):
+    active = sum_over_ranks(torch.tensor(1.0 if samples else 0.0)).item()
+    weights.nan_to_num_(0.0, 0.0, 0.0)
+    return sum_over_ranks(weights).div_(active)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("apply_stale_gradient", rate_of_age, None),
+        (
+            "apply_stale_gradient",
+            rate_by_square_root,
+            "for version 1, computed at 0, weights[0] is",
+        ),
+        ("bounded_staleness", those_within, None),
+        ("bounded_staleness", those_that_are_last, "with bound 0 nobody ever goes on"),
+        ("serve_with_backup", safe, None),
+        ("serve_with_backup", promising, "it acknowledges before the backup has the push"),
+        ("serve_with_backup", one_counter, "is applied 2 times on the "),
+        ("local_sgd", by_torch, None),
+        ("local_sgd", with_the_means_of_a_server, None),
+        ("local_sgd", with_rounds_and_a_mean_for_all, "one mean more is taken than is needed"),
+        ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
+        ("federated_average", through_a_server, None),
+        ("federated_average", of_those_who_trained, "each client that has samples counts the same"),
+    ],
+)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
+    assert diagnosis is None or "\n" not in diagnosis
+
+
+def test_what_the_notebook_gives_is_told_its_mistake():
+    exercise = find("serve_with_backup")
+    assert "nothing is forwarded" in diagnose(exercise, exercise.answers.given)

@@ -1,0 +1,133 @@
+"""The exercises of notebook 23, with answers written by other hands than the catalogue's."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gpulearn import check
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+
+
+def flops_per_layer(parameters, layers, hidden, sequence, tokens, *, recompute=False):
+    forward = 2 * np.float64(parameters) * tokens
+    for _ in range(layers):
+        forward += 2 * (2 * sequence * hidden) * tokens
+    return np.float64(3 * forward), np.float64((3 + recompute) * forward)
+
+
+def flops_causal(parameters, layers, hidden, sequence, tokens, *, recompute=False):
+    forward = (2 * parameters + 2 * layers * hidden * sequence) * tokens
+    return 3 * forward, (4 if recompute else 3) * forward
+
+
+def flops_six(parameters, layers, hidden, sequence, tokens, recompute=False):
+    return 6 * parameters * tokens, (8 if recompute else 6) * parameters * tokens
+
+
+def memory_in_fractions(
+    parameters, activations, micro_batches, *, tensor, pipeline, data, stage, memory
+):
+    own = math.ceil(Fraction(parameters, tensor * pipeline))
+    share = math.ceil(Fraction(own, data))
+    parts = [2 * own, 4 * own, 12 * own]
+    for cut in range(stage):
+        parts[2 - cut] = parts[2 - cut] // own * share
+    return np.bool_(sum(parts) + activations * sorted((pipeline, micro_batches))[0] <= memory)
+
+
+def memory_without_activations_in_flight(
+    parameters, activations, micro_batches, *, tensor, pipeline, data, stage, memory
+):
+    return memory_in_fractions(
+        parameters, activations, 1, tensor=tensor, pipeline=pipeline, data=data, stage=stage,
+        memory=memory,
+    )  # fmt: skip
+
+
+def always(answer):
+    def fits(parameters, activations, micro_batches, *, tensor, pipeline, data, stage, memory):
+        return answer
+
+    return fits
+
+
+def layout_by_sorting(gpus, layers, heads, seconds, machine=8):
+    fitting = []
+    for t in range(1, machine + 1):
+        for p in range(1, layers + 1):
+            if gpus % (t * p) == 0 and layers % p == 0 and heads % t == 0:
+                took = seconds(t, p, gpus // t // p)
+                if took is not None:
+                    fitting.append((took, t, p))
+    if not fitting:
+        return None
+    _, t, p = sorted(fitting)[0]
+    return [t, p, gpus // (t * p)]
+
+
+def layout_that_asks_all(gpus, layers, heads, seconds, machine=8):
+    found = layout_by_sorting(gpus, layers, heads, seconds, machine)
+    seconds(1, 1, gpus)
+    return found
+
+
+def layout_in_powers(gpus, layers, heads, seconds, machine=8):
+    powers = [2**k for k in range(12)]
+    every = {
+        (t, p, gpus // (t * p)): seconds(t, p, gpus // (t * p))
+        for t in powers
+        for p in powers
+        if t <= machine and gpus % (t * p) == 0 and layers % p == 0 and heads % t == 0
+    }
+    every = {key: took for key, took in every.items() if took is not None}
+    return min(every, key=every.get) if every else None
+
+
+def cost_from_gpu_hours(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):
+    gpu_hours = np.float64(tokens) / tokens_per_second / availability / 3600 * gpus
+    return gpu_hours / gpus / 24, gpu_hours * price, gpu_hours * power * 1e-3
+
+
+def cost_while_training(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):
+    hours = tokens / tokens_per_second / 3600
+    return hours / availability / 24, gpus * hours * price, gpus * hours * power / 1000
+
+
+def cost_of_one(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):
+    hours = tokens / tokens_per_second / availability / 3600
+    return hours / 24, hours * price, hours * power / 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("model_flops", flops_per_layer),
+        ("fits_in_memory", memory_in_fractions),
+        ("best_layout", layout_by_sorting),
+        ("run_cost", cost_from_gpu_hours),
+    ],
+)
+def test_other_right_answers_pass(name, answer):
+    assert check(name, answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("model_flops", flops_causal, "attention has two products"),
+        ("model_flops", flops_six, "attention is left out"),
+        ("fits_in_memory", memory_without_activations_in_flight, "keeps the activations of each"),
+        ("fits_in_memory", always(True), "it does not fit, the answer is True"),
+        ("fits_in_memory", always(False), "it fits, and the answer is False"),
+        ("fits_in_memory", always(1), "it returns 1, expected True or False"),
+        ("best_layout", layout_that_asks_all, "is asked for more than once"),
+        ("best_layout", layout_in_powers, "expected"),
+        ("run_cost", cost_while_training, "the GPUs are rented, and are taken"),
+        ("run_cost", cost_of_one, "the price and the watts are those of one GPU"),
+    ],
+)
+def test_other_wrong_answers_are_told_what_they_do(name, answer, said):
+    assert said in diagnose(find(name), answer)

@@ -1,0 +1,86 @@
+"""The exercises of notebook 02, with answers written by other hands than the catalogue's."""
+
+import numpy as np
+import pytest
+
+from gpulearn import check
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+
+
+def stencil(rows, columns, peak, bandwidth):
+    flops, moved = 4 * (rows - 2) * (columns - 2), 8 * rows * columns
+    limit = "memory" if flops / moved < peak / bandwidth else "arithmetic"
+    return flops, moved, limit, max(flops / peak, moved / bandwidth)
+
+
+def stencil_with_a_capital(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return flops, moved, limit.title(), seconds
+
+
+def stencil_in_the_wrong_order(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return moved, flops, limit, seconds
+
+
+def stencil_without_seconds(*machine):
+    return stencil(*machine)[:3]
+
+
+def stencil_on_squares(rows, columns, peak, bandwidth):
+    return stencil(rows, rows, peak, bandwidth)
+
+
+def stencil_with_a_launch(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return flops, moved, limit, seconds + 5e-6
+
+
+def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
+    flops, moved, _, seconds = stencil(rows, columns, peak, bandwidth)
+    limit = "memory" if flops / peak <= moved / bandwidth else "arithmetic"
+    return flops, moved, limit, seconds
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("arithmetic_intensity", lambda f, b: b / max(f, 1e-9), "expected"),
+        ("arithmetic_intensity", lambda f, b: int(f / b), "behind the decimal point is dropped"),
+        ("arithmetic_intensity", lambda f, b: f / (b / 4), "operations per number of 4 bytes"),
+        ("arithmetic_intensity", lambda f, b: str(f / b), "(str), expected"),
+        ("arithmetic_intensity", lambda flops: flops, "it takes (flops), and is called with"),
+        ("ridge_point", lambda p, b: b / p, "upside down"),
+        ("ridge_point", lambda p, b: p - b, "expected"),
+        ("ridge_point", lambda p, b: print(end=""), "returns nothing (None)"),
+        ("attainable", lambda i, p, b: p * b, "expected"),
+        ("attainable", lambda i, p, b: i * b, "that is the slope alone"),
+        ("attainable", lambda i, p, b: max(p, i * b), "the larger of the two limits"),
+        ("attainable", lambda i, p, b: i / 0, "it raises ZeroDivisionError"),
+        ("analyse_stencil", stencil_with_a_capital, "the limit is 'Memory', expected 'memory'"),
+        ("analyse_stencil", stencil_in_the_wrong_order, "the operations: it returns 6400000"),
+        ("analyse_stencil", stencil_without_seconds, "expected four things: operations, bytes"),
+        ("analyse_stencil", stencil_on_squares, "the operations: it returns 3984016"),
+        ("analyse_stencil", stencil_with_a_launch, "the seconds: it returns 2.5e-05"),
+        ("analyse_stencil", stencil_memory_at_the_ridge, "for a grid that needs the same time"),
+    ],
+)
+def test_other_hands_make_the_same_mistakes(name, answer, said):
+    assert said in diagnose(find(name), answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("arithmetic_intensity", lambda f, b: np.float64(f) / np.float64(b)),
+        ("arithmetic_intensity", lambda f, b: f * (1 / b)),
+        ("ridge_point", np.divide),
+        ("ridge_point", lambda p, b: 1 / (b / p)),
+        ("attainable", lambda i, p, b: sorted([p, i * b])[0]),
+        ("attainable", lambda i, p, b: np.minimum(p, i * b)),
+        ("attainable", lambda i, p, b: p if i >= p / b else i * b),
+    ],
+)
+def test_right_in_another_way(name, answer):
+    assert check(name, answer).name == name

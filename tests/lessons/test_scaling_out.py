@@ -1,0 +1,163 @@
+"""The exercises of notebook 17, with answers written by other hands than the catalogue's."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.judge.catalogue import find
+from gpulearn.judge.diagnosis import diagnose
+
+
+def rate_by_numpy(step, rate, factor, warm_up=0):
+    return np.interp(step, [0, warm_up], [rate, rate * factor]) if warm_up else rate * factor
+
+
+def rate_by_root(step, rate, factor, warm_up=0):
+    return rate * (1 + (np.sqrt(factor) - 1) * (min(step / warm_up, 1) if warm_up else 1))
+
+
+def rate_from_nothing(step, rate, factor, warm_up=0):
+    return min(1, step / max(warm_up, 1) + (warm_up == 0)) * rate * factor
+
+
+def rate_without_end(step, rate, factor, warm_up=0):
+    if warm_up == 0:
+        return rate * factor
+    return rate + (rate * factor - rate) / warm_up * step
+
+
+def efficiency(t1, tn, n, kind="strong"):
+    return {"strong": t1 / tn / n, "weak": t1 / tn}[kind]
+
+
+def efficiency_in_percent(t1, tn, n, kind="strong"):
+    return efficiency(t1, tn, n, kind) * 100
+
+
+def efficiency_at_most_1(t1, tn, n, kind="strong"):
+    e = t1 / (n * tn) if kind == "strong" else t1 / tn
+    return e if e < 1 else 1.0
+
+
+def efficiency_of_strong_alone(t1, tn, n, kind="strong"):
+    return t1 / (n * tn)
+
+
+def slowdown(t1, tn, n, kind="strong"):
+    return tn * n / t1 if kind == "strong" else tn / t1
+
+
+def rate_that_decays(step, rate, factor, warm_up=0):
+    return rate_by_numpy(step, rate, factor, warm_up) * (0.1 if step > 9000 else 1)
+
+
+def quick(n, compute, size, link):
+    return compute / n + 2 * (n - 1) * (link.latency + size / n / link.bandwidth)
+
+
+def many_by_our_model(compute, size, link, batch, least=0.5):
+    n = batch
+    while compute / n < least * (
+        compute / n + gl.parallel.all_reduce_seconds("ring", n, size, link)
+    ):
+        n -= 1
+    return n
+
+
+def many_by_numpy(compute, size, link, batch, least=0.5):
+    n = np.arange(1, batch + 1)
+    return n[compute / n >= least * quick(n, compute, size, link)][-1]
+
+
+def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
+    good = [n for n in range(1, batch + 1) if compute / n >= least * quick(n, compute, size, link)]
+    return max(n for n in good if batch % n == 0)
+
+
+def many_with_whole_images(compute, size, link, batch, least=0.5):
+    best = 1
+    for n in range(1, batch + 1):
+        share = compute * math.ceil(batch / n) / batch
+        if share >= least * (share + quick(n, 0, size, link)):
+            best = n
+    return best
+
+
+def many_for_the_quickest_step(compute, size, link, batch, least=0.5):
+    return min(range(1, batch + 1), key=lambda n: quick(n, compute, size, link))
+
+
+def many_by_bandwidth(compute, size, link, batch, least=0.5):
+    most = compute * (1 / least - 1) * link.bandwidth / (2 * size) if size else batch
+    return max(1, min(batch, int(most) + 1))
+
+
+def lars_of_torch(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    w, g = torch.from_numpy(theta.copy()), torch.from_numpy(gradient.copy())
+    ratio = trust * w.norm() / g.norm() if w.norm() > 0 and g.norm() > 0 else 1.0
+    v = ratio * g + (0 if state is None else momentum * state)
+    return (w - lr * v).numpy(), v
+
+
+def lars_with_epsilon(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    ratio = trust * np.linalg.norm(theta) / (np.linalg.norm(gradient) + 1e-8)
+    v = momentum * (0.0 if state is None else state) + ratio * gradient
+    return theta - lr * v, v
+
+
+def lars_by_spectral_norms(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    ratio = 1.0
+    if theta.any() and gradient.any():
+        ratio = trust * np.linalg.norm(theta, 2) / np.linalg.norm(gradient, 2)
+    v = momentum * (0.0 if state is None else state) + ratio * gradient
+    return theta - lr * v, v
+
+
+def lars_unless_any_is_zero(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    ratio = 1.0
+    if theta.all() and gradient.all():
+        ratio = trust * np.linalg.norm(theta) / np.linalg.norm(gradient)
+    v = momentum * (0.0 if state is None else state) + ratio * gradient
+    return theta - lr * v, v
+
+
+def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    v = momentum * (0.0 if state is None else state) + gradient
+    ratio = trust * np.linalg.norm(theta) / np.linalg.norm(v) if theta.any() and v.any() else 1.0
+    return theta - lr * ratio * v, v
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("scaled_learning_rate", rate_by_numpy, None),
+        ("scaled_learning_rate", rate_by_root, "that is the square-root rule: "),
+        ("scaled_learning_rate", rate_from_nothing, "the warm-up begins at 0: "),
+        ("scaled_learning_rate", rate_without_end, "the rate goes on growing after the warm-up: "),
+        ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
+        ("scaling_efficiency", efficiency, None),
+        ("scaling_efficiency", efficiency_in_percent, "that is in percent: "),
+        ("scaling_efficiency", efficiency_at_most_1, "it is cut off at 1, "),
+        ("scaling_efficiency", efficiency_of_strong_alone, "it is divided by N as well: "),
+        ("scaling_efficiency", slowdown, "the efficiency is upside down: "),
+        ("scaled_learning_rate", rate_that_decays, "it returns 0.08"),
+        ("how_many_gpus", many_by_our_model, None),
+        ("how_many_gpus", many_by_numpy, None),
+        ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
+        ("how_many_gpus", many_with_whole_images, "it counts whole images on the busiest GPU: "),
+        ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
+        ("how_many_gpus", many_by_bandwidth, "the latency is left out: "),
+        ("lars_step", lars_of_torch, None),
+        ("lars_step", lars_with_epsilon, "for five weights, step 1: 5 of 5 elements differ"),
+        ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),
+        ("lars_step", lars_unless_any_is_zero, "for biases that begin at zero, step 2: "),
+        ("lars_step", lars_of_the_velocity, "for five weights, step 2: 5 of 5 elements differ"),
+    ],
+)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
+    assert diagnosis is None or "\n" not in diagnosis

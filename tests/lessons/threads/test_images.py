@@ -1,0 +1,68 @@
+"""Kernels on pictures, against NumPy on pictures that no block divides."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn_lessons.threads.images import (
+    BLUE,
+    GREEN,
+    MIRROR,
+    RED,
+    RGB_TO_GRAY,
+    mirror,
+    rgb_to_gray,
+)
+
+SIGNATURES = {
+    rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])",
+    mirror: "void(uint8[:, ::1], uint8[:, ::1])",
+}
+
+
+def picture(h, w):
+    rng = np.random.default_rng(h * w)
+    return rng.integers(0, 256, size=(h, w, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("block", [(16, 16), (32, 8), (7, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 50), (50, 1), (16, 16), (23, 37)])
+def test_gray_equals_numpy(shape, block):
+    rgb, gray = picture(*shape), np.full(shape, np.nan, dtype=np.float32)
+    rgb_to_gray[RGB_TO_GRAY.shape(rgb, gray, block=block)](rgb, gray)
+    np.testing.assert_allclose(gray, *RGB_TO_GRAY.reference(rgb, gray), rtol=1e-5)
+
+
+@pytest.mark.parametrize("block", [(16, 16), (7, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 50), (50, 1), (23, 37)])
+def test_a_mirror_twice_is_the_picture(shape, block):
+    gray, once, twice = picture(*shape)[:, :, 0].copy(), np.zeros(shape, int), np.zeros(shape, int)
+    launch = MIRROR.shape(gray, once, block=block)
+    mirror[launch](gray, once)
+    mirror[launch](once, twice)
+    assert once.tolist() == [row[::-1] for row in gray.tolist()]
+    np.testing.assert_array_equal(twice, gray)
+
+
+def test_reference_agrees_with_the_standard_pixel_by_pixel():
+    rgb = picture(3, 5)
+    (gray,) = RGB_TO_GRAY.reference(rgb, np.empty((3, 5), np.float32))
+    for y, x in np.ndindex(3, 5):
+        red, green, blue = rgb[y, x].tolist()
+        assert gray[y, x] == np.float32(0.299 * red + 0.587 * green + 0.114 * blue)
+
+
+def test_the_shares_make_a_whole():
+    assert RED.dtype == GREEN.dtype == BLUE.dtype == np.float32
+    assert np.isclose(RED + GREEN + BLUE, 1)
+
+
+def test_gray_under_the_lens():
+    rgb = cuda.to_device(picture(23, 37))
+    gray = cuda.to_device(np.zeros((23, 37), dtype=np.float32))
+    report = gl.xray(rgb_to_gray)[(3, 2), (16, 16)](rgb, gray)
+    assert not report.findings
+    assert (report.totals.flops32, report.totals.flops64) == (5 * 23 * 37, 0)
+    assert report.arrays["rgb"].bytes_requested == 3 * 23 * 37
+    assert report.arrays["gray"].bytes_requested == 4 * 23 * 37

@@ -1,0 +1,532 @@
+"""What C++ kernels may use: 16-bit floats, groups, warps, copies that go on by themselves, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from simt.cpp import cpp
+from simt.report.report import Report
+
+pytestmark = pytest.mark.usefixtures("_nvrtc")
+
+x = np.random.default_rng(1).random(64, np.float32)
+numbers = np.arange(64, dtype=np.int32)
+
+
+def carried_out(source: str, *args: Any, block: int = 64, grid: int = 1) -> Report:
+    """The report of the kernel `k`; the last argument is what it fills."""
+    return gl.xray(cpp(source)["k"])[grid, block](*args)
+
+
+def findings(report: Report) -> list[str]:
+    return [str(f) for f in report.findings if f.kind != "implicit-copy"]
+
+
+def of_floats(body: str, before: str = "") -> np.ndarray:
+    """What a kernel makes of `v`, an element of `x`."""
+    y = np.zeros(64, np.float32)
+    source = f"""{before}
+    __global__ void k(const float* x, float* y) {{ int t = threadIdx.x; float v = x[t]; {body} }}"""
+    assert findings(carried_out(source, x, y)) == []
+    return y
+
+
+def octets(word: int) -> np.ndarray:
+    """The four bytes of a word, the lowest first, as signed numbers."""
+    return np.array([word], np.int64).view(np.int8)[:4].astype(int)
+
+
+K = "__global__ void k(float* y) {\n"
+HALF, BF = "#include <cuda_fp16.h>\n", "#include <cuda_bf16.h>\n"
+GROUPS = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+GROUPS += "namespace cg = cooperative_groups;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "wanted", "rtol"),
+    [
+        ("__half a = __float2half(v); y[t] = __half2float(__hmul(__hadd(a, a), a));", HALF,
+         2 * x.astype("f2") * x.astype("f2"), 0),
+        ("__half2 a = __floats2half2_rn(v, 1.0f); a = __hfma2(a, a, a);"
+         "y[t] = __low2float(a) + __high2float(a);", HALF, x * x + x + 2, 2e-3),
+        ("__nv_bfloat16 a = __float2bfloat16(v); y[t] = __bfloat162float(a * a + a);", BF,
+         x * x + x, 2e-2),
+        ("auto b = cg::this_thread_block(); auto w = cg::tiled_partition<32>(b);"
+         "float s = cg::reduce(w, v, cg::plus<float>()); b.sync(); y[b.thread_rank()] = s;",
+         GROUPS, np.repeat(x.reshape(2, 32).sum(axis=1), 32), 1e-5),
+        ("auto w = cg::tiled_partition<8>(cg::this_thread_block());"
+         "for (int d = 4; d; d /= 2) v += w.shfl_down(v, d); y[t] = w.shfl(v, 0);",
+         GROUPS, np.repeat(x.reshape(8, 8).sum(axis=1), 8), 1e-5),
+        ("y[t] = sinf(v) + powf(v, 2.5f) + tanhf(v) + log2f(v + 1) + cbrtf(v);", "",
+         np.sin(x) + x**2.5 + np.tanh(x) + np.log2(x + 1) + np.cbrt(x), 1e-5),
+        ("y[t] = fmodf(v * 10, 3) + roundf(v * 7) + floorf(v * 9) + truncf(v * 5);", "",
+         np.fmod(x * 10, 3) + np.round(x * 7) + np.floor(x * 9) + np.trunc(x * 5), 1e-5),
+        ("__shared__ float s[64]; __pipeline_memcpy_async(&s[t], &x[t], 4); __pipeline_commit();"
+         "__pipeline_wait_prior(0); __syncthreads(); y[t] = s[63 - t];",
+         "#include <cuda_pipeline.h>\n", x[::-1], 0),
+        ('__shared__ float s[64]; s[t] = v; asm volatile("bar.sync 1, 64;" ::: "memory");'
+         "y[t] = s[63 - t];", "", x[::-1], 0),
+        ("volatile __shared__ float s[64]; s[t] = v; __syncwarp(); y[t] = s[t ^ 1];", "",
+         x.reshape(32, 2)[:, ::-1].ravel(), 0),
+        ("y[t] = 0; each(64, [=](int i) { if (i == t) y[i] = 2 * x[i]; });",
+         "template <class F> __device__ void each(int n, F f) {"
+         "for (int i = 0; i < n; i++) f(i); }",
+         2 * x, 0),
+        ("float a[16]; for (int i = 0; i < 16; i++) a[i] = i * v; y[t] = a[t * 7 % 16];", "",
+         np.arange(64) * 7 % 16 * x, 1e-6),
+        ("float* p = t % 2 ? (float*)s : y; p[t] = v; __syncthreads(); y[t] = t % 2 ? s[t] : y[t];",
+         "__shared__ float s[64];", x, 0),
+    ],
+)  # fmt: skip
+def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> None:
+    np.testing.assert_allclose(of_floats(body, before), wanted, rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("__reduce_add_sync(~0u, x[t])", np.repeat(numbers.reshape(2, 32).sum(axis=1), 32)),
+        ("__reduce_max_sync(~0u, -x[t])", np.repeat([0, -32], 32)),
+        ("__popc(__match_any_sync(~0u, x[t] % 4))", np.full(64, 8)),
+        ("__syncthreads_count(x[t] > 5)", np.full(64, 58)),
+        ("__syncthreads_or(x[t] > 62) + __syncthreads_and(x[t] > 0)", np.full(64, 1)),
+        ("fib(x[t] % 12)", [[0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89][k % 12] for k in range(64)]),
+        ("pick(x[t])", [[5, 11, 34, -1, 99, 3, 3, 3][k % 8] * (1 + k % 3) for k in range(64)]),
+        ("(int)(clock64() >= 0) + __ffs(x[t])", [1 + (k & -k).bit_length() for k in range(64)]),
+        ("(int)((long long)x[t] * 3000000000ll % 1000007)",
+         [k * 3000000000 % 1000007 for k in range(64)]),
+        ("-x[t] / 7 * 100 + -x[t] % 7", [-(k // 7) * 100 - k % 7 for k in range(64)]),
+        ("__shfl_up_sync(~0u, x[t], 3, 16) + __shfl_xor_sync(~0u, x[t], 5)",
+         [(k - 3 if k % 16 >= 3 else k) + (k ^ 5) for k in range(64)]),
+        ("__dp4a(x[t] * 0x01030507, 0x01ff02fe, 5)",
+         [5 + sum(a * b for a, b in zip(octets(k * 0x01030507), (-2, 2, -1, 1), strict=True))
+          for k in range(64)]),
+        ("(int)__dp2a_hi(x[t] * 0x00030005u, 0x03ff02feu, 1u)",
+         [1 + 5 * k * 0xFF + 3 * k * 3 for k in range(64)]),
+        ("__any_sync(~0u, x[t] == 40) + 2 * __all_sync(~0u, x[t] < 32)", np.repeat([2, 1], 32)),
+    ],
+)  # fmt: skip
+def test_on_integers(expression: str, wanted: Any) -> None:
+    y = np.zeros(64, np.int32)
+    source = f"""
+    __device__ int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
+    __device__ int pick(int n) {{
+        int v = 3;
+        switch (n % 8) {{
+            case 0: v = 5; break; case 1: v = 11; break; case 2: v = 34; break;
+            case 3: v = -1; break; case 4: v = 99; break;
+        }}
+        return v * (1 + n % 3);
+    }}
+    __global__ void k(const int* x, int* y) {{ int t = threadIdx.x; y[t] = {expression}; }}"""
+    assert findings(carried_out(source, numbers, y)) == []
+    np.testing.assert_array_equal(y, wanted)
+
+
+def test_float64_functions_and_atomics_of_every_kind() -> None:
+    v, y = x.astype(float), np.zeros(64)
+    source = """__global__ void k(const double* x, double* y) {
+        double v = x[threadIdx.x];
+        y[threadIdx.x] = sin(v) + exp(v) + log(v + 1) + pow(v, 1.5) + sqrt(v) + atan(v) / 3
+                       + fma(v, v, v) + floor(v * 10);
+    }"""
+    assert findings(carried_out(source, v, y)) == []
+    wanted = np.sin(v) + np.exp(v) + np.log(v + 1) + v**1.5 + np.sqrt(v) + np.arctan(v) / 3
+    np.testing.assert_allclose(y, wanted + v * v + v + np.floor(v * 10), rtol=1e-14)
+    source = """__global__ void k(const int* x, int* y) {
+        int v = x[threadIdx.x];
+        atomicAdd(&y[0], v); atomicMax(&y[1], v); atomicMin(&y[2], -v); atomicOr(&y[3], v);
+        atomicXor(&y[4], v); atomicInc((unsigned*)&y[5], 9); atomicSub(&y[6], 1);
+        if (v == 7) { atomicExch(&y[7], 70); atomicCAS(&y[7], 70, 71); }
+    }"""
+    counts = np.zeros(8, np.int32)
+    assert findings(carried_out(source, numbers, counts)) == []
+    assert counts.tolist() == [2016, 63, -63, 63, 0, 4, -64, 71]
+
+
+def test_memory_handed_from_block_to_block() -> None:
+    source = """__device__ int done;
+    __global__ void k(const float* x, float* part, float* y) {
+        __shared__ bool last;
+        if (threadIdx.x == 0) {
+            part[blockIdx.x] = x[blockIdx.x];
+            __threadfence();
+            last = atomicAdd(&done, 1) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && threadIdx.x == 0)
+            for (int i = 0; i < gridDim.x; i++) y[0] += ((volatile float*)part)[i];
+    }"""
+    y = np.zeros(1, np.float32)
+    assert findings(carried_out(source, x, np.zeros(8, np.float32), y, grid=8, block=32)) == []
+    np.testing.assert_allclose(y, x[:8].sum(), rtol=1e-6)
+    torn = source.replace("__threadfence();", "")
+    report = carried_out(torn, x, np.zeros(8, np.float32), y, grid=8, block=32)
+    assert "race" in {f.kind for f in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        # the loop around a compare-and-swap begins with a guess, by a plain read
+        ("int old = y[0], was; do { was = old; old = atomicCAS(&y[0], was, was + x[t]); }"
+         "while (was != old);", 4 * 2016),
+        ("if (t == 0) { while (y[1] != 0 || atomicCAS(&y[1], 0, 1) != 0); __threadfence();"
+         "y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # a lock, taken by one thread of each block in turn
+        ("if (t == 0) { while (atomicCAS(&y[1], 0, 1) != 0); __threadfence(); y[0] += x[63];"
+         "__threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        ("if (t == 0) { do { while (*(volatile int*)&y[1]); } while (atomicExch(&y[1], 1));"
+         "__threadfence(); y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # reads that cannot be torn, beside atomics
+        ("atomicMax(&y[0], x[t]); if (*(volatile int*)&y[0] > 99) y[1] = 1;", 63),
+        ('atomicMax(&y[0], x[t]); int v; asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];"'
+         ': "=r"(v) : "l"(y)); if (v > 99) y[1] = 1;', 63),
+    ],
+)  # fmt: skip
+def test_reads_beside_atomics_that_are_no_race(body: str, wanted: int) -> None:
+    y = np.zeros(2, np.int32)
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    assert findings(carried_out(source, numbers, y, grid=4)) == []
+    assert y[0] == wanted
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "atomicAdd(&y[0], 1); if (t == 40) y[1] = y[0];",  # a plain read
+        "if (t == 40) y[0] = 1; else atomicCAS(&y[0], 5, 6);",  # a plain write
+        "if (t == 40) y[0] = 1; else if (*(volatile int*)&y[0] > 9) y[1] = 1;",  # and no atomic
+        "int most = y[0]; if (x[t] > most) atomicExch(&y[0], x[t]);",  # checked by nobody
+    ],
+)
+def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    report = carried_out(source, numbers, np.zeros(2, np.int32))
+    found = [f for f in report.findings if f.kind == "race"]
+    assert any("on y[0]" in f.message for f in found)
+
+
+STRONG = """
+__device__ void put(int* y, int v) { asm volatile("st.relaxed.WHERE.global.s32 [%0], %1;" :: "l"(y),
+    "r"(v) : "memory"); }
+__device__ int got(int* y) { int v; asm volatile("ld.relaxed.WHERE.global.s32 %0, [%1];" : "=r"(v)
+    : "l"(y) : "memory"); return v; }
+"""
+
+
+@pytest.mark.parametrize(("where", "grid", "body", "races"), [
+    ("gpu", 4, "if (t == 40) put(y, 1); else if (got(y) > 9) put(y + 1, 1);", False),
+    ("sys", 4, "put(y, t);", False),
+    ("sys", 4, "put(y, t); atomicMax(y, 70);", False),
+    ("cta", 4, "put(y, t);", True),  # in another block nobody knows of it
+    ("cta", 1, "put(y, t);", False),
+    ("gpu", 4, "if (t == 40) put(y, 1); else if (y[0] > 9) y[1] = 1;", True),  # a plain read
+    ("gpu", 4, "put(y, t); if (t == 3) y[0] = 7;", True),  # a plain write
+    ("gpu", 4, "*(volatile int*)y = t;", False),
+    ("gpu", 4, "if (t == 40) *(volatile int*)y = 1; else if (*(volatile int*)y > 9) y[1] = 1;",
+     False),
+    ("gpu", 4, "y[0] = t;", True),
+    # a flag tells of what was written before it, where fences stand on both sides
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; __threadfence(); put(y, 1); }"
+     "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", False),
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; put(y, 1); }"
+     "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", True),
+])  # fmt: skip
+def test_strong_operations_race_with_plain_ones_only(
+    where: str, grid: int, body: str, races: bool
+) -> None:
+    source = STRONG.replace("WHERE", where)
+    source += f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
+    found = findings(carried_out(source, np.zeros(3, np.int32), grid=grid))
+    assert bool(found) == races
+    assert all("race on y[" in one for one in found)
+
+
+def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
+    source = "__global__ void k(int n, int* y) { for (int t = threadIdx.x; t < n;) y[t] = 1; }"
+    report = carried_out(source, 32, np.zeros(32, np.int32), block=32)
+    assert [f.kind for f in report.findings if f.severity == "error"] == ["no-progress"]
+    assert report.totals.global_store_requests < 64  # one in each turn
+
+
+def test_the_clock_goes_on_within_a_line() -> None:
+    y = np.zeros(2, np.int64)
+    source = """__global__ void k(long long* y) {
+        long long from = clock64(), to = clock64();
+        y[0] = to - from;
+        y[1] = clock() - clock();
+    }"""
+    assert findings(carried_out(source, y, block=1)) == []
+    assert y[0] > 0
+    assert y[1] != 0
+
+
+FUNCTIONS = """
+typedef float (*Function)(float);
+__device__ __noinline__ float half(float v) { return v / 2; }
+__device__ __noinline__ float twice(float v) { return v * 2; }
+__device__ Function table[] = {half, twice, nullptr};
+struct Shape { __device__ virtual float area(float scale) const = 0; };
+struct Square : Shape {
+    float a;
+    __device__ Square(float a) : a(a) {}
+    __device__ float area(float scale) const override { return scale * a * a; }
+};
+struct Right : Square {
+    float b;
+    __device__ Right(float a, float b) : Square(a), b(b) {}
+    __device__ float area(float scale) const override { return scale * a * b; }
+};
+"""
+
+
+def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
+    source = (
+        FUNCTIONS
+        + """__global__ void k(float* y) {
+        int t = threadIdx.x;
+        Function f = t % 3 ? half : twice;
+        if (t < 40) y[t] = f(y[t]) + table[t / 20](3.0f);
+        Square square(t);
+        Right right(t, 2.0f);
+        const Shape* shape = t % 2 ? (const Shape*)&square : (const Shape*)&right;
+        y[t] += shape->area(10.0f);
+    }"""
+    )
+    y = np.arange(64, dtype=np.float32)
+    t = np.arange(64)
+    assert findings(carried_out(source, y, block=64, grid=1)) == []
+    wanted = t.astype(float)
+    wanted[:40] = np.where(t % 3, t / 2, t * 2)[:40] + np.where(t[:40] < 20, 1.5, 6.0)
+    assert np.array_equal(y, wanted + 10 * np.where(t % 2, t * t, 2 * t))
+
+
+def test_a_call_of_no_function_is_named_and_so_is_a_mistake_inside_of_one() -> None:
+    null = (
+        FUNCTIONS
+        + """__global__ void k(float* y) {
+        int t = threadIdx.x;
+        y[t] = table[t / 31](y[t]);
+    }"""
+    )
+    [found] = findings(carried_out(null, np.zeros(64, np.float32)))
+    assert "thread 62 of block 0 calls a null pointer" in found
+    wild = null.replace("table[t / 31]", "((Function)(y + t))")
+    [found] = findings(carried_out(wild, np.zeros(64, np.float32)))
+    assert "where no such function is" in found
+    inside = """typedef void (*Step)(int*);
+    __device__ __noinline__ void one(int* y) { y[threadIdx.x] = 1; }
+    __device__ __noinline__ void far(int* y) {
+        y[64] = 1;
+    }
+    __global__ void k(int* y) { Step f = threadIdx.x < 50 ? one : far; f(y); }"""
+    [found] = findings(carried_out(inside, np.zeros(64, np.int32)))
+    assert found.startswith("line 4: thread 50 of block 0 accesses y[64], out of bounds")
+
+
+NAMED = """
+__device__ void sync(int a, int n) {
+    asm volatile("bar.sync %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+__device__ void arrive(int a, int n) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+"""
+PIPELINE = """
+__global__ void k(int rounds, const int* x, int* y) {
+    __shared__ int s[2][32];
+    int t = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        for (int r = 0; r < rounds; ++r) {
+            sync(1 + r % 2, 64);  // this half is free
+            s[r % 2][t] = x[r * 32 + t];
+            arrive(3 + r % 2, 64);  // and full
+        }
+    } else {
+        arrive(1, 64); arrive(2, 64);
+        for (int r = 0; r < rounds; ++r) {
+            sync(3 + r % 2, 64);
+            y[r * 32 + t] = s[r % 2][31 - t];
+            if (r + 2 < rounds) arrive(1 + r % 2, 64);
+        }
+    }
+}"""
+
+
+def test_one_warp_hands_another_its_work_by_named_barriers() -> None:
+    x = np.arange(160, dtype=np.int32)
+    y = np.zeros_like(x)
+    report = carried_out(NAMED + PIPELINE, 5, x, y, grid=2)
+    assert findings(report) == []
+    assert y.tolist() == x.reshape(5, 32)[:, ::-1].ravel().tolist()
+    assert report.totals.barriers == 2 * (5 + 5 + 5 + 5)
+    stuck = PIPELINE.replace("            arrive(3 + r % 2, 64);  // and full\n", "")
+    [found] = findings(carried_out(NAMED + stuck, 5, x, y))
+    assert "thread 32 of block 0 waits for ever at barrier 3" in found
+    early = PIPELINE.replace("sync(3 + r % 2, 64)", "arrive(3 + r % 2, 64)")  # it does not wait
+    assert any("race on s[0]" in f for f in findings(carried_out(NAMED + early, 2, x, y)))
+
+
+@pytest.mark.parametrize("come", [
+    "sync(1 + t / 64, 64);", "if (t < 64) sync(1, 64); else sync(2, 64);"])  # fmt: skip
+def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int reach, int* y) {{
+        __shared__ int s[128];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        y[t] = s[t ^ reach];
+        __syncthreads();
+    }}"""
+    )
+    y = np.zeros(128, np.int32)
+    assert findings(carried_out(source, 32, y, block=128, grid=2)) == []
+    assert y.tolist() == [t ^ 32 for t in range(128)]
+    [race] = findings(carried_out(source, 64, y, block=128))
+    assert "race on s[" in race
+
+
+@pytest.mark.parametrize(("come", "races"), [
+    ("if (t < 32) sync(1, 64); else sync(1, 64);", False),
+    ("if (t < 32) sync(1, 64); if (t >= 32) sync(1, 64);", False),
+    ("if (t < 32) sync(1, 64); __syncwarp(); if (t >= 32) sync(1, 64); __syncthreads();", False),
+    ("if (t >= 32) sync(1, 64); if (t < 32) { if (n) s[t] = t; sync(1, 64); }", False),
+    ("for (int i = 0; i < 2; ++i) { if (t < 32) sync(1, 64); if (t >= 32) sync(1, 64); }", False),
+    ("if (t < 32) arrive(1, 64); __syncwarp(); if (t >= 32) sync(1, 64);", True)])  # fmt: skip
+def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int n, int* y) {{
+        __shared__ int s[64];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        if (t < 32) y[t] = s[t + 32];
+    }}"""
+    )
+    found = findings(carried_out(source, 1, np.zeros(32, np.int32)))
+    assert [("race on s[" in f) for f in found] == [True] * races
+
+
+def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
+    source = """#include <cooperative_groups.h>
+    __global__ void k(int* y) {
+        auto all = cooperative_groups::this_grid();
+        y[all.thread_rank()] = all.thread_rank();
+        all.sync();
+        y[all.size() + all.thread_rank()] = y[all.size() - 1 - all.thread_rank()];
+    }"""
+    y = np.zeros(128, np.int32)
+    kernel = cpp(source)["k"]
+    assert findings(gl.xray(kernel.cooperative)[4, 16](y)) == []
+    assert y.tolist() == [*range(64), *range(63, -1, -1)]
+    kernel.cooperative[4, 16](gl.cuda.to_device(y))
+    refused = findings(gl.xray(kernel)[4, 16](y))
+    assert refused == [
+        "line 5: a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+        'once: write module["k"].cooperative[grid, block](...)'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line", "says"),
+    [
+        ("#include <cassert>\n__global__ void k(float* y) {\n  assert(threadIdx.x < 40);\n}",
+         "exception", 3, "thread 40 of block 0 fails the assertion `threadIdx.x < 40`"),
+        ("#include <cuda_pipeline.h>\n__global__ void k(float* y) {\n  __shared__ float s[64];\n"
+         "  __pipeline_memcpy_async(&s[threadIdx.x], &y[threadIdx.x], 4);\n  __pipeline_commit();\n"
+         "  y[threadIdx.x] = s[threadIdx.x] + 1;\n}", "uninitialised-read", 6, "s[0]"),
+        (K + "  __shared__ float s[64];\n"
+         "  if (threadIdx.x < 32) s[threadIdx.x] = 1;\n  __syncthreads();\n"
+         "  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "uninitialised-read", 5, "s[63]"),
+        (K + "  if (threadIdx.x < 32) y[threadIdx.x] =\n"
+         "    __shfl_down_sync(~0u, y[threadIdx.x], 1);\n  else\n    y[0] = 1;\n}",
+         "race", 5, "on y[0]"),
+        (K + "  if (threadIdx.x < 20)\n    y[threadIdx.x] +="
+         " __shfl_xor_sync(~0u, y[threadIdx.x], 1);\n}", "barrier-divergence", 3, "names lane 20"),
+        (K + "  double* d = (double*)(y + 1);\n  d[threadIdx.x % 8] = 1;\n}",
+         "misaligned", 3, "only at multiples of 8"),
+        ("__constant__ float c[4];\n__global__ void k(float* y) {\n  y[0] = c[threadIdx.x];\n}",
+         "out-of-bounds", 3, "c has length 4"),
+        (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
+         "this loop waits for ever"),
+        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.sync 1, 64;");\n}',
+         "barrier-divergence", 3, "thread 0 of block 0 waits for ever at barrier 1: 32 threads"),
+        (K + '  asm volatile("bar.sync 1, 32;");\n}',
+         "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
+        (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
+         "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "launch-limit", None, "48 KB"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_named_with_its_line(
+    source: str, kind: str, line: int | None, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simt.core.limits.SECONDS", 0.2)
+    monkeypatch.setattr("simt.machine.lockstep.STEP_LIMIT", 2000)
+    report = carried_out(source, np.zeros(64, np.float32))
+    found = [f for f in report.findings if f.kind == kind]
+    assert found, str(report).splitlines()[:5]
+    assert says in found[0].message
+    assert line is None or found[0].line == line
+
+
+def test_threads_go_on_together_in_a_loop_that_is_also_left_by_a_break() -> None:
+    source = """__global__ void k(int n, int* y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        long long v = i + 1;
+        int steps = 0;
+        while (v != 1) {
+            if (v & 1) { v = 3 * v + 1; if (v > 1000000000000ll) break; }
+            else v /= 2;
+            ++steps;
+        }
+        y[i] = steps;
+    }"""
+    y = np.zeros(300, np.int32)
+    report = carried_out(source, 300, y, grid=2, block=256)
+    assert findings(report) == []
+    wanted = []
+    for v in range(1, 301):
+        steps = 0
+        while v != 1:
+            v, steps = 3 * v + 1 if v & 1 else v // 2, steps + 1
+        wanted.append(steps)
+    assert y.tolist() == wanted
+    turns = report.lines[7].instructions / 10  # of each of the 10 warps
+    assert turns < 3 * max(wanted)
+
+
+def test_one_thread_alone_keeps_its_pointers_and_writes_only_where_it_says():
+    source = """
+    __global__ void running(const float* x, float* sums, unsigned char* odd, int n) {
+        float sum = 0;
+        for (int i = 0; i < n; i++) {
+            sum += *x++;
+            *sums++ = sum;
+            if (i % 3) odd[i] = i;
+        }
+    }"""
+    x = np.arange(50, dtype=np.float32)
+    sums, odd = np.zeros_like(x), np.full(50, 77, np.uint8)
+    cpp(source)["running"][1, 1](x, sums, odd, 50)
+    assert sums.tolist() == np.cumsum(x).tolist()
+    assert odd.tolist() == [i if i % 3 else 77 for i in range(50)]
+
+
+def test_one_thread_alone_writes_the_bits_of_a_vector_as_they_are():
+    bits = np.array([0x7F800001, 0xFF812345], np.uint32)  # signalling NaNs as floats
+    out = np.zeros_like(bits)
+    cpp("__global__ void pair(const uint2* x, uint2* y) { *y = *x; }")["pair"][1, 1](bits, out)
+    assert out.tolist() == bits.tolist()

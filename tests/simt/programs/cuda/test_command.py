@@ -1,0 +1,88 @@
+"""A `.cu` file on the command line, and `%%cuda` in a notebook."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from gpulearn.errors import BadInput, KernelError
+from simt.programs import command_line
+
+HERE = Path(__file__).parent
+
+
+def command(*arguments, cwd=HERE, **more):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "gpulearn", "run", *arguments],
+        capture_output=True, text=True, check=False, cwd=cwd, env=os.environ | more,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_program_has_its_own_arguments_output_and_status_and_reports(tmp_path):
+    page = tmp_path / "page.html"
+    done = command("--report", str(page), "saxpy.cu", "x", "7")
+    assert done.stdout.splitlines() == ["worst: 0.000000", "timed: yes"]
+    assert done.stderr == "times between events are those of this computer, not of a GPU\n"
+    assert done.returncode == 7
+    text = page.read_text(encoding="utf-8")
+    assert "<h2>saxpy</h2>" in text
+    assert "y[i] = a * x[i] + y[i]" in text
+
+
+@pytest.mark.usefixtures("_nvrtc")
+def test_without_a_compiler_for_the_host_part_one_sentence_says_so(monkeypatch, capsys):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert command_line.main([str(HERE / "saxpy.cu")]) == 2
+    said = "CXX names the C++ compiler 'no-such-compiler', which is not here\n"
+    assert capsys.readouterr() == ("", said)
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", "")
+    assert command_line.main([str(HERE / "saxpy.cu")]) == 2
+    said = "a CUDA program needs a C++ compiler for its host part, such as g++: install one\n"
+    assert capsys.readouterr() == ("", said)
+
+
+CELL = r"""#include <cstdio>
+#include <cstdlib>
+__global__ void racy(int* x) { x[0] += 1; }
+int main(int argc, char** argv) {
+    int* x;
+    cudaMalloc(&x, 4);
+    cudaMemset(x, 0, 4);
+    racy<<<1, 32>>>(x);
+    printf("%s %d\n", argv[1], cudaDeviceSynchronize());
+    cudaDeviceReset();
+    return 3;
+}
+"""
+
+
+@pytest.mark.usefixtures("_host_compiler")
+@pytest.mark.skipif(find_spec("IPython") is None, reason="a cell's magic needs IPython")
+def test_a_cell_is_a_program(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_line_magic("load_ext", "gpulearn")
+        assert shell.run_cell("%%cuda --sanitize word\n" + CELL).success
+        printed = capsys.readouterr()
+        assert printed.out == "word 0\n"
+        race, status = printed.err.splitlines()
+        # the line of the magic counts
+        assert race.startswith("cell.cu:4: race on x[0] in global memory")
+        assert status == "the program ends with status 3"
+        refused = shell.run_cell("%%cuda\nint main() {\n    return nothing;\n}\n")
+        assert isinstance(refused.error_in_exec, KernelError)
+        assert str(refused.error_in_exec).startswith("cell.cu: In function")
+        assert "cell.cu:3:12: error: " in str(refused.error_in_exec)
+        assert "    return nothing;" in str(refused.error_in_exec)
+        odd = shell.run_cell("%%cuda --report\nint main() {}\n")
+        assert isinstance(odd.error_in_exec, BadInput)
+        assert "expected one argument" in str(odd.error_in_exec)
+    finally:
+        InteractiveShell.clear_instance()

@@ -1,0 +1,228 @@
+"""Whole CUDA programs: what they print, and what is found in them, as on a GPU."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpulearn.errors import KernelError
+from simt.host.settings import keep_going, unchecked
+from simt.programs.cuda.run import CudaProgram
+from simt.programs.launches import Launches
+
+pytestmark = pytest.mark.usefixtures("_host_compiler")
+HERE = Path(__file__).parent
+TIMED = "times between events are those of this computer, not of a GPU"
+_BUILT: dict[str, CudaProgram] = {}  # compiling takes longer than running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _programs():
+    yield
+    while _BUILT:
+        _BUILT.popitem()[1].__exit__(None, None, None)
+
+
+def run(file, capsys, *arguments):
+    """The exit status, what is printed, and what is found."""
+    if file not in _BUILT:
+        _BUILT[file] = CudaProgram(HERE / file)
+    launches = Launches(in_detail=False)
+    status = _BUILT[file].run([*arguments], launches, captured=True)
+    printed = capsys.readouterr()
+    said = [re.sub(r"^.*/(?=\w+\.cu)", "", one) for one in launches.sentences()]
+    return status, printed.out.splitlines(), said, printed.err
+
+
+RIGHT = {
+    "managed_add": ["largest error: 0"],
+    "saxpy": ["worst: 0.000000", "timed: yes"],
+    "matmul": ["the product is right"],
+    "reduction": ["50005000 499.5"],
+    "histogram": ["e: 300", "o: 400", "z: 100", "counted: 3500"],
+    "transpose": ["   0 wrong, in order: true"],
+    "streams": ["81 729 8", "ready: yes", "then 0", "and cudaSuccess"],
+    "convolution": ["0 of 1000 differ"],
+    "particles": ["particle 7: 10 3 4.5"],
+    "device": [
+        'GPU Device 0: "SIMT machine" with compute capability 8.0',
+        "",
+        "1 SIMT machine 8.0 warp 32, 1024 threads, 8 blocks",
+        "at most 200: 16 blocks of 128",
+        "0 1 2 3 before the kernel",
+        "hello from 0 of block 0, 0.5 %",
+        "hello from 0 of block 1, 0.5 %",
+        "after",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_program_gives_what_it_gives_on_a_gpu(name, capsys):
+    status, printed, said, _ = run("all.cu", capsys, name)
+    assert printed == RIGHT[name]
+    assert said == [TIMED] * (name in ("saxpy", "transpose"))
+    assert status == (3 if name == "device" else 0)
+
+
+# what each mistake prints, and for each finding the mark of its line and words of it
+WRONG = {
+    "out_of_bounds": (
+        ["launch: cudaSuccess", "wait: cudaErrorIllegalAddress", "again: cudaErrorIllegalAddress"],
+        {"out of bounds": "thread 0 of block 2 accesses out[256], out of bounds"},
+    ),
+    "forgotten_copy": (["0"], {"": "no result of a kernel ever comes back to the host"}),
+    "wrong_direction": (
+        ["copy: cudaErrorInvalidValue"] * 2,
+        {
+            "direction": "that is cudaMemcpyHostToDevice; the target comes first",
+            "direction back": "that is cudaMemcpyDeviceToHost; the target comes first",
+        },
+    ),
+    "elements_for_bytes": (
+        ["2 wrong", "copy: cudaErrorInvalidValue"],
+        {
+            "elements for bytes": "thread 64 of block 0 reads in[64] in global memory",
+            "too large": "takes 1,024 bytes, and it goes to device memory (256 bytes from line",
+        },
+    ),
+    "no_wait": (
+        ["1", "3", "3"],
+        {
+            "reads too early": "while fill, launched in line 102, may still write it",
+            "writes too early": "while twice, launched in line 107, may still read it",
+        },
+    ),
+    "early_result": (
+        ["5", "3"],
+        {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
+    ),
+    "bad_launch": (
+        [
+            "launch: cudaErrorInvalidConfiguration",
+            "launch: cudaErrorInvalidConfiguration",
+            "after: cudaSuccess",
+            "launch: cudaErrorInvalidConfiguration",
+            "launch: cudaErrorInvalidValue",
+            "launch: cudaSuccess",
+            "12 of 256",
+        ],
+        {
+            "too many threads": "the launch of fill fails, a block has at most 1,024 threads",
+            "no block": "a launch needs at least one block of one thread",
+            "too much shared memory": "a block has at most 49,152 bytes of shared memory",
+        },
+    ),
+    "race": (
+        ["wait: cudaSuccess"],
+        {"race": "race on sum[0] in global memory", "no barrier read": "race on s[255] in shared"},
+    ),
+    "host_reads": (["here"], {"host reads": "the host goes to device memory (1,024 bytes from"}),
+    "host_copies": ([], {"host copies": "the host goes to device memory (1,024 bytes from"}),
+    "host_pointer": (
+        ["wait: cudaErrorIllegalAddress"],
+        {"out of bounds": "it is memory of the host, which no kernel can reach"},
+    ),
+    "null_pointer": ([], {"null": "the host goes to a null pointer"}),
+    "freed": (
+        ["free: cudaErrorInvalidValue", "wait: cudaErrorIllegalAddress"],
+        {
+            "second": "cudaFree is given device memory (1,024 bytes from line 51), freed in line",
+            "out of bounds": "(1,024 bytes from line 51), freed in line 191",
+        },
+    ),
+    "leak": ([], {"leak": "1,024 bytes of memory are asked for here and never freed"}),
+    "failed_assertion": (
+        ["wait: cudaErrorAssert"],
+        {"assert": "thread 31 of block 0 fails the assertion `threadIdx.x < limit`"},
+    ),
+    "silent": ([], {"-": "what the last kernels print is lost"}),
+    "pointers": (
+        ["1", "wait: cudaErrorIllegalAddress"],
+        {"pointers": "thread 1 of block 0 goes to the address"},
+    ),
+    "odd_calls": (
+        [
+            "busy: cudaErrorNotReady",
+            "done: cudaSuccess",
+            "elapsed: cudaErrorInvalidResourceHandle",
+            "device: cudaErrorInvalidDevice",
+            "stream: cudaErrorInvalidResourceHandle",
+            "memory: cudaErrorMemoryAllocation",
+            "free: cudaErrorInvalidValue",
+            "free: cudaErrorInvalidValue",
+            "2048 used",
+        ],
+        {
+            "never recorded": "an event that was never recorded is asked for its time",
+            "device 3": "device 3 is asked for, of one",
+            "stream": "there is no such stream",
+            "memory": "1,099,511,627,776 bytes are asked for",
+            "host free": "cudaFree is given memory of the host",
+            "wrong free": "which is device memory: give its first address to cudaFree",
+        },
+    ),
+}
+STATUS = {"out_of_bounds": 1, "host_reads": 139, "host_copies": 139, "null_pointer": 139}
+
+
+def place(mark):
+    """How a finding begins that stands at a mark of mistakes.cu."""
+    if mark == "-":
+        return ""
+    if not mark:
+        return "mistakes.cu: "
+    lines = (HERE / "mistakes.cu").read_text(encoding="utf-8").splitlines()
+    return f"mistakes.cu:{next(n for n, t in enumerate(lines, 1) if f'[{mark}]' in t)}: "
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_does_what_it_does_on_a_gpu_and_is_named_with_its_line(name, capsys):
+    printed, found = WRONG[name]
+    status, out, said, err = run("mistakes.cu", capsys, name)
+    assert out == printed
+    assert status == STATUS.get(name, 0)
+    assert ("SIGSEGV" in err) == (status == 139)
+    assert len(said) == len(found), said
+    for mark, words in found.items():
+        assert any(one.startswith(place(mark)) and words in one for one in said), (mark, said)
+
+
+def test_a_kernel_that_takes_a_lambda_is_refused_with_what_to_write(capsys):
+    with pytest.raises(KernelError, match=f"{place('lambda')}a kernel that takes a lambda is not"):
+        run("mistakes.cu", capsys, "lambda")
+
+
+def test_checks_can_be_left_out_and_an_access_out_of_bounds_passed_over(capsys):
+    with unchecked():
+        assert run("mistakes.cu", capsys, "race")[2] == []
+    with keep_going():
+        status, out, said, _ = run("mistakes.cu", capsys, "out_of_bounds")
+    assert (status, out[1:]) == (1, ["wait: cudaSuccess", "again: cudaSuccess"])
+    assert said[0].startswith(place("out of bounds"))
+
+
+def test_what_a_compiler_refuses_is_named_with_file_and_line(tmp_path):
+    (tmp_path / "beside.cuh").write_text("#pragma once\n__device__ int f() { return undefined; }\n")
+    program = tmp_path / "p.cu"
+    program.write_text(
+        '#include "beside.cuh"\n__global__ void k(int* x) { *x = f(); }\nint main() {}\n'
+    )
+    with pytest.raises(KernelError, match=r'^p\.cu, line 2 of beside\.cuh: identifier "undefined"'):
+        CudaProgram(program)
+    program.write_text("__global__ void k(int* x) {\n  int y = 1;\n  *x = z;\n}\nint main() {}\n")
+    with pytest.raises(KernelError, match=r'^p\.cu, line 3: identifier "z" is undefined'):
+        CudaProgram(program)
+    program.write_text("__global__ void k(int* x) {}\n\nint main() {\n  k<<<1, 1>>>(1.5);\n}\n")
+    with pytest.raises(KernelError, match=r"p\.cu:4:\d+: error: "):
+        CudaProgram(program)
+
+
+def test_a_function_of_the_host_that_a_kernel_calls_is_named(tmp_path):
+    program = tmp_path / "p.cu"
+    program.write_text(
+        "int f() { return 1; }\n__global__ void k(int* x) { *x = f(); }\nint main() {}\n"
+    )
+    said = 'line 2: identifier "f" is undefined(.|\n)*\nf is a function of the host: write __host__'
+    with pytest.raises(KernelError, match=said):
+        CudaProgram(program)
