@@ -5,12 +5,17 @@ neither torch nor numba nor matplotlib is imported here. `__init__.pyi` lists th
 names and the namespaces (`gl.plot`, `gl.parallel`, …), which have such a list each.
 """
 
+import os
 from importlib import import_module
 from typing import Any
 
+import simt
 from gpulearn.lazy import attach
 
 __version__ = "0.1.0"
+# os.path: pathlib takes longer to load
+simt.internal[__name__] = os.path.dirname(__file__)
+simt.stored_ptx.append(os.path.join(__file__, "../../gpulearn_lessons/cuda_cpp/stored.json"))
 __getattr__, __dir__ = attach(__name__, __file__)
 
 

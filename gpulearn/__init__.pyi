@@ -1,6 +1,4 @@
 from simt.cpp.module import cpp as cpp
-from simt.device.accelerators import accelerator as accelerator
-from simt.device.selection import banner as banner
 from simt.host.settings import block_order as block_order
 from simt.host.settings import unchecked as unchecked
 from simt.host.switch import replace_numba_cuda as replace_numba_cuda
@@ -14,12 +12,10 @@ from . import nn as nn
 from . import optim as optim
 from . import parallel as parallel
 from . import perf as perf
+from . import plot as plot
 from . import train as train
 from .data.digits import digits as digits
 from .display import show as show
-from .figures.counters import compare_reports as compare_reports
-from .figures.images import photo as photo
-from .figures.images import show_images as show_images
 from .judge.case import case as case
 from .judge.check import check as check
 from .judge.overview import exercises as exercises
@@ -29,9 +25,11 @@ from .judge.predict import predict as predict
 from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
 from .kernels.precision import relative_error as relative_error
+from .machine_report import banner as banner
 from .parallel.export.to_torchrun import to_torchrun as to_torchrun
 from .parallel.launch.launch import launch as launch
 from .parallel.simulate.simulate import simulate as simulate
+from .perf.accelerators import accelerator as accelerator
 from .perf.estimates import estimate as estimate
 from .perf.gpus import gpu_spec as gpu_spec
 from .perf.measured_roof import measured_roof as measured_roof
@@ -39,6 +37,9 @@ from .perf.occupancy import occupancy as occupancy
 from .perf.roofline import roof as roof
 from .perf.timing import format_seconds as format_seconds
 from .perf.timing import measure as measure
+from .plot.counters import compare_reports as compare_reports
+from .plot.images import photo as photo
+from .plot.images import show_images as show_images
 from .tables import table as table
 from .train.fit import fit as fit
 

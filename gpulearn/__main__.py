@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """A command and what follows it, or the report of `simt.device.command_line`."""
+    """A command and what follows it, or the report of `gpulearn.machine_report`."""
     match sys.argv[1:]:
         case ["run", *arguments]:
             from simt.programs import command_line as run
@@ -24,7 +24,7 @@ def main() -> int:
             from gpulearn.judge import command_line as exercise
 
             return exercise.main(arguments)
-    from simt.device.command_line import main as report
+    from gpulearn.machine_report import main as report
 
     return report()
 

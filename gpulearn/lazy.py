@@ -24,16 +24,16 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         package: the package's `__name__`.
         file: its `__file__`.
 
-    `from .module import name as public` gives `public`, and with two dots it comes from beside the
-    package; `from . import module as module` gives the module itself.
+    `from .module import name as public` gives `public`; with two dots it comes from beside the
+    package, with none from another package. `from . import module as public` gives the module.
     """
     homes: dict[str, tuple[str, str]] = {}
     for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.level:
+        if isinstance(node, ast.ImportFrom):
             module = resolve_name("." * node.level + (node.module or ""), package)
             homes |= {(one.asname or one.name): (module, one.name) for one in node.names}
 
-    def __getattr__(name: str) -> Any:  # noqa: N807 - it becomes the package's
+    def __getattr__(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = homes[name]
@@ -43,7 +43,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         setattr(sys.modules[package], name, value)
         return value
 
-    def __dir__() -> list[str]:  # noqa: N807
+    def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
     return __getattr__, __dir__

@@ -1,1 +1,7 @@
 """Grading: whole folders of submissions, each answer run where it can forge nothing."""
+
+import os
+
+import simt
+
+simt.internal[__name__] = os.path.dirname(__file__)

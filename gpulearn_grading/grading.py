@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import gpulearn
+import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.sandbox import SOCKETS
@@ -28,7 +28,7 @@ from gpulearn_grading.worker import Worker, WorkerLost
 
 __all__ = ["Graded", "Grading", "grade", "hidden"]
 
-PACKAGE = Path(__file__).parents[0]
+PACKAGE = Path(__file__).parent
 TRIES = 2  # of an answer at which a judge got lost
 
 
@@ -155,10 +155,12 @@ def _key(one: Submission, place: str, settings: GradingSettings) -> str:
 
 @functools.cache
 def _package() -> str:
-    """This package as it stands: a clone's exercises change between two versions too."""
+    """The packages as they stand: a clone's exercises change between two versions too."""
     text = hashlib.sha256()
-    for file in sorted(Path(gpulearn.__file__).parent.rglob("*.py")):
-        text.update(file.read_bytes())
+    for folder in simt.internal.values():
+        for file in sorted(Path(folder).rglob("*")):
+            if file.suffix in (".py", ".hints", ".toml"):
+                text.update(file.read_bytes())
     return text.hexdigest()
 
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import simt
 from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.judge import stubs
 from gpulearn.judge.catalogue import find
@@ -64,7 +65,7 @@ SYMPTOMS = (
 )
 BORROWED = "it is the library's own: write it yourself."
 LONG = 6  # lines, that two people do not write alike
-PATCHED = re.compile(r"^(?:gl|gpulearn)\b")
+PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Judge:
                 _load_fault(exercise, loaded)
             return boxes[0]
 
-        forget: rebuilt.Forget = lambda: None  # noqa: E731
+        forget: rebuilt.Forget = lambda: None
         try:
             if exercise.kernel:
                 answer: Any = rebuilt.text_of(statements, exercise.name)
@@ -227,7 +228,7 @@ def _is_long(exercise: Exercise) -> bool:
     return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
 
 
-class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
+class _NotLoaded(Exception):
     """The answer could not be made from the submission; kind and sentence."""
 
 
@@ -264,7 +265,7 @@ def _patches(code: SubmittedCode) -> dict[str, str]:
                         found["changes the library"] = text
             if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
                 text = ast.unparse(node)
-                if re.search(r"gpulearn\.(exercise|checker|grade)\b", text):
+                if re.search(r"gpulearn\.judge\b|gpulearn_grading\b", text):
                     found["reads the catalogue of answers"] = shorten(text, 80)
     return found
 
@@ -273,7 +274,7 @@ def _place_of(exercise: Exercise) -> str:
     """Module and name of the solution, where the package has it."""
     function = stubs.unwrapped(exercise.reference)
     module = str(getattr(function, "__module__", ""))
-    return f"{module}:{function.__name__}" if module.startswith("gpulearn.") else ""
+    return f"{module}:{function.__name__}" if module.partition(".")[0] in simt.internal else ""
 
 
 def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
     """Carry out an import of a module that is known; another one binds nothing."""
     if isinstance(node, ast.ImportFrom):
         module_name = node.module or ""
-        ours = module_name.startswith("gpulearn.kernels.")
+        ours = module_name.startswith(("gpulearn.kernels.", "gpulearn_lessons."))
         if (module_name in MODULES or ours) and not node.level:
             module = importlib.import_module(module_name)
             stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]

@@ -28,7 +28,7 @@ __all__ = ["Worker", "WorkerLost", "main"]
 MOST_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 
 
-class WorkerLost(Exception):  # noqa: N818 - it says what happened
+class WorkerLost(Exception):
     """The judge has ended, or does not answer."""
 
 

@@ -21,3 +21,12 @@ the observers of each event; what they and the machine found becomes a `report`,
 error. A launch that is not checked, and on which the machine spends more than a second, goes on
 as compiled code.
 """
+
+import os
+
+# files with the PTX of known sources in CUDA C++, for where no compiler is
+stored_ptx: list[str] = []
+
+# packages that are machinery, each with its folder: their frames are no program's, and they meet
+# Numba itself where a program meets the machine
+internal = {__name__: os.path.dirname(__file__)}

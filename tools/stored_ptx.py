@@ -16,11 +16,13 @@ from gpulearn.errors import KernelError
 from gpulearn_lessons.broken_tutorials.product_program import kernel_part
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.signature import find_kernels
-from simt.cpp.stored import FILE, key
+from simt.cpp.stored import key
 
 __all__ = ["Compilation", "compilations", "entry", "main", "release"]
 
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+FILE = ROOT / "gpulearn_lessons" / "cuda_cpp" / "stored.json"
 MAGIC = re.compile(r"^(\s*)[!%].*$", re.MULTILINE)
 
 

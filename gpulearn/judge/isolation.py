@@ -1,6 +1,6 @@
 """What an answer may do to its surroundings: shared state, output, the solution."""
 
-# ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
+
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.limits import LIBRARY
+import simt
 
 __all__ = ["Printed", "borrowing", "layers", "told_of_calls", "undisturbed"]
 
@@ -122,6 +122,7 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     are there once the block has ended.
     """
     callers: list[str] = []
+    library = (*simt.internal.values(),)
     found = layers(solution)
     wrappers, own = [one.__code__ for one in found[:-1]], found[-1:]
 
@@ -129,7 +130,7 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
         caller = frame.f_back
         while caller is not None and caller.f_code in wrappers:
             caller = caller.f_back
-        if caller is not None and not caller.f_code.co_filename.startswith(LIBRARY):
+        if caller is not None and not caller.f_code.co_filename.startswith(library):
             callers.append(caller.f_code.co_filename)
 
     with told_of_calls(own, note):

@@ -10,13 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import gpulearn
+import simt
 from simt.device.selection import data_bytes, waited_seconds
 
-__all__ = ["LIBRARY", "MOST_BYTES", "time_limit", "waiting_elsewhere"]
+__all__ = ["MOST_BYTES", "time_limit", "waiting_elsewhere"]
 
 AGAIN_SECONDS = 1.0  # code that swallows one interrupt is interrupted again
 LOOK_SECONDS = 0.1  # between two looks at the memory
@@ -24,8 +23,6 @@ MOST_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the 
 
 # how long what works for an answer in other processes has waited for a core, one for each
 waiting_elsewhere: list[Callable[[], float]] = []
-
-LIBRARY = str(Path(gpulearn.__file__).parent)  # whose own lines are not the answer's
 
 
 @contextmanager
@@ -83,6 +80,7 @@ def _limit_by_lines(seconds: float) -> Iterator[None]:
         yield
         return
     end, expired = time.monotonic() + seconds, False
+    library = (*simt.internal.values(),)
 
     def look(frame: Any, event: str, argument: Any) -> Any:
         nonlocal expired
@@ -92,7 +90,7 @@ def _limit_by_lines(seconds: float) -> Iterator[None]:
         return look
 
     def enter(frame: Any, event: str, argument: Any) -> Any:
-        return None if frame.f_code.co_filename.startswith(LIBRARY) else look
+        return None if frame.f_code.co_filename.startswith(library) else look
 
     sys.settrace(enter)
     try:

@@ -103,7 +103,7 @@ def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -
 
     Args:
         box: a folder, which becomes its home.
-        hidden: folders that are to look empty.
+        hidden: folders and files that are to look empty.
         limits: of each process; those of all together are watched from outside.
         walls: whether `in_namespaces` has worked; if not, only the limits hold.
 
@@ -197,10 +197,12 @@ def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
     for folder in hidden:
         if folder.is_dir():
             _mount("none", str(folder), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+        elif folder.is_file():
+            _mount("/dev/null", str(folder), None, MS_BIND)
     if not box.is_dir():  # it lies in what has just been hidden
         box.mkdir(parents=True)
     for folder in hidden:
-        if os.path.ismount(folder):
+        if folder.is_dir() and os.path.ismount(folder):
             _attributes(str(folder), set_=MS_RDONLY)
     sizes = f"size={disk},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)

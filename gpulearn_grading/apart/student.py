@@ -9,6 +9,7 @@ that reaches deeper into the interpreter than Python's audit events do (PEP 578)
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import importlib.abc
 import linecache
@@ -33,8 +34,8 @@ from gpulearn_grading.apart.values import decoded, encoded
 __all__ = ["SUBMISSION", "prepare", "serve"]
 
 SUBMISSION = "<submission>"
-PACKAGE = Path(__file__).parents[1]
-FORBIDDEN = ("gpulearn.judge", "gpulearn.judge", "gpulearn_grading")
+HOUSE = Path(__file__).parents[2]
+FORBIDDEN = ("gpulearn.judge", "gpulearn_grading")
 LOOK_OUT = "takes the grader's look-out away"
 # of audit events, what is worth a note
 NOTED = {
@@ -56,6 +57,29 @@ NOTED = {
     "os.rename": "renames files",
     "shutil.rmtree": "removes files",
 }
+
+
+@functools.cache
+def catalogue_files() -> list[Path]:
+    """The folders and files with exercises, known answers and checks, of which no answer is to know."""
+    from gpulearn.judge.catalogue import places
+
+    modules = [HOUSE.joinpath(*one.split(".")) for one in FORBIDDEN]
+    for name, topic in places().items():
+        folder = Path(topic.__path__[0])
+        modules += [folder / f"{name}.py", folder / f"{name}.hints"]
+    return [path for path in modules if path.exists()]
+
+
+@functools.cache
+def _forbidden_modules() -> frozenset[str]:
+    from gpulearn.judge.catalogue import places
+
+    return frozenset(f"{topic.__name__}.{name}" for name, topic in places().items())
+
+
+def _is_forbidden(module: str) -> bool:
+    return module.startswith(FORBIDDEN) or module in _forbidden_modules()
 
 
 class _Watch:
@@ -81,7 +105,7 @@ class _Watch:
         if event != "open" or not isinstance(arguments[0], str):
             return ""
         path, mode = os.path.realpath(arguments[0]), arguments[1] or "r"
-        if any(path.startswith(str(PACKAGE / part)) for part in ("exercise", "checker", "grade")):
+        if any(Path(path).is_relative_to(place) for place in catalogue_files()):
             return "reads the catalogue of answers"
         written = isinstance(mode, str) and set(mode) & set("wax+")
         if written and not path.startswith((os.environ["HOME"], "/dev/")):
@@ -97,7 +121,7 @@ class _Closed(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Nothing is found; what is asked for here is noted."""
-        if name.startswith(FORBIDDEN):
+        if _is_forbidden(name):
             if watch.note:
                 watch.note("reads the catalogue of answers", name)
             raise ModuleNotFoundError(f"{name} is not here while a submission is graded", name=name)
@@ -105,6 +129,7 @@ class _Closed(importlib.abc.MetaPathFinder):
 
 def prepare() -> None:
     """What all copies share: the audit hook, which nothing in Python can take away."""
+    catalogue_files(), _forbidden_modules()  # read before an answer could get in the way
     sys.addaudithook(watch.hear)
     linecache.cache.clear()
 
@@ -281,7 +306,7 @@ def _said(error: BaseException) -> str:
 def _close() -> None:
     """Take away what an answer to be called has no business with."""
     sys.meta_path.insert(0, _Closed())
-    for name in [one for one in sys.modules if one.startswith(FORBIDDEN)]:
+    for name in [one for one in sys.modules if _is_forbidden(one)]:
         parent, _, attribute = name.rpartition(".")
         vars(sys.modules.get(parent, sys)).pop(attribute, None)
         del sys.modules[name]

@@ -11,12 +11,12 @@ from typing import Any
 
 from gpulearn import __version__
 from gpulearn.errors import BadInput
-from gpulearn.require import project_page
 from gpulearn_grading.course.classroom import LIMITS, scale, workflow
 from gpulearn_grading.course.forms import counted, for_nbgrader, for_otter, for_students, solved
 from gpulearn_grading.course.guide import guide
 from gpulearn_grading.course.selection import Assignment
 from gpulearn_grading.settings import GradingSettings, written
+from simt.wording import project_page
 
 __all__ = ["pack", "write"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadLaunch
 from simt.core.findings import Finding, Stop
+from simt.errors import BadLaunch
 
 __all__ = [
     "BLOCKS_EACH",

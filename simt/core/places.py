@@ -6,15 +6,14 @@ import linecache
 import re
 import sys
 import warnings
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import simt
 from simt.core.findings import SimtWarning
 
 __all__ = ["Place", "place"]
 
-_PACKAGE = str(Path(__file__).parents[1])  # gpulearn's folder
 _PASSED_OVER = ("contextlib.py", "functools.py")
 
 
@@ -72,7 +71,7 @@ def place() -> Place:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not (file.startswith(_PACKAGE) or file.endswith(_PASSED_OVER)):
+        if not (file.startswith((*simt.internal.values(),)) or file.endswith(_PASSED_OVER)):
             break
         frame = frame.f_back
     return Place(frame)

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpulearn.errors import KernelError, MissingPackage
-from gpulearn.require import install_command
 from simt.cpp.stored import stored
+from simt.errors import KernelError, MissingPackage
+from simt.wording import install_command
 
 __all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault", "knows_header"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadInput, BadLaunch, KernelError
 from simt.core.findings import Finding, Stop
 from simt.core.memory import View
 from simt.core.source import Listing
@@ -19,6 +18,7 @@ from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.ptx_text import PtxText
 from simt.cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
 from simt.cpp.wording import in_words, shapes
+from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.arguments import Marshalled, marshal
 from simt.host.dispatcher import Configured
 from simt.host.work.launches import counted, launch_now, put_on_stream

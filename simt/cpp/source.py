@@ -7,9 +7,9 @@ import inspect
 import re
 from typing import Any
 
-from gpulearn.errors import BadInput, BadLaunch, KernelError
 from simt.cpp.module import CppKernel, CppLaunch, CppModule
 from simt.cpp.signature import Parameter, find_kernels
+from simt.errors import BadInput, BadLaunch, KernelError
 
 __all__ = ["CppSource"]
 

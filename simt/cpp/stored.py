@@ -1,4 +1,4 @@
-"""PTX of the lessons' own kernels, which travels with the package for where no compiler is."""
+"""PTX of known sources, kept in files (`simt.stored_ptx`) for where no compiler is."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "key", "stored"]
+import simt
 
-FILE = Path(__file__).with_name("stored.json")
+__all__ = ["key", "stored"]
 
 
 def key(source: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> str:
@@ -22,12 +22,14 @@ def key(source: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> 
 
 @functools.cache
 def _entries() -> dict[str, dict[str, Any]]:
-    entries: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))["entries"]
+    entries: dict[str, dict[str, Any]] = {}
+    for file in simt.stored_ptx:
+        entries |= json.loads(Path(file).read_text(encoding="utf-8"))["entries"]
     return entries
 
 
 def stored(
     source: str, options: Sequence[str] = (), names: Sequence[str] = ()
 ) -> dict[str, Any] | None:
-    """What the compiler made of a lesson's source: `ptx` and `lowered`, or what it `refused`."""
+    """What the compiler made of a source that is kept: `ptx` and `lowered`, or what it `refused`."""
     return _entries().get(key(source, options, names))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import MissingPackage
+from simt.errors import MissingPackage
 
 __all__ = ["installed", "load", "setting", "toolkit"]
 

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpulearn.errors import DeviceError
 from simt.device import driver
 from simt.device.driver import Gpu
+from simt.errors import DeviceError
 
 __all__ = [
     "Selection",
-    "banner",
     "cores",
     "cpu_name",
     "current",
@@ -216,18 +215,3 @@ def _plain_name(name: str) -> str:
         r"^\d+(st|nd|rd|th) Gen | (with|w/) .*Graphics$|( \d+-Core)? Processor$|( CPU)? @ .*$"
     )
     return " ".join(re.sub(trimmings, "", unmarked).split())
-
-
-def banner() -> None:
-    """Print the two lines that stand at the top of every notebook."""
-    from gpulearn import __version__
-
-    device = current()
-    if device.kind == "gpu":
-        what = f"GPU: {device.gpus[0]}"
-    elif device.gpus:
-        what = f"{device.reason}: kernels run on the SIMT machine"
-    else:
-        what = f"{device.reason}: kernels run on the SIMT machine; GPU times: recorded or modelled"
-    # JupyterLab breaks a longer line in the middle of a word
-    print(f"gpulearn {__version__} · CPU: {cpu_name()}, {cores()} cores\n{what}")

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-import simt.intrinsics  # noqa: F401 - what the machine has itself is asked for first
+import simt
+import simt.intrinsics
 from simt.core.memory import View
 from simt.core.registry import (
     DeviceFunction,
@@ -39,7 +40,7 @@ LOWERED = (
     "lower_builtin, and the SIMT machine carries out Python. Make it {}, or let "
     "gl.xray(kernel, compiled=True) carry out what Numba compiles"
 )
-_LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba", "numba_cuda", "gpulearn")
+_LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba", "numba_cuda")
 
 _bodies: dict[tuple[Any, ...], DeviceFunction] = {}
 
@@ -66,7 +67,10 @@ def _added(thing: Any, name: str) -> Intrinsic | None:
 def is_lowered(thing: Any) -> bool:
     """Whether a program itself has taught Numba what an object is that the machine cannot call."""
     home = getattr(thing, "_defn", thing)  # of an @intrinsic
-    own = str(getattr(home, "__module__", "numba")).partition(".")[0] not in _LIBRARIES
+    own = str(getattr(home, "__module__", "numba")).partition(".")[0] not in (
+        *_LIBRARIES,
+        *simt.internal,
+    )
     return own and numba_cuda.installed() and has_type(thing)
 
 

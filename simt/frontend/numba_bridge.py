@@ -89,13 +89,13 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
+class _Typed(Exception):
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self.annotation = annotation
 
 
-class NotLowered(Exception):  # noqa: N818 - a verdict
+class NotLowered(Exception):
     """Something for which Numba's CUDA target has a type, and no code."""
 
     def __init__(self, what: str, place: Any) -> None:
@@ -268,7 +268,7 @@ def _real(thing: Any) -> Any:
     import numba.cuda
 
     if isinstance(thing, python_types.ModuleType):
-        if thing.__name__ in ("gpulearn.cuda", "simt.host.api"):
+        if thing.__name__ == "simt.host.api":
             return numba.cuda
         stood_in_for = thing.__name__.partition(".")[0] == "numba"
         return sys.modules[thing.__name__] if stood_in_for else _real_module(thing)

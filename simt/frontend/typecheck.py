@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import MissingPackage
 from simt.core.findings import Finding, Stop
 from simt.core.memory import Record, View
 from simt.core.places import place
 from simt.device import numba_cuda
+from simt.errors import MissingPackage
 from simt.frontend.dataflow import APART, RETURNED, Types, branch_key
 from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation

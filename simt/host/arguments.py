@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from simt.core.findings import Finding, Stop
 from simt.core.memory import Allocation, Record, View, no_strings
 from simt.core.registry import converter
 from simt.core.values import cast
+from simt.errors import BadInput
 from simt.frontend.numba_errors import caught_as
 from simt.host.device_array import (
     NUMBERS,

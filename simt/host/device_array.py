@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from simt.core.memory import Allocation, View, at_address, poison
 from simt.device import numba_cuda
+from simt.errors import BadInput
 from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
@@ -256,7 +256,7 @@ class DeviceNDArray:
         return made
 
     @property
-    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
+    def T(self) -> DeviceNDArray:
         """A new array with the two axes exchanged."""
         return self.transpose()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from gpulearn.errors import BadInput
 from simt.core.limits import BLOCKS_EACH, WARPS_EACH
+from simt.errors import BadInput
 from simt.host import streams
 from simt.host.settings import replacing
 

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from types import MethodType
 from typing import Any
 
-from gpulearn.errors import BadLaunch, KernelError
-from gpulearn.require import shown
 from simt.core.findings import Finding, Stop
 from simt.core.limits import triple
 from simt.core.registry import callee, python_function
 from simt.core.source import KernelSource, read
+from simt.errors import BadLaunch, KernelError
 from simt.frontend.program import Program
 from simt.frontend.signatures import chosen, signature_types
 from simt.frontend.typecheck import argument_types, declare
@@ -24,6 +23,7 @@ from simt.host.settings import listeners
 from simt.host.streams import Stream
 from simt.host.work.launches import PreparedLaunch, counted, launch_now, put_on_stream
 from simt.host.work.queue import work_queue
+from simt.wording import shown
 
 __all__ = ["Configured", "Kernel", "jit"]
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadCall, KernelError
-from gpulearn.require import shown
 from simt.core.registry import python_function
 from simt.device import numba_cuda
+from simt.errors import BadCall, KernelError
 from simt.frontend.numba_bridge import any_device, real_function
 from simt.frontend.numba_errors import reason
 from simt.host.arguments import host_array
 from simt.host.device_array import DeviceNDArray, device_copy, from_interface
 from simt.host.dispatcher import Kernel
+from simt.wording import shown
 
 __all__ = [
     "THREADS",

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadCall
-from gpulearn.require import shown
+from simt.errors import BadCall
 from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
 from simt.host.generated import (
@@ -23,6 +22,7 @@ from simt.host.generated import (
     parameters,
     signatures,
 )
+from simt.wording import shown
 
 __all__ = ["Gufunc", "guvectorize"]
 

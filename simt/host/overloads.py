@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from gpulearn.errors import KernelError
 from simt.compiled.launch import CompiledLaunches
 from simt.core.findings import Finding, Stop
 from simt.core.limits import resident
 from simt.core.source import KernelSource
+from simt.errors import KernelError
 from simt.frontend.numba_errors import caught_as
 from simt.frontend.program import Program
 from simt.frontend.signatures import conversion

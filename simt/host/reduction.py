@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadCall
+from simt.errors import BadCall
 from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
 from simt.host.generated import THREADS, device_function, kernel_from, on_device, operand

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpulearn.errors import BadInput
-from gpulearn.require import shown
+from simt.errors import BadInput
+from simt.wording import shown
 
 __all__ = [
     "block_order",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import simt
 from simt.device import numba_cuda
 
 __all__ = ["StandIn", "counterpart", "runs_as_a_user"]
@@ -39,7 +40,7 @@ def runs_as_a_user(module: str) -> bool:
     for_users = ("numba.cuda.testing", "numba.cuda.tests")
     if f"{module}.".startswith(tuple(f"{name}." for name in for_users)):
         return True
-    return module.partition(".")[0] not in ("numba", "numba_cuda", "gpulearn")
+    return module.partition(".")[0] not in ("numba", "numba_cuda", *simt.internal)
 
 
 class StandIn(ModuleType):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.host.work.order import DEFAULT, PER_THREAD, Task, nothing
 from simt.host.work.queue import WorkQueue, work_queue
 

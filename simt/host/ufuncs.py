@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadCall
+from simt.errors import BadCall
 from simt.host.device_array import DeviceNDArray, device_copy, device_empty
 from simt.host.generated import (
     THREADS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from gpulearn.errors import BadInput, BadLaunch
 from simt.core.registry import python_function
+from simt.errors import BadInput, BadLaunch
 from simt.host.dispatcher import Configured, Kernel
 from simt.host.gufuncs import Gufunc
 from simt.host.reduction import Reduce

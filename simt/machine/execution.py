@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.require import project_page
 from simt.core.arithmetic import leak_hook
 from simt.core.chunk import Chunk
 from simt.core.findings import Finding, FindingLog, Stop
@@ -23,6 +22,7 @@ from simt.core.source import Listing
 from simt.machine.machine import Machine
 from simt.machine.spaces import TooLarge
 from simt.observers.observer import Events, Observer
+from simt.wording import project_page
 
 __all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
 
@@ -32,7 +32,7 @@ SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
-class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
+class Abandoned(Exception):
     """Ends a launch that somebody else will carry out, from arguments as they were."""
 
 

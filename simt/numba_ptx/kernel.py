@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpulearn.errors import MissingPackage
 from simt.core.findings import Finding
 from simt.core.memory import View
+from simt.errors import MissingPackage
 from simt.frontend.numba_bridge import CAPABILITY
 from simt.frontend.typecheck import argument_types
 from simt.host.arguments import Marshalled, marshal

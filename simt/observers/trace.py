@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from simt.core.chunk import Chunk
 from simt.core.masks import EMPTY
 from simt.core.memory import View
 from simt.core.source import unit
 from simt.core.values import Value
+from simt.errors import BadInput
 from simt.observers.observer import Index, Observer
 
 __all__ = ["Recorder", "Steps", "Touch", "TraceStep"]

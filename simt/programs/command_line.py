@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from gpulearn.errors import GpulearnError
 from simt.core.findings import SimtWarning
 from simt.device import driver, selection
+from simt.errors import SimtError
 from simt.host.settings import keep_going, listening, unchecked
 from simt.host.switch import replace_numba_cuda
 from simt.programs.cuda.run import CudaProgram
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"kernels run on the SIMT machine, not on the {gpu.name} here", file=sys.stderr)
     try:
         return carry_out(options, lambda launches: _run(options, launches))
-    except GpulearnError as error:
+    except SimtError as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:

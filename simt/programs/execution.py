@@ -10,13 +10,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from gpulearn.errors import MissingPackage
-from gpulearn.require import install_command
+import simt
+from simt.errors import MissingPackage
 from simt.host.work.queue import work_queue
+from simt.wording import install_command
 
 __all__ = ["run_notebook", "run_script"]
-
-_OURS = str(Path(__file__).parents[1])
 
 
 def run_script(script: Path, arguments: list[str]) -> int:
@@ -53,7 +52,7 @@ def _tell(told: traceback.TracebackException) -> None:
 
 
 def _is_ours(file: str) -> bool:
-    return file.startswith((_OURS + os.sep, "<frozen runpy>")) or file == runpy.__file__
+    return file.startswith((*simt.internal.values(), "<frozen runpy>")) or file == runpy.__file__
 
 
 def run_notebook(notebook: Path, allow_errors: bool) -> int:

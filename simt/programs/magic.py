@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.programs.command_line import carry_out, common_options
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpulearn.errors import BadInput
 from simt.core.findings import Finding
 from simt.core.source import unit
+from simt.errors import BadInput
 from simt.observers.balance import Share, Shares
 from simt.observers.counters import Counters, Counts
 from simt.observers.trace import Recorder, Steps, block_number

@@ -120,7 +120,7 @@ HOSTILE = {
         (inside(end="from gpulearn.judge.catalogue import find\n"
                     "return find('matmul_flops').reference(m, n, p)"), ("forbidden",)),
         (inside(end="import gpulearn, pathlib\n"
-                    "folder = pathlib.Path(gpulearn.__file__).parent / 'exercise'\n"
+                    "folder = pathlib.Path(gpulearn.__file__).parents[1] / 'gpulearn_lessons'\n"
                     "text = (folder / 'cpu_vs_gpu' / 'matmul_flops.py').read_text()\nreturn 0"),
          ("raises",)),
     ],

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from simt.device import command_line as report
+from gpulearn import machine_report as report
 from simt.device import driver, selection
 from simt.device.driver import Gpu
 from simt.device.selection import Selection

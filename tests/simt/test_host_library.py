@@ -97,7 +97,7 @@ def test_random_numbers() -> None:
 
 
 def test_random_numbers_by_their_full_name() -> None:
-    import numba.cuda.random  # noqa: F401 - with a GPU, this makes `cuda.random`
+    import numba.cuda.random
 
     @cuda.jit
     def draw(states, out):

@@ -117,7 +117,7 @@ ECHO = re.compile(
 MOST_FRAMES = 6
 MOST_NAMED = 8  # ranks in one sentence
 PARALLEL = Path(__file__).parents[1]
-OURS = {PARALLEL, PARALLEL.parent / "scaling"}
+OURS = {PARALLEL, PARALLEL.parents[1] / "gpulearn_lessons"}
 # what lies between a rank's function and its messages
 MACHINERY = {
     *(str(PARALLEL / f"{name}.py") for name in ("communicator", "torch_messages")),

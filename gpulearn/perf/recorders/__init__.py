@@ -4,7 +4,3 @@ Each has a `record_…` of its own name that measures and returns a `Recording`,
 parameters; `REHEARSAL`, sizes that take no time; and what the notebooks ask for: measured where
 there is a GPU, else recorded. `make gpu` finds them by this folder.
 """
-
-from gpulearn.lazy import attach
-
-__getattr__, __dir__ = attach(__name__, __file__)

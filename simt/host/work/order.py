@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from gpulearn.errors import BadCall
 from simt.core.places import Place
+from simt.errors import BadCall
 from simt.host.work.operations import StreamOperation
 from simt.host.work.pinned import HostMemory
 from simt.host.work.ranges import Access

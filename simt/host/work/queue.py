@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from simt.core.memory import poison
 from simt.core.places import Place
+from simt.errors import BadInput
 from simt.host.settings import checking, current_seed
 from simt.host.work.operations import StreamOperation
 from simt.host.work.order import (

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.programs.cuda.tokens import Source, Token
 
 __all__ = ["ANNOTATIONS", "Declaration", "Declarations"]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gpulearn.errors import KernelError, MissingPackage
+from simt.errors import KernelError, MissingPackage
 from simt.programs.cuda.errors import INCLUDE
 from simt.programs.cuda.tokens import FILE, Source
 

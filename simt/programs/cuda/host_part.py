@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.programs.cuda.declarations import ANNOTATIONS, Declaration, Declarations
 from simt.programs.cuda.device_part import assembled
 from simt.programs.cuda.tokens import Source, included, tokens_of

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from simt.core.memory import View
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.module import parse_module
 from simt.cpp.signature import find_kernels
 from simt.cpp.wording import in_words, shapes
+from simt.errors import BadInput
 from simt.host.arguments import Marshalled
 from simt.host.work.prepared import Outcome
 from simt.observers.observer import Observer

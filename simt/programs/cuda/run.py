@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from gpulearn.errors import KernelError
+from simt.errors import KernelError
 from simt.programs.cuda.declarations import Declarations
 from simt.programs.cuda.device_part import DevicePart
 from simt.programs.cuda.errors import Unable

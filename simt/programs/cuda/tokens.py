@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 
 __all__ = ["FILE", "Source", "Token", "included", "read", "tokens_of"]
 

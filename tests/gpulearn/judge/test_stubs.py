@@ -55,8 +55,8 @@ def adder(start: int) -> object:
     """The solution."""
 
     def add(
-        value: "Unknown",  # noqa: F821 - nobody imports what only a hint says
-    ) -> "Unknown":  # noqa: F821
+        value: "Unknown",
+    ) -> "Unknown":
         return start + value
 
     return add

@@ -12,7 +12,7 @@ import pytest
 from tools.site import check
 from tools.site.browser_tab import FOLDER
 
-from ..browser.conftest import CHROMIUM, FLAGS, browser  # noqa: F401 - a fixture
+from ..browser.conftest import CHROMIUM, FLAGS, browser
 
 PAGES = (
     "index.html",
@@ -48,7 +48,7 @@ def address(site):
 
 
 @pytest.fixture
-def opened(browser, address):  # noqa: F811
+def opened(browser, address):
     """Opens a page of the site, and notes what it asks of others."""
     contexts = []
 

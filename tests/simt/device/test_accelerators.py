@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from gpulearn.errors import BadInput
+from gpulearn.perf.accelerators import CudaAccelerator, QueueAccelerator, accelerator
 from simt.device import selection
-from simt.device.accelerators import CudaAccelerator, QueueAccelerator, accelerator
 
 
 @pytest.fixture

@@ -12,11 +12,26 @@ from importlib.util import find_spec
 from typing import Any
 
 from gpulearn import __version__
-from gpulearn.errors import DeviceError
 from gpulearn.require import OPTIONAL, install_command, installed
 from simt.device import driver, selection
+from simt.errors import DeviceError
 
-__all__ = ["main", "report"]
+__all__ = ["banner", "main", "report"]
+
+
+def banner() -> None:
+    """Print the two lines that stand at the top of every notebook."""
+    device = selection.current()
+    if device.kind == "gpu":
+        what = f"GPU: {device.gpus[0]}"
+    elif device.gpus:
+        what = f"{device.reason}: kernels run on the SIMT machine"
+    else:
+        what = f"{device.reason}: kernels run on the SIMT machine; GPU times: recorded or modelled"
+    # JupyterLab breaks a longer line in the middle of a word
+    print(
+        f"gpulearn {__version__} · CPU: {selection.cpu_name()}, {selection.cores()} cores\n{what}"
+    )
 
 
 def memory(platform: str = sys.platform) -> int:

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpulearn import require
-from gpulearn.errors import BadInput
 from simt.device import selection
+from simt.errors import BadInput
 
 __all__ = ["Accelerator", "CudaAccelerator", "QueueAccelerator", "accelerator"]
 

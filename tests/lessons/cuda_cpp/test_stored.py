@@ -10,8 +10,8 @@ import pytest
 
 from gpulearn.errors import KernelError, MissingPackage
 from simt.cpp import compiler, cpp
-from simt.cpp.stored import FILE, key, stored
-from tools.stored_ptx import compilations, entry, release
+from simt.cpp.stored import key, stored
+from tools.stored_ptx import FILE, compilations, entry, release
 
 NOTEBOOKS = list(dict.fromkeys(compilations()))
 

@@ -1,1 +1,0 @@
-from .roofline import gpu_points as gpu_points
