@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import resolve_name
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 __all__ = ["attach"]
@@ -42,6 +43,15 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         value = getattr(importlib.import_module(module), original)
         setattr(sys.modules[package], name, value)
         return value
+
+    class Package(ModuleType):
+        """Where a module has the name of a public function, the name stays the function's."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (isinstance(value, ModuleType) and homes.get(name, (package,))[0] != package):
+                super().__setattr__(name, value)
+
+    sys.modules[package].__class__ = Package
 
     def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
