@@ -13,9 +13,9 @@ import simt
 from gpulearn.lazy import attach
 
 __version__ = "0.1.0"
-# os.path: pathlib takes longer to load
-simt.internal[__name__] = os.path.dirname(__file__)
-simt.stored_ptx.append(os.path.join(__file__, "../../gpulearn_lessons/cuda_cpp/stored.json"))
+FOLDER = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to load
+simt.internal[__name__] = FOLDER
+simt.stored_ptx.append(f"{FOLDER}/../gpulearn_lessons/cuda_cpp/stored.json")
 __getattr__, __dir__ = attach(__name__, __file__)
 
 

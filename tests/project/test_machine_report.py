@@ -91,3 +91,15 @@ def test_memory_elsewhere(monkeypatch):
 
     monkeypatch.setattr("ctypes.WinDLL", Loaded, raising=False)
     assert report.memory("win32") == 2**34
+
+
+@pytest.mark.parametrize("asked", [{}, {"GPULEARN_DEVICE": "cpu"}])
+def test_banner_is_two_lines_that_fit_beside_a_file_browser(capsys, monkeypatch, asked):
+    here = selection.decide(asked, gpus=())
+    monkeypatch.setattr(selection, "current", lambda: here)
+    report.banner()
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("gpulearn ")
+    assert selection.cpu_name() in first
+    assert second.startswith(f"{here.reason}: kernels run on the SIMT machine")
+    assert len(second) <= 104

@@ -248,7 +248,7 @@ def test_numba_itself_goes_on_with_its_own():
         "print(type(real).__name__, real.jit.__module__, cuda.jit.__module__.partition('.')[0])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["module", "numba.cuda.decorators", "gpulearn"]
+    assert done.stdout.split() == ["module", "numba.cuda.decorators", "simt"]
 
 
 @pytest.mark.skipif(not NUMBA_CUDA_INSTALLED, reason="another module in Numba's own target")

@@ -194,17 +194,6 @@ def test_other_words_are_refused(word):
         decide({"GPULEARN_DEVICE": word}, gpus=(T4,))
 
 
-@pytest.mark.parametrize("asked", [{}, {"GPULEARN_DEVICE": "cpu"}])
-def test_banner_is_two_lines_that_fit_beside_a_file_browser(capsys, monkeypatch, asked):
-    found = decide(asked, gpus=())
-    monkeypatch.setattr(selection, "current", lambda: found)
-    selection.banner()
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("gpulearn ")
-    assert selection.cpu_name() in first
-    assert second.startswith(f"{found.reason}: kernels run on the SIMT machine")
-    assert len(second) <= 104
-
 
 def test_deciding_imports_neither_torch_nor_numba():
     code = (
