@@ -1,6 +1,7 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
-# make test   every test, in up to 4 workers     ARGS="-n 0 -k matmul" passes through
-# make check  format, lint, types, tests: what has to hold before a change lands
+# make test   what a newcomer runs: a few minutes, no browser, no network
+#             ARGS="-n 0 -k matmul" passes through
+# make check  everything: format, lint, types, every test: what has to hold before a change lands
 # make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run, and
 #             how long each notebook takes; the exit status says whether all bounds are met
 # make matrix the bare install and its tests on each Python that is here, and once with the oldest
@@ -44,7 +45,7 @@ lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
 
 test: $(STAMP)
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -q -m "not full" tests $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from simt.device.selection import cores
+from tests.support.newcomer import mark_full
 
 try:
     from hypothesis import HealthCheck, settings
@@ -94,6 +95,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     to do. Before them the first worker has the browser's tests to itself, and no other starts a
     JupyterLab. Tests of one exercise follow each other, and share what its known answers do.
     """
+    mark_full(items)
     for item in items:
         if {"_compiler", "_linker", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")

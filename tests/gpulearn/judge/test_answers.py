@@ -8,8 +8,7 @@ import pytest
 
 from gpulearn.judge.catalogue import catalogue, find
 from gpulearn.judge.diagnosis import diagnose
-
-from . import (
+from tests.lessons import (
     answers_backprop,
     answers_coalescing,
     answers_cuda_cpp,

@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 import gpulearn
+import gpulearn_lessons as topics_of
 from gpulearn import check, exercises, solution
-from gpulearn import exercise as topics_of
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.judge import catalogue as catalogue_module
 from gpulearn.judge import diagnosis, limits, trial
@@ -32,8 +32,7 @@ from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Case, Exercise, TooLong
 from gpulearn.judge.kernel_exercise import Launch
 from simt.host import dispatcher
-
-from ..exercise.answers_noise_and_schedules import slopes_by_unit_vectors
+from tests.lessons.answers_noise_and_schedules import slopes_by_unit_vectors
 
 EXERCISES = list(catalogue().values())
 LIMIT = diagnosis.SECONDS  # as a learner meets it

@@ -17,9 +17,8 @@ import torch.distributed as dist
 
 import gpulearn as gl
 from gpulearn.parallel.launch.launch import launch
-
-from ..support.left import nothing_left
-from ..support.processes import gone
+from tests.support.left import nothing_left
+from tests.support.processes import gone
 
 RANKS = [2, 4]
 

@@ -20,8 +20,7 @@ from gpulearn_lessons.parameter_server import train_with_server
 from gpulearn_lessons.parameter_server.server.kill_plan import Kill
 from gpulearn_lessons.parameter_server.server.kills import run_with_kills
 from gpulearn_lessons.sharded_training import ShardedParameters, load_sharded, save_sharded
-
-from ..support.left import nothing_left
+from tests.support.left import nothing_left
 
 SHAPE = DecoderShape(vocabulary=11, context=6, width=8, heads=2, layers=2)
 ROWS = torch.arange(28).view(4, 7) % 11

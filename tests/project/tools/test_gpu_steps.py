@@ -14,12 +14,11 @@ import gpulearn
 from gpulearn.perf import recordings
 from gpulearn.perf.recordings import growing, recorded_here
 from simt.device import driver
+from tests.support.processes import gone
 from tools.gpu.recording.record import Rows, Saver
 from tools.gpu.runner import environment
 from tools.gpu.runner import run as runner
 from tools.gpu.runner.step import GRACE, LOG, Step, run_step
-
-from ..support.processes import gone
 
 ROOT = Path(gpulearn.__file__).parents[2]  # of the package: a checkout, or where it is installed
 

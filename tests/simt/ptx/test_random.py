@@ -10,8 +10,8 @@ import pytest
 
 from gpulearn import cuda
 
-from ..simt import grammar, sources
-from ..simt.harness import xray
+from .. import grammar, sources
+from ..harness import xray
 from .run import compiled, run
 
 pytestmark = pytest.mark.usefixtures("_linker")

@@ -13,7 +13,7 @@ from simt.host.settings import block_order
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
-from ...simt.stream_programs import Program, same
+from ...stream_programs import Program, same
 from .test_programs import HERE
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
