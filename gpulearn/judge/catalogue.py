@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
@@ -17,18 +15,9 @@ from gpulearn import require
 from gpulearn.errors import MissingPackage
 from gpulearn.judge import own
 from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.topics import topics
 
-__all__ = ["catalogue", "find", "places", "topics"]
-
-LESSONS = "gpulearn_lessons"  # found by name: the course is not imported by its judge
-
-
-def topics() -> Iterator[ModuleType]:
-    """The folders of the topics; those of another folder of the course have no notebook."""
-    lessons = importlib.import_module(LESSONS)
-    for topic in pkgutil.iter_modules(lessons.__path__):
-        if topic.ispkg:
-            yield importlib.import_module(f"{LESSONS}.{topic.name}")
+__all__ = ["catalogue", "find", "places"]
 
 
 @functools.cache

@@ -97,7 +97,6 @@ def test_random_numbers() -> None:
 
 
 def test_random_numbers_by_their_full_name() -> None:
-    import numba.cuda.random
 
     @cuda.jit
     def draw(states, out):

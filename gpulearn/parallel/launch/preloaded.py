@@ -8,11 +8,7 @@ import gc
 
 gc.disable()
 
-import cloudpickle
-import torch._dynamo
-import torch.distributed
 
-import gpulearn.parallel.launch.rank
 
 gc.freeze()
 gc.enable()

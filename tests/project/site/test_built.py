@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import CHROMIUM, FLAGS, browser
 from tools.site import check
 from tools.site.browser_tab import FOLDER
 

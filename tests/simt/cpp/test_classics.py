@@ -11,7 +11,6 @@ import gpulearn as gl
 from simt.cpp import cpp
 from simt.report.report import Report
 
-from . import classics_numbers, classics_sequences
 from .classics import CLASSICS, MISTAKES, Mistake
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
