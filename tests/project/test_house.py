@@ -18,6 +18,7 @@ import gpulearn_lessons
 from gpulearn.judge.catalogue import catalogue, places
 from gpulearn.kernels.specification import Specification
 from gpulearn.perf.gpus import GPUS
+from tests.support.rights import rights_of
 
 from ..gpulearn.kernels.found import package_kernels
 
@@ -212,3 +213,4 @@ def test_facts_of_gpus_stand_in_one_table():
 def test_every_edit_fits_its_solution():
     for exercise in catalogue().values():
         assert all(callable(wrong.answer) for wrong in exercise.answers.wrongs)
+        assert all(map(callable, rights_of(exercise)))
