@@ -71,7 +71,7 @@ class RankError(GpulearnError, RuntimeError):
     late: Any = None
 
 
-class NotPassed(GpulearnError):
+class NotPassed(GpulearnError):  # noqa: N818 - what an answer is told, not the line that asks
     """What `gl.check` says of an answer that does not pass."""
 
     def _render_traceback_(self) -> list[str]:

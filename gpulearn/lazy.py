@@ -34,7 +34,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             module = resolve_name("." * node.level + (node.module or ""), package)
             homes |= {(one.asname or one.name): (module, one.name) for one in node.names}
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Any:  # noqa: N807 - it becomes the package's
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = homes[name]
@@ -53,7 +53,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
     sys.modules[package].__class__ = Package
 
-    def __dir__() -> list[str]:
+    def __dir__() -> list[str]:  # noqa: N807
         return sorted({*vars(sys.modules[package]), *homes})
 
     return __getattr__, __dir__

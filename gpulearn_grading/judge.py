@@ -164,7 +164,7 @@ class Judge:
                 _load_fault(exercise, loaded)
             return boxes[0]
 
-        forget: rebuilt.Forget = lambda: None
+        forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
                 answer: Any = rebuilt.text_of(statements, exercise.name)
@@ -228,7 +228,7 @@ def _is_long(exercise: Exercise) -> bool:
     return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
 
 
-class _NotLoaded(Exception):
+class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
     """The answer could not be made from the submission; kind and sentence."""
 
 

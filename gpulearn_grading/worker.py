@@ -1,6 +1,7 @@
 """A judge in a process of its own, so that nothing which it reads can end the grader.
 
-`python -m gpulearn_grading.worker` takes what is to be judged as lines of JSON, and answers in such.
+`python -m gpulearn_grading.worker` takes what is to be judged as lines of JSON and answers in
+JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["Worker", "WorkerLost", "main"]
 MOST_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 
 
-class WorkerLost(Exception):
+class WorkerLost(Exception):  # noqa: N818 - it says what happened
     """The judge has ended, or does not answer."""
 
 

@@ -7,4 +7,4 @@ import os
 
 import simt
 
-simt.internal[__name__] = os.path.dirname(__file__)
+simt.internal[__name__] = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to load

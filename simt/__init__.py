@@ -29,4 +29,4 @@ stored_ptx: list[str] = []
 
 # packages that are machinery, each with its folder: their frames are no program's, and they meet
 # Numba itself where a program meets the machine
-internal = {__name__: os.path.dirname(__file__)}
+internal = {__name__: os.path.dirname(__file__)}  # noqa: PTH120 - pathlib takes longer to load

@@ -49,11 +49,11 @@ class SimtError(Exception):
         return in_lines(self) + ([] if NAMES_A_LINE.search(str(self)) else raised_in(self))
 
 
-class BadInput(SimtError, ValueError):
+class BadInput(SimtError, ValueError):  # noqa: N818 - a learner's word
     """An argument has a wrong shape, dtype, size or name."""
 
 
-class BadCall(BadInput, TypeError):
+class BadCall(BadInput, TypeError):  # noqa: N818 - a learner's word
     """A function of `cuda`'s was given what does not fit; Numba raises either class here."""
 
 
@@ -61,7 +61,7 @@ class DeviceError(SimtError, RuntimeError):
     """A device was asked for that is not here, or `GPULEARN_DEVICE` is not a known word."""
 
 
-class MissingPackage(SimtError, ImportError):
+class MissingPackage(SimtError, ImportError):  # noqa: N818 - a learner's word
     """An optional package is needed that is not installed."""
 
 
@@ -108,12 +108,12 @@ def _again(cls: type[KernelError], kinds: Any, args: Any, state: Any) -> KernelE
     return error
 
 
-class BadLaunch(KernelError, ValueError, TypeError):
+class BadLaunch(KernelError, ValueError, TypeError):  # noqa: N818 - a learner's word
     """A kernel was called without `[blocks, threads]`, or with what is no such shape.
 
     Numba raises a ValueError or a TypeError here.
     """
 
 
-class MachineFault(KernelError):
+class MachineFault(KernelError):  # noqa: N818 - whose fault it is says all
     """The SIMT machine itself failed in a check: nobody's kernel is at fault."""

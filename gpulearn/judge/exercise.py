@@ -16,11 +16,11 @@ __all__ = ["Case", "Exercise", "Refused", "TooLong"]
 KEPT = 8  # free blocks of one size, or more than NumPy keeps
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
     """What a trial raises when an answer breaks its rules; the message says which."""
 
 
-class TooLong(TimeoutError):
+class TooLong(TimeoutError):  # noqa: N818 - it is the answer that is at fault
     """What a trial raises when an answer does not end; the message says how that was seen."""
 
 

@@ -1,6 +1,6 @@
 """What an answer may do to its surroundings: shared state, output, the solution."""
 
-
+# ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Variable:
     softmax_cross_entropy = _method(gradients.softmax_cross_entropy)
 
     @property
-    def T(self) -> Variable:
+    def T(self) -> Variable:  # noqa: N802 - as in NumPy
         """All axes in reverse order; of a matrix, rows and columns swapped."""
         return self.transpose()
 

@@ -14,7 +14,7 @@ LARGEST = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
 
 
-class ChannelClosed(Exception):
+class ChannelClosed(Exception):  # noqa: N818 - it says what happened
     """The other side is gone, or sent what is no message."""
 
 

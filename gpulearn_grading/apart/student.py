@@ -61,7 +61,7 @@ NOTED = {
 
 @functools.cache
 def catalogue_files() -> list[Path]:
-    """The folders and files with exercises, known answers and checks, of which no answer is to know."""
+    """Folders and files with exercises, known answers and checks, which no answer may read."""
     from gpulearn.judge.catalogue import places
 
     modules = [HOUSE.joinpath(*one.split(".")) for one in FORBIDDEN]

@@ -25,7 +25,7 @@ OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
 DEEPEST = 200
 
 
-class NotData(Exception):
+class NotData(Exception):  # noqa: N818 - a plain statement about a value
     """A value cannot be sent as data; the message names its class."""
 
 
@@ -70,7 +70,7 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
         return value
     if kind is int:
         return value if abs(value) < SAFE_INTEGER else {"t": "int", "v": hex(value)}
-    inner: Callable[[Any], Any] = lambda one: _out(one, strict, depth + 1)
+    inner: Callable[[Any], Any] = lambda one: _out(one, strict, depth + 1)  # noqa: E731
     if kind in (list, tuple, set, frozenset):
         return {"t": kind.__name__, "v": [inner(one) for one in value]}
     if kind is dict:

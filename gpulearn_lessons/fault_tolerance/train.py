@@ -73,7 +73,7 @@ class Trained:
     weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)
 
 
-def train(options: Options = Options()) -> Trained:
+def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
     """Train on this rank's part of each batch, together with the other ranks.
 
     Raises:

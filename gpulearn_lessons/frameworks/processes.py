@@ -54,7 +54,7 @@ class Child:
             raise BadInput("These processes start on Linux and macOS; on Windows use WSL.")
         self.framework = framework
         self.link, other = Pipe()
-        self.stderr = tempfile.TemporaryFile()
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         program = [sys.executable, "-m", "gpulearn_lessons.frameworks.child"]
         self.process = subprocess.Popen(
             [*program, framework, str(devices), str(other.fileno())],

@@ -41,7 +41,7 @@ _FORMATS = {  # of numbers, in whole words
 }  # fmt: skip
 
 
-class NotCompiled(Exception):
+class NotCompiled(Exception):  # noqa: N818 - the machine carries it out instead
     """A kernel, or a part of one, that is not compiled; says why."""
 
 

@@ -90,7 +90,7 @@ class Finding:
         return f"{where}{self.message}"
 
 
-class Stop(Exception):
+class Stop(Exception):  # noqa: N818 - control flow inside the package, never shown
     """Ends a launch; carries the finding that says why."""
 
     def __init__(self, finding: Finding) -> None:

@@ -31,5 +31,5 @@ def _entries() -> dict[str, dict[str, Any]]:
 def stored(
     source: str, options: Sequence[str] = (), names: Sequence[str] = ()
 ) -> dict[str, Any] | None:
-    """What the compiler made of a source that is kept: `ptx` and `lowered`, or what it `refused`."""
+    """What the compiler made of a kept source: `ptx` and `lowered`, or what it `refused`."""
     return _entries().get(key(source, options, names))

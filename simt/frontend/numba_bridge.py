@@ -89,13 +89,13 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Typed(Exception):
+class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self.annotation = annotation
 
 
-class NotLowered(Exception):
+class NotLowered(Exception):  # noqa: N818 - a verdict
     """Something for which Numba's CUDA target has a type, and no code."""
 
     def __init__(self, what: str, place: Any) -> None:

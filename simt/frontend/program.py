@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import simt.frontend.extensions
-import simt.intrinsics
+import simt.intrinsics  # noqa: F401 - they register what kernels can call
 from simt.core.findings import Finding, Stop
 from simt.core.memory import View
 from simt.core.program import Translation

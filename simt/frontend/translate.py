@@ -235,7 +235,7 @@ class _Translator:
         text: str = method(node)
         return text
 
-    def _on_Constant(self, node: ast.Constant) -> str:
+    def _on_Constant(self, node: ast.Constant) -> str:  # noqa: N802
         if node.value is None or node.value is Ellipsis or isinstance(node.value, bool):
             return repr(node.value)
         if isinstance(node.value, int | float):
@@ -245,7 +245,7 @@ class _Translator:
         message = f"`{ast.unparse(node)}` is not supported by the SIMT machine: {CODES}"
         raise Stop(Finding("unsupported", node.lineno, message))
 
-    def _on_Name(self, node: ast.Name) -> str:
+    def _on_Name(self, node: ast.Name) -> str:  # noqa: N802
         if node.id in self.locals:
             return self.variable(node)
         value = self.source.lookup(node.id)
@@ -253,13 +253,13 @@ class _Translator:
             raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
         return self.known(value, ast.unparse(node))
 
-    def _on_Attribute(self, node: ast.Attribute) -> str:
+    def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
         value = self.static(node)
         if value is not MISSING:
             return self.known(value, ast.unparse(node))
         return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
 
-    def _on_Tuple(self, node: ast.Tuple) -> str:
+    def _on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
         inner = "".join(self.item(e) + ", " for e in node.elts)
         return f"({inner})"
 
@@ -269,13 +269,13 @@ class _Translator:
             return f"*{self.expression(node.value)}"
         return self.expression(node)
 
-    def _on_UnaryOp(self, node: ast.UnaryOp) -> str:
+    def _on_UnaryOp(self, node: ast.UnaryOp) -> str:  # noqa: N802
         value = folded(node)
         if isinstance(value, int | float | complex):
             return self.number(value)
         return f"{type(node.op).__name__}({self.expression(node.operand)})"
 
-    def _on_BinOp(self, node: ast.BinOp) -> str:
+    def _on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
         value = folded(node)
         if isinstance(value, int | float | complex):
             return self.number(value)
@@ -303,7 +303,7 @@ class _Translator:
         self.lazy -= 1
         return text
 
-    def _on_BoolOp(self, node: ast.BoolOp) -> str:
+    def _on_BoolOp(self, node: ast.BoolOp) -> str:  # noqa: N802
         word = "both" if isinstance(node.op, ast.And) else "either"
         first = self.expression(node.values[0])
         self.lazy += 1
@@ -333,7 +333,7 @@ class _Translator:
             return f"m.{word}({first}, {second})"
         return f"m.{word}_lazily({first}, lambda: {second})"
 
-    def _on_Compare(self, node: ast.Compare) -> str:
+    def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
         # what it is may differ among threads
         self.unshared = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
@@ -364,7 +364,7 @@ class _Translator:
             return text if isinstance(op, ast.In) else f"Not({text})"
         return f"{type(op).__name__}({left}, {right})"
 
-    def _on_Lambda(self, node: ast.Lambda) -> str:
+    def _on_Lambda(self, node: ast.Lambda) -> str:  # noqa: N802
         names = self.inner(node.args, node)
         return f"LocalFunction(lambda m{names}: {self.expression(node.body)})"
 
@@ -378,7 +378,7 @@ class _Translator:
         rest = f", *v_{arguments.vararg.arg}" if arguments.vararg else ""
         return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True)) + rest
 
-    def _on_NamedExpr(self, node: ast.NamedExpr) -> str:
+    def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
             what = f"`{ast.unparse(node)}` where not all threads may evaluate it"
             raise self.refuse(node, what, "unsupported")
@@ -389,7 +389,7 @@ class _Translator:
             text = f"({text}, {known} := union({known}, m.mask))[0]"
         return text
 
-    def _on_IfExp(self, node: ast.IfExp) -> str:
+    def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
         unshared = node is self.unshared
         test = self.condition(node.test)
         branches = []
@@ -406,13 +406,13 @@ class _Translator:
         known = given is not None and not isinstance(given, Maybe)
         return self.shared(text, unshared or known)
 
-    def _on_Subscript(self, node: ast.Subscript) -> str:
+    def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
             return self.known(members[node.slice.value], ast.unparse(node))
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
 
-    def _on_Slice(self, node: ast.Slice) -> str:
+    def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
@@ -445,7 +445,7 @@ class _Translator:
         value = self.source.literal(node)
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
-    def _on_Call(self, node: ast.Call) -> str:
+    def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         unshared = node is self.unshared
         function = self.static(node.func)
         found = callee(function)
@@ -551,7 +551,7 @@ class _Translator:
         else:
             raise self.refuse(target, f"assigning to `{ast.unparse(target)}`")
 
-    def _do_Assign(self, node: ast.Assign) -> None:
+    def _do_Assign(self, node: ast.Assign) -> None:  # noqa: N802
         self.at(node)
         first = node.targets[0]
         self.target = first.id if isinstance(first, ast.Name) else ""
@@ -568,13 +568,13 @@ class _Translator:
         for target in node.targets:
             self.assign(target, text)
 
-    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         if node.value is not None:
             self.at(node)
             self.unshared = node.value
             self.assign(node.target, self.expression(node.value))
 
-    def _do_AugAssign(self, node: ast.AugAssign) -> None:
+    def _do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
         self.at(node)
         target = node.target
         value = self.expression(node.value)
@@ -592,7 +592,7 @@ class _Translator:
             new = self.binary(node, node.op, f"m.attribute({base}, {target.attr!r})", value)
             self.say(f"m.set_attribute({base}, {target.attr!r}, {new})")
 
-    def _do_Expr(self, node: ast.Expr) -> None:
+    def _do_Expr(self, node: ast.Expr) -> None:  # noqa: N802
         if isinstance(node.value, ast.Constant):
             return
         self.at(node)
@@ -600,7 +600,7 @@ class _Translator:
         self.say(self.expression(node.value))
         self.unused = None
 
-    def _do_FunctionDef(self, node: ast.FunctionDef) -> None:
+    def _do_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
         names = self.inner(node.args, node)
         name = self.fresh("d")
         self.say(f"def {name}(m{names}):")
@@ -621,18 +621,18 @@ class _Translator:
         self.depth -= 1
         self.say(f"v_{node.name} = LocalFunction({name})")
 
-    def _do_Nonlocal(self, node: ast.Nonlocal) -> None:
+    def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
         """Said where the inner function begins."""
 
-    def _do_Global(self, node: ast.Global) -> None:
+    def _do_Global(self, node: ast.Global) -> None:  # noqa: N802
         for name in sorted(self.locals.intersection(node.names)):
             message = f"a kernel cannot assign to the global {name}: it writes to arrays"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
 
-    def _do_Pass(self, node: ast.Pass) -> None:
+    def _do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
         self.say("pass")
 
-    def _do_Delete(self, node: ast.Delete) -> None:
+    def _do_Delete(self, node: ast.Delete) -> None:  # noqa: N802
         for target in node.targets:
             if not isinstance(target, ast.Name):
                 raise self.refuse(node, f"`{ast.unparse(node)}`")
@@ -640,7 +640,7 @@ class _Translator:
             if target.id in self.watched:
                 self.say(f"d_{target.id} = EMPTY")
 
-    def _do_Assert(self, node: ast.Assert) -> None:
+    def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
         said = [node.msg] if node.msg else []
         failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), said, [])
         failed = ast.UnaryOp(ast.Not(), node.test)
@@ -650,7 +650,7 @@ class _Translator:
             )
         )
 
-    def _do_Raise(self, node: ast.Raise) -> None:
+    def _do_Raise(self, node: ast.Raise) -> None:  # noqa: N802
         self.at(node)
         call = node.exc if isinstance(node.exc, ast.Call) else None
         kind = self.static(call.func if call else node.exc) if node.exc else MISSING
@@ -659,7 +659,7 @@ class _Translator:
         said = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
         self.say(f"m.fail(_f, {self.constant(kind)}, ({said}))")
 
-    def _do_Return(self, node: ast.Return) -> None:
+    def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
         self.unshared = node.value
         value = self.expression(node.value) if node.value else "None"
@@ -668,15 +668,15 @@ class _Translator:
             value = f"settle({value}, {self.constant(fixed)})"
         self.say(f"m.give_back(_f, {value})")
 
-    def _do_Break(self, node: ast.Break) -> None:
+    def _do_Break(self, node: ast.Break) -> None:  # noqa: N802
         self.at(node)
         self.say(f"{self.loops[-1]}.leave()")
 
-    def _do_Continue(self, node: ast.Continue) -> None:
+    def _do_Continue(self, node: ast.Continue) -> None:  # noqa: N802
         self.at(node)
         self.say(f"{self.loops[-1]}.skip()")
 
-    def _do_If(self, node: ast.If) -> None:
+    def _do_If(self, node: ast.If) -> None:  # noqa: N802
         self.at(node)
         branch = self.fresh("b")
         leaves = syntax.leaves(node)
@@ -712,7 +712,7 @@ class _Translator:
             self.indented(node.orelse)
         self.say(f"{loop}.close()")
 
-    def _do_For(self, node: ast.For) -> None:
+    def _do_For(self, node: ast.For) -> None:  # noqa: N802
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
@@ -729,7 +729,7 @@ class _Translator:
         self.loops.pop()
         self.finish_loop(loop, node)
 
-    def _do_While(self, node: ast.While) -> None:
+    def _do_While(self, node: ast.While) -> None:  # noqa: N802
         loop = self.fresh("l")
         inside = [n for s in node.body for n in ast.walk(s)]
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)

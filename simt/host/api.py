@@ -20,13 +20,13 @@ from simt.host.device_array import (
     device_empty,
     from_interface,
 )
-from simt.host.devices import *
+from simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from simt.host.devices import current_context
 from simt.host.dispatcher import jit
 from simt.host.gufuncs import guvectorize
 from simt.host.reduction import Reduce
 from simt.host.stand_in import counterpart
-from simt.host.streams import *
+from simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
 from simt.host.ufuncs import vectorize
 from simt.host.work.pinned import pin, pinned_empty, unpin
 from simt.host.work.queue import work_queue

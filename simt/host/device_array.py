@@ -256,7 +256,7 @@ class DeviceNDArray:
         return made
 
     @property
-    def T(self) -> DeviceNDArray:
+    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
         """A new array with the two axes exchanged."""
         return self.transpose()
 

@@ -21,7 +21,7 @@ __all__ = ["Replacement", "replace_numba_cuda"]
 class Replacement:
     """`numba.cuda` replaced by the machine until `undo()`, or to the end of a `with` block."""
 
-    _active: list[Replacement] = []
+    _active: list[Replacement] = []  # noqa: RUF012 - there is one import system
     _before: tuple[Any, Any] | None = None
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
-class Abandoned(Exception):
+class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
     """Ends a launch that somebody else will carry out, from arguments as they were."""
 
 

@@ -19,7 +19,7 @@ BUDGET = {"shared": 16 << 20, "local": 256 << 20}
 Lanes = np.ndarray[Any, Any]
 
 
-class TooLarge(Exception):
+class TooLarge(Exception):  # noqa: N818 - asks for another attempt
     """The chunk's own arrays would take too much memory: `blocks` of them would do."""
 
     def __init__(self, blocks: int) -> None:

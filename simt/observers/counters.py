@@ -24,7 +24,7 @@ of its active lanes: nothing here is estimated.
 
 Atomics are counted apart from loads and stores and move no sectors here; local arrays are
 taken to live in registers, constant memory in its own cache: both cost nothing here.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_what_is_no_data_is_refused_or_named(value):
     ],
 )  # fmt: skip
 def test_what_was_not_written_by_us_is_no_value(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError):  # noqa: PT011 - of whatever kind
         decoded(text)
 
 

@@ -248,7 +248,7 @@ def norms_one_thread(x, y, z, out):
 
 
 def transpose_whole(image, out):
-    out = image.T
+    out = image.T  # noqa: F841
 
 
 def transpose_x_block_only(image, out):

@@ -497,7 +497,7 @@ def reverse_names_the_barrier(a):
     length = min(BLOCK, a.size - start)
     if t < length:
         cells[t] = a[start + t]
-    cuda.syncthreads
+    cuda.syncthreads  # noqa: B018
     if t < length:
         a[start + t] = cells[length - 1 - t]
 

@@ -137,7 +137,7 @@ def row_by_row(strategy, weights, batches, lr, momentum):
             errors = [float(one @ weights - other) for one, other in zip(x, y, strict=True)]
             total = weights * 0.0
             for error, one in zip(errors, x, strict=True):
-                total = total + 2 * error * one / rows
+                total = total + 2 * error * one / rows  # noqa: B023
             optimizer.apply(total)
             return sum(error**2 for error in errors)
 

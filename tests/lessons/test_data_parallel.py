@@ -359,8 +359,8 @@ def a_generator(count, rank, size, *, uneven="pad", seed=None, epoch=0):
 def shards_by_numpys_own(count, rank, size, *, uneven="pad", seed=None, epoch=0):
     order = list(range(count))
     if seed is not None:
-        np.random.seed(seed + epoch)
-        np.random.shuffle(order)
+        np.random.seed(seed + epoch)  # noqa: NPY002 - what it should not do
+        np.random.shuffle(order)  # noqa: NPY002
     return shards_in_order(order, rank, size, uneven)
 
 

@@ -200,7 +200,7 @@ def forgets_nonlocal(job):
     stop = False
 
     def handler(name):
-        stop = True
+        stop = True  # noqa: F841 - it is the handler's own
 
     job.on_signal(handler)
     while not (job.finished() or stop):

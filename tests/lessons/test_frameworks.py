@@ -162,7 +162,7 @@ def gradients_first(strategy, gradients_of, weights, batch, lr):
 
 def rows_as_batches(strategy, gradients_of, weights, batch, lr):
     for shared in strategy.experimental_distribute_dataset(batch):
-        parts = strategy.run(lambda rows: gradients_of(weights, rows).sum(0), args=(shared,))
+        parts = strategy.run(lambda rows: gradients_of(weights, rows).sum(0), args=(shared,))  # noqa: B023
         weights = weights - lr * strategy.reduce("SUM", parts, axis=None)
     return weights
 

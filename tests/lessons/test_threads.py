@@ -168,7 +168,7 @@ def add_returns(p, q, r):
 
 
 def add_whole_arrays(p, q, r):
-    r = p + q
+    r = p + q  # noqa: F841
 
 
 def add_by_hand_sized_blocks(p, q, r):

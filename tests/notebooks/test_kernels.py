@@ -1,4 +1,4 @@
-"""Kernels and sizes that a notebook takes from the package are those that tests/gpulearn/kernels tests."""
+"""Kernels and sizes that a notebook imports are those that tests/gpulearn/kernels tests."""
 
 from __future__ import annotations
 

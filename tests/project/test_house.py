@@ -121,15 +121,16 @@ def private_names(path):
     """Names with an underscore that a file takes from other modules of the project."""
     taken, modules = [], set()
     for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if node.module.partition(".")[0] in (*PACKAGES, "tools"):
-                taken += [a.name for a in node.names if re.match(r"_(?!_)", a.name)]
-                places = ((ROOT / node.module.replace(".", "/") / a.name, a) for a in node.names)
-                modules |= {
-                    alias.asname or alias.name
-                    for place, alias in places
-                    if place.is_dir() or place.with_suffix(".py").exists()
-                }
+        if not (isinstance(node, ast.ImportFrom) and node.module):
+            continue
+        if node.module.partition(".")[0] in (*PACKAGES, "tools"):
+            taken += [a.name for a in node.names if re.match(r"_(?!_)", a.name)]
+            places = ((ROOT / node.module.replace(".", "/") / a.name, a) for a in node.names)
+            modules |= {
+                alias.asname or alias.name
+                for place, alias in places
+                if place.is_dir() or place.with_suffix(".py").exists()
+            }
     for node in ast.walk(tree(path)):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in modules:

@@ -278,7 +278,7 @@ def mathematics(a, out):
 def variables_in_branches(a, out):
     i = cuda.grid(1)
     twice, shift = 2 * a[i], 10
-    if a[i] > 50:
+    if a[i] > 50:  # noqa: SIM108
         value = twice - shift
     else:
         value = 7

@@ -207,7 +207,7 @@ def test_a_configured_kernel_knows_its_shape() -> None:
 def test_a_kernel_keeps_name_and_docstring_and_can_be_a_method() -> None:
     class Owner:
         @cuda.jit
-        def kernel(a, value):
+        def kernel(a, value):  # noqa: N805 - Numba's methods are bound like functions
             """Fills."""
 
     assert Owner.kernel.__doc__ == "Fills."

@@ -16,7 +16,7 @@ from simt.intrinsics.math import ufunc_loop
 from . import sources
 
 numba_cuda.load()
-from numba.cuda.ufuncs import ufunc_db
+from numba.cuda.ufuncs import ufunc_db  # noqa: E402 - as the line above must come first
 
 KINDS = ["bool", "int32", "uint64", "float32", "float64", "complex64"]
 UFUNCS = sorted({ufunc.__name__ for ufunc in ufunc_db()})  # for which Numba has code
@@ -47,7 +47,7 @@ def test_values_are_numpys_in_the_types_of_numba(name: str, data: st.DataObject)
         launch(*inputs, out)
     except KernelError as refused:  # there Numba has no loop, or no cast to the output
         event("refused")
-        assert f"Numba cannot compile this for a GPU: there is no {name}(" in str(refused)
+        assert f"Numba cannot compile this for a GPU: there is no {name}(" in str(refused)  # noqa: PT017
         return
     with np.errstate(all="ignore"):
         want = ufunc(*(a.astype(t) for a, t in zip(inputs, loop, strict=True)))

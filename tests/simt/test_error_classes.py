@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning"
 
 
 def unknown_name(a):
-    a[0] = nowhere
+    a[0] = nowhere  # noqa: F821
 
 
 def no_method(a):
@@ -45,7 +45,7 @@ def new_array(a):
 
 @cuda.jit(device=True)
 def calls_nowhere(x):
-    return nowhere(x)
+    return nowhere(x)  # noqa: F821
 
 
 def in_a_device_function(a):

@@ -263,8 +263,8 @@ def test_the_body_of_an_overload_that_is_numbas_own_takes_arrays_from_cuda() -> 
 def test_names_that_stand_for_each_other_are_no_literals() -> None:
     def kernel(out):
         for _ in range(0):
-            a = b
-            b = a
+            a = b  # noqa: F821 - that is the point
+            b = a  # noqa: F841
             out[0] = scaled(a)
 
     with contextlib.suppress(gl.errors.KernelError):  # what it says of them is another matter

@@ -219,7 +219,7 @@ def test_a_redefined_function_is_a_new_kernel() -> None:
 def test_a_name_that_is_defined_after_a_failure_is_found() -> None:
     @cuda.jit(device=True)
     def helper():
-        return late
+        return late  # noqa: F821
 
     @cuda.jit
     def kernel(out):

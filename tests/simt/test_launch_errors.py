@@ -67,7 +67,7 @@ def test_a_signature_for_another_number_of_arguments() -> None:
     assert isinstance(caught.value, gl.errors.KernelError)
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True)  # noqa: RET503 - the mistake
 def only_for_large(x):
     if x > 3:
         return x
@@ -163,7 +163,7 @@ def test_slices_whose_steps_differ_between_threads_are_named() -> None:
 
 def test_pairs_of_pairs_are_taken_apart() -> None:
     def kernel(a, b):
-        for i, (x, y) in enumerate(zip(a, b)):
+        for i, (x, y) in enumerate(zip(a, b)):  # noqa: B905
             a[i] = x + y
 
     out = np.ones(8, np.float32)

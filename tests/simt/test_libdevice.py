@@ -122,4 +122,4 @@ def test_types_are_numba_s_own_on_the_host_too() -> None:
     kernel[1, 4](out, 3)
     np.testing.assert_array_equal(out.copy_to_host(), 3)
     with pytest.raises(AttributeError, match="not part of the SIMT machine"):
-        cuda.no_such_type
+        cuda.no_such_type  # noqa: B018

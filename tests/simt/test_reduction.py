@@ -135,6 +135,6 @@ def test_it_runs_without_a_finding_in_any_order() -> None:
 
 
 def test_an_error_of_the_function_names_its_line() -> None:
-    wrong = cuda.reduce(lambda a, b: a + missing)
+    wrong = cuda.reduce(lambda a, b: a + missing)  # noqa: F821
     with pytest.raises(KernelError, match="missing"):
         wrong(np.ones(3))

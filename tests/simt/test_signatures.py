@@ -144,7 +144,7 @@ def test_no_signature_of_a_device_function_fits() -> None:
 
 def test_a_device_function_that_numba_refuses_is_refused_where_it_is_defined() -> None:
     with pytest.raises(gl.errors.KernelError, match="nowhere"):
-        cuda.jit("int64(int64)", device=True)(lambda x: nowhere(x))
+        cuda.jit("int64(int64)", device=True)(lambda x: nowhere(x))  # noqa: F821
 
 
 # --- kernels
@@ -246,4 +246,4 @@ def test_a_kernel_that_numba_refuses_is_refused_where_its_signature_is() -> None
 
         @cuda.jit(void(float32[:]))
         def kernel(a):
-            a[0] = nowhere
+            a[0] = nowhere  # noqa: F821

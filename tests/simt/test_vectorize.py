@@ -224,7 +224,7 @@ def test_a_signature_without_a_result_gets_numbas() -> None:
     assert quotient(np.ones(2, np.int32), np.ones(2, np.int32)).dtype == np.float64
     assert quotient(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
     with pytest.raises(KernelError, match="nothing"):
-        cuda.vectorize(["(int32,)"])(lambda a: nothing)
+        cuda.vectorize(["(int32,)"])(lambda a: nothing)  # noqa: F821
 
 
 def test_device_functions_can_be_called() -> None:

@@ -53,7 +53,7 @@ def f_string_in_a_kernel(out):
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "open(")
 def file_in_a_kernel(out):
     i = cuda.grid(1)
-    open("x.txt")
+    open("x.txt")  # noqa: PTH123, SIM115
     out[i] = 1
 
 
@@ -81,7 +81,7 @@ def kernel_that_returns(out):
 
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "undefined_name")
 def name_that_is_not_defined(out):
-    out[cuda.grid(1)] = undefined_name
+    out[cuda.grid(1)] = undefined_name  # noqa: F821
 
 
 @CASES.add(1, 32, lambda: (f4(32), f4(32)), "not-a-kernel")
@@ -103,7 +103,7 @@ def misspelt_intrinsic(out):
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "x = (1, 2)", "x = 1", "out[i] = x[0]")
 def variable_of_two_types(out):
     i = cuda.grid(1)
-    if i > 3:
+    if i > 3:  # noqa: SIM108
         x = (1, 2)
     else:
         x = 1

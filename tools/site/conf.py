@@ -9,7 +9,7 @@ from tools.site.mathml import setup_math
 
 project = "gpulearn"
 author = "The gpulearn authors"
-copyright = "2026, the gpulearn authors"
+copyright = "2026, the gpulearn authors"  # noqa: A001 - Sphinx reads this name
 release = os.environ.get("GPULEARN_VERSION", "")
 extensions = ["myst_nb"]
 templates_path = ["."]

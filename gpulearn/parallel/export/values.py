@@ -27,7 +27,7 @@ ATOMS = (type(None), bool, int, range, str, bytes)
 WIDTH = 88  # characters of a line
 
 
-class NotPlain(Exception):
+class NotPlain(Exception):  # noqa: N818 - it is a finding, not a fault
     """A value that no text makes again; the first one inside a container."""
 
     def __init__(self, value: Any) -> None:

@@ -9,7 +9,6 @@ import gc
 gc.disable()
 
 
-
 gc.freeze()
 gc.enable()
 

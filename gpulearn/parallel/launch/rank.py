@@ -97,7 +97,7 @@ def _settle(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     release_data()  # the server may have begun while an answer was held to little
     # as in a fresh process: the server's would be one sequence for all ranks
-    np.random.seed()
+    np.random.seed()  # noqa: NPY002 - the reader's code may draw from it
     torch.seed()
     os.dup2(out.fileno(), 1)
     os.dup2(err.fileno(), 2)

@@ -41,7 +41,7 @@ WORKER_POINTS = ("before push", "pushed", "acknowledged")
 GONE = (EOFError, ConnectionError, OSError)
 
 
-class Over(Exception):
+class Over(Exception):  # noqa: N818 - no error: the launcher has ended, or wants an end
     """There is nobody left to work for."""
 
 

@@ -376,16 +376,16 @@ def test_limit_holds_where_interrupts_are_ignored():
 
 
 def test_an_answer_leaves_what_all_share_as_it_was():
-    before = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()
+    before = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
 
     def answer(m, n, p):
         np.seterr(all="raise")
         random.seed(0)
-        np.random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
         return 7
 
     assert "it returns 7" in diagnose(find("matmul_flops"), answer)
-    after = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()
+    after = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
     assert after == before
 
 

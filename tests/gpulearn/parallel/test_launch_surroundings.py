@@ -296,7 +296,7 @@ def test_an_interrupt_spares_the_server_and_a_killed_launcher_leaves_nothing(sho
 
 
 def drawn():
-    return random.random(), np.random.rand(), torch.rand(1).item()
+    return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002
 
 
 def test_random_numbers_are_those_of_fresh_processes():

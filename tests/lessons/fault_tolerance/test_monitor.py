@@ -91,7 +91,7 @@ def test_a_part_counts_when_its_block_fails_and_parts_of_a_step_add_up():
                 gl.parallel.compute(1.0)
         with contextlib.suppress(ZeroDivisionError), monitor.measure("waiting"):
             gl.parallel.compute(0.5)
-            1 / 0
+            1 / 0  # noqa: B018
         monitor.end_step()
         monitor.end_step()
         return monitor
@@ -176,7 +176,7 @@ def test_a_scrape_gets_the_numbers_of_that_moment_and_nothing_is_left(monitors):
 
 def test_the_port_is_free_again_after_an_error():
     with pytest.raises(ZeroDivisionError), serve_metrics(lambda: "") as port:
-        1 / 0
+        1 / 0  # noqa: B018
     with socket.socket() as one:
         assert one.connect_ex(("127.0.0.1", port)) != 0
 

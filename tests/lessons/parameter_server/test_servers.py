@@ -13,7 +13,7 @@ from gpulearn_lessons.parameter_server.servers import SIZES, sentence, staleness
 
 def run(seconds):
     def train():
-        bowl = lambda weights, worker, step: weights
+        bowl = lambda weights, worker, step: weights  # noqa: E731
         return train_with_server(bowl, torch.ones(1), 40, 0.1, seconds=seconds)
 
     return gl.simulate(train, len(seconds) + 1).results[0]

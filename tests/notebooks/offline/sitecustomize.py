@@ -61,7 +61,7 @@ def refuse_the_network(event, args):
     if host is None or is_here(host):
         return
     # Libraries catch errors of the network and go on: the log keeps what they hide.
-    with open(LOG, "a", encoding="utf-8") as log:
+    with open(LOG, "a", encoding="utf-8") as log:  # noqa: PTH123 - no import in every process
         log.write(f"{verb} {host}\n")
     raise Offline(f"refused to {verb} {host}: notebooks run without a network")
 

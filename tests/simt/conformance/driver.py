@@ -45,7 +45,7 @@ class Outcomes(unittest.TestResult):
             tell(self.out, [str(test), "failed", line_of(error), 0])
         self.outcome, self.said = "failed", line_of(error)
 
-    addFailure = addError
+    addFailure = addError  # noqa: N815 - unittest's name
 
     def addSubTest(self, test, part, error):
         if error is not None:

@@ -194,7 +194,6 @@ def test_other_words_are_refused(word):
         decide({"GPULEARN_DEVICE": word}, gpus=(T4,))
 
 
-
 def test_deciding_imports_neither_torch_nor_numba():
     code = (
         "import sys; from simt.device import selection; selection.current(); "

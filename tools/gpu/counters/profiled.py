@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
     names = Path(asked).read_text(encoding="utf-8").splitlines()
     # whoever started the profiler knows whether the GPU works: a probe would be profiled too
     found = selection.decide(os.environ, probe="")
-    setattr(selection, "current", lambda: found)
+    setattr(selection, "current", lambda: found)  # noqa: B010 - a function of a module, to a checker
     warnings.simplefilter("ignore")  # small grids are meant
     launch_all(names, journal(Path(path)), float(seconds))
     return 0

@@ -75,7 +75,7 @@ def test_a_server_that_raises_is_named_and_one_that_says_nothing_too():
 
     with pytest.raises(RankError, match="a server raised KeyError: 'of mine'"):
         run_with_kills(0, pushes=2, handle=raising)
-    silent = lambda state, push, forward, acknowledge: None
+    silent = lambda state, push, forward, acknowledge: None  # noqa: E731
     with pytest.raises(RankError, match="0 of 4 pushes are acknowledged"):
         run_with_kills(0, pushes=2, handle=silent, timeout=1.0)
 

@@ -19,7 +19,7 @@ def rest(every, lr=0.1, steps=500, ranks=4):
     def train():
         here = gl.parallel.rank()
         theta = torch.zeros(1, dtype=torch.float64)
-        gradient = lambda weights: CURVATURES[here] * (weights - MINIMA[here])
+        gradient = lambda weights: CURVATURES[here] * (weights - MINIMA[here])  # noqa: E731
         return local_sgd(theta, gradient, steps, every, lr).item()
 
     found = gl.simulate(train, ranks).results

@@ -150,7 +150,7 @@ def test_the_server_itself_diverges_beyond_the_stable_rate(workers):
 
     def distance(lr):
         def train():
-            curved = lambda weights, worker, step: CURVATURES * weights
+            curved = lambda weights, worker, step: CURVATURES * weights  # noqa: E731
             return train_with_server(curved, START, 900, lr, seconds=[0.1] * workers)
 
         return gl.simulate(train, workers + 1).results[0].weights.abs().max()
