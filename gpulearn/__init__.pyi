@@ -14,12 +14,10 @@ from . import nn as nn
 from . import optim as optim
 from . import parallel as parallel
 from . import perf as perf
+from . import plot as plot
 from . import train as train
 from .data.digits import digits as digits
 from .display import show as show
-from .figures.counters import compare_reports as compare_reports
-from .figures.images import photo as photo
-from .figures.images import show_images as show_images
 from .judge.case import case as case
 from .judge.check import check as check
 from .judge.overview import exercises as exercises
@@ -39,6 +37,9 @@ from .perf.occupancy import occupancy as occupancy
 from .perf.roofline import roof as roof
 from .perf.timing import format_seconds as format_seconds
 from .perf.timing import measure as measure
+from .plot.counters import compare_reports as compare_reports
+from .plot.images import photo as photo
+from .plot.images import show_images as show_images
 from .tables import table as table
 from .train.fit import fit as fit
 

@@ -9,8 +9,8 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Explorer, slider
+from gpulearn.plot.style import box, centred, figure
 
 __all__ = ["convolution_explorer"]
 

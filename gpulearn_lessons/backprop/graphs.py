@@ -14,9 +14,9 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, slider
-from gpulearn.figures.style import centred, figure
 from gpulearn.nn.autograd import Variable
+from gpulearn.plot.controls import Player, slider
+from gpulearn.plot.style import centred, figure
 from gpulearn.require import shown
 
 __all__ = ["graph", "graph_player"]

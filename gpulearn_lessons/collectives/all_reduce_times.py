@@ -10,10 +10,10 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, dropdown
-from gpulearn.figures.style import figure, legend_beside, looks, plain_decades
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import LINKS, Link, as_link
+from gpulearn.plot.controls import Explorer, dropdown
+from gpulearn.plot.style import figure, legend_beside, looks, plain_decades
 from gpulearn.require import shown
 
 __all__ = ["all_reduce", "all_reduce_explorer"]

@@ -9,8 +9,8 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Player, slider
+from gpulearn.plot.style import box, centred, figure
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 

@@ -9,14 +9,14 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices, dtypes, gpu_and_dtype
-from gpulearn.figures.style import LINES, doublings, figure, looks
 from gpulearn.perf import gpus, matmul_times, recordings
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.matmul_times import gpu_times, modelled_times, runs_here
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, dtypes, gpu_and_dtype
+from gpulearn.plot.style import LINES, doublings, figure, looks
 from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
 from simt.device.selection import cores, cpu_name

@@ -10,9 +10,9 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices
-from gpulearn.figures.style import LINES, figure
 from gpulearn.optim.numerical import momentum_factor
+from gpulearn.plot.controls import Explorer, choices
+from gpulearn.plot.style import LINES, figure
 
 __all__ = ["directions", "momentum_plane", "rate_explorer"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices
-from gpulearn.figures.style import figure
 from gpulearn.perf.gpus import GPUS
+from gpulearn.plot.controls import Explorer, choices
+from gpulearn.plot.style import figure
 from gpulearn.tables import Table, table
 from gpulearn_lessons.matmul.ladder import (
     CUBLAS_BY_PEAK,

@@ -8,7 +8,7 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.style import box, centred, figure
 from gpulearn_lessons.matmul import matmul_warp_tiles as seventh
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 

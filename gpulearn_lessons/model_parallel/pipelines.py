@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, dropdown, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Player, dropdown, slider
+from gpulearn.plot.style import box, centred, figure
 
 if TYPE_CHECKING:
     from gpulearn_lessons.model_parallel.pipeline_parallel.clock import PassSpan, ScheduleTimes

@@ -7,9 +7,9 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices
-from gpulearn.figures.style import box, centred, figure
 from gpulearn.nn.transformer_costs import DecoderShape
+from gpulearn.plot.controls import Explorer, choices
+from gpulearn.plot.style import box, centred, figure
 from gpulearn.tables import Table, table
 from gpulearn_lessons.model_parallel.tensor_parallel.costs import (
     part_activation_bytes,

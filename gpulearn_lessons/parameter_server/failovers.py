@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Player, slider
+from gpulearn.plot.style import box, centred, figure
 
 if TYPE_CHECKING:
     from gpulearn_lessons.parameter_server.server.events import ProcessEvent

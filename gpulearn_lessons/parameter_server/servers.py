@@ -10,8 +10,8 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.figures.controls import Explorer, choices, slider
-from gpulearn.figures.style import LINES, figure
+from gpulearn.plot.controls import Explorer, choices, slider
+from gpulearn.plot.style import LINES, figure
 from gpulearn_lessons.parameter_server.server.staleness import (
     delayed_descent,
     growth_with_delay,

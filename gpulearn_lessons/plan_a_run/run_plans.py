@@ -8,10 +8,10 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices, dropdown
-from gpulearn.figures.style import figure
-from gpulearn.figures.training_costs import HATCHES
 from gpulearn.perf.gpus import GPUS
+from gpulearn.plot.controls import Explorer, choices, dropdown
+from gpulearn.plot.style import figure
+from gpulearn.plot.training_costs import HATCHES
 from gpulearn.require import shown
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan
 from gpulearn_lessons.plan_a_run.plan.published import Held

@@ -8,8 +8,8 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, dropdown, slider
-from gpulearn.figures.style import boxes, centred, figure
+from gpulearn.plot.controls import Player, dropdown, slider
+from gpulearn.plot.style import boxes, centred, figure
 from simt.observers.traffic import BANKS, WARP
 
 __all__ = ["reduction_player"]

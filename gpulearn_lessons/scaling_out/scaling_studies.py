@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import LINES, doublings, figure, legend_beside, plain_decades
+from gpulearn.plot.style import LINES, doublings, figure, legend_beside, plain_decades
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from gpulearn_lessons.training.training_runs import smoothed

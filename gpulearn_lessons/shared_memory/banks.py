@@ -14,8 +14,8 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, dropdown, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Explorer, dropdown, slider
+from gpulearn.plot.style import box, centred, figure
 from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
 __all__ = ["BankRequest", "bank_explorer", "bank_request"]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, slider
 from gpulearn.kernels.indexing import blocks_for
+from gpulearn.plot.controls import Explorer, slider
 
 __all__ = ["thread_explorer"]
 

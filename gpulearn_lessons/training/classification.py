@@ -9,7 +9,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import figure
+from gpulearn.plot.style import figure
 from gpulearn.require import shown
 
 __all__ = ["confusion", "confusion_matrix"]

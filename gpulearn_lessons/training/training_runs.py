@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn.figures.controls import Explorer, choices, dropdown
-from gpulearn.figures.style import figure, looks, plain_decades
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, dropdown
+from gpulearn.plot.style import figure, looks, plain_decades
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 

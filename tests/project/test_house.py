@@ -40,7 +40,7 @@ LONG = {
 LONGEST = 350
 CATALOGUE = 550  # an exercise with all its known answers
 # a module for each thing, however many there are
-CATALOGUES = ("gpulearn/kernels", "gpulearn/figures", "gpulearn/judge/")
+CATALOGUES = ("gpulearn/kernels", "gpulearn/plot", "gpulearn/judge/")
 MOST = 15
 
 

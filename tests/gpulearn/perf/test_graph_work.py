@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpulearn.errors import BadInput
-from gpulearn.figures.training_costs import compare_operations
 from gpulearn.nn.autograd import Variable
 from gpulearn.perf.operation_costs import graph_times, graph_work
+from gpulearn.plot.training_costs import compare_operations
 from gpulearn_lessons.backprop.networks import dense_layers, dense_values
 
 BATCH, N, UNITS, CLASSES = 8, 5, 7, 3

@@ -7,8 +7,11 @@ from matplotlib.path import Path
 
 from gpulearn import roof
 from gpulearn.errors import BadInput
-from gpulearn.figures import rooflines
-from gpulearn.figures.rooflines import (
+from gpulearn.perf.measured_roof import RoofPoint
+from gpulearn.perf.roofline import Roof
+from gpulearn.perf.series import Provenance
+from gpulearn.plot import rooflines
+from gpulearn.plot.rooflines import (
     INTENSITIES,
     compare_points,
     compare_roofs,
@@ -17,9 +20,6 @@ from gpulearn.figures.rooflines import (
     roofline_explorer,
     said_of_point,
 )
-from gpulearn.perf.measured_roof import RoofPoint
-from gpulearn.perf.roofline import Roof
-from gpulearn.perf.series import Provenance
 
 HERE = Provenance("measured", "here")
 LAPTOP = Roof("a laptop", 300e9, 50e9, HERE)

@@ -10,8 +10,8 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, dropdown, slider
-from gpulearn.figures.style import box, centred, figure
+from gpulearn.plot.controls import Explorer, dropdown, slider
+from gpulearn.plot.style import box, centred, figure
 from simt.observers.trace import IDLE, Touch
 from simt.observers.traffic import AWAY, BANK_BYTES, BANKS, SECTOR, WARP, bank_passes, sectors
 

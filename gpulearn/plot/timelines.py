@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures import engines
-from gpulearn.figures.style import figure
 from gpulearn.perf.schedule import Timeline
+from gpulearn.plot import engines
+from gpulearn.plot.style import figure
 
 if TYPE_CHECKING:
     from gpulearn.parallel.simulate.simulation import Simulation

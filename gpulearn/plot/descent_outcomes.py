@@ -10,12 +10,12 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.descents import METHODS, need_paths
-from gpulearn.figures.style import figure
 from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
 from gpulearn.optim.landscapes import Landscape
 from gpulearn.optim.step_checks import StepRule
 from gpulearn.optim.trajectories import Trajectory, descend
+from gpulearn.plot.descents import METHODS, need_paths
+from gpulearn.plot.style import figure
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import figure
 from gpulearn.nn.autograd import Variable
 from gpulearn.perf.operation_costs import graph_times, graph_work
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.style import figure
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from simt.device.selection import cpu_name

@@ -9,7 +9,6 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.figures import gpu_times
 from gpulearn.kernels.transpose import transpose_naive
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.perf import recordings
@@ -19,6 +18,7 @@ from gpulearn.perf.recorders.loading import GpuRows, gpu_rows, sheet_of
 from gpulearn.perf.recorders.strides import sectors
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
+from gpulearn.plot import gpu_times
 from gpulearn_lessons.cpu_vs_gpu.matmul_figures import BEST, offered
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline
@@ -279,12 +279,12 @@ def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, report
 
 def test_a_live_figure_says_so(monkeypatch):
     rows = GpuRows(stride_rows(), Provenance("measured", "Tesla T4"))
-    monkeypatch.setattr("gpulearn.figures.gpu_times.stride_rows", lambda: rows)
+    monkeypatch.setattr("gpulearn.plot.gpu_times.stride_rows", lambda: rows)
     said = gl.plot.strides().alt
     assert "measured here on Tesla T4" in said
     assert "the T4's data sheet" in said
     unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce RTX 2060"))
-    monkeypatch.setattr("gpulearn.figures.gpu_times.stride_rows", lambda: unknown)
+    monkeypatch.setattr("gpulearn.plot.gpu_times.stride_rows", lambda: unknown)
     assert "modelled" not in gl.plot.strides().alt  # by no other GPU's data sheet
 
 

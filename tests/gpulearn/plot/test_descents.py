@@ -5,11 +5,11 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.figures import descents, line_charts
-from gpulearn.figures.descents import METHODS, draw_descent
 from gpulearn.optim.landscapes import SURFACES
 from gpulearn.optim.optimizers import gradient_step, momentum_step
 from gpulearn.optim.trajectories import descend
+from gpulearn.plot import descents, line_charts
+from gpulearn.plot.descents import METHODS, draw_descent
 
 
 def walked(steps=20, rate=0.05, ground="ravine"):

@@ -3,8 +3,8 @@
 import pytest
 
 from gpulearn import show
-from gpulearn.figures.controls import Explorer, Player, choices, slider
-from gpulearn.figures.style import figure
+from gpulearn.plot.controls import Explorer, Player, choices, slider
+from gpulearn.plot.style import figure
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices, gpu_and_dtype
-from gpulearn.figures.style import LINES, figure, legend_beside, looks
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
 __all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]

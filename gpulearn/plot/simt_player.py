@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Player, dropdown, slider
-from gpulearn.figures.memory_requests import sentence
+from gpulearn.plot.controls import Player, dropdown, slider
+from gpulearn.plot.memory_requests import sentence
 from simt.observers.trace import IDLE, TraceStep
 from simt.observers.traffic import WARP
 

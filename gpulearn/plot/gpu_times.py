@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import LINES, figure
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.recorders import histograms
 from gpulearn.perf.recorders.histograms import histogram_rows
@@ -19,6 +18,7 @@ from gpulearn.perf.recorders.training import BATCHES, PRECISIONS, training_rows
 from gpulearn.perf.recorders.transposes import SHOWN, transpose_rows
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.style import LINES, figure
 from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:

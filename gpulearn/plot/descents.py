@@ -10,12 +10,12 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.controls import Explorer, choices, dropdown
-from gpulearn.figures.line_charts import curves
-from gpulearn.figures.style import LINES, figure, legend_beside, looks
 from gpulearn.optim.landscapes import SURFACES, Landscape, Surface, surface
 from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.trajectories import Trajectory, descend
+from gpulearn.plot.controls import Explorer, choices, dropdown
+from gpulearn.plot.line_charts import curves
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 
 __all__ = ["METHODS", "descent", "descent_explorer", "losses", "need_paths"]
 

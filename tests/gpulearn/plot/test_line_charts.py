@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.figures import line_charts
+from gpulearn.plot import line_charts
 
 
 def test_curves_leave_out_what_is_not_finite(figures_of):

@@ -3,9 +3,9 @@
 import pytest
 
 import gpulearn as gl
-from gpulearn.figures import timelines
 from gpulearn.perf.schedule import EngineTask, Timeline, schedule
 from gpulearn.perf.series import Provenance
+from gpulearn.plot import timelines
 
 MODELLED = Provenance("modelled", "a test")
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import figure
+from gpulearn.plot.style import figure
 
 __all__ = ["photo", "show_images"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.figures.style import LINES, figure, legend_beside, looks
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.require import shown
 
 __all__ = ["curves"]

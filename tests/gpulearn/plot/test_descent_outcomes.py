@@ -5,11 +5,11 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.figures import descent_outcomes
-from gpulearn.figures.descent_outcomes import RATES, settling_rates
-from gpulearn.figures.descents import METHODS
 from gpulearn.optim.optimizers import gradient_step, momentum_step
 from gpulearn.optim.trajectories import descend
+from gpulearn.plot import descent_outcomes
+from gpulearn.plot.descent_outcomes import RATES, settling_rates
+from gpulearn.plot.descents import METHODS
 
 
 def walked(steps=200):

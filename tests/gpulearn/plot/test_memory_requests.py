@@ -7,8 +7,8 @@ import pytest
 
 from gpulearn import cuda, xray
 from gpulearn.errors import BadInput
-from gpulearn.figures import memory_requests
-from gpulearn.figures.memory_requests import (
+from gpulearn.plot import memory_requests
+from gpulearn.plot.memory_requests import (
     DTYPES,
     OFFSETS,
     STRIDES,
@@ -17,7 +17,7 @@ from gpulearn.figures.memory_requests import (
     draw_access,
     draw_request,
 )
-from gpulearn.figures.style import figure
+from gpulearn.plot.style import figure
 from simt.observers.traffic import AWAY
 
 

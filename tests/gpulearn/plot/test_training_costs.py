@@ -5,7 +5,7 @@ import math
 import pytest
 
 import gpulearn as gl
-from gpulearn.figures.training_costs import unit_for
+from gpulearn.plot.training_costs import unit_for
 
 
 def test_bars_say_their_sum_and_their_largest_part():

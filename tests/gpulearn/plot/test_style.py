@@ -5,8 +5,8 @@ import pytest
 import gpulearn as gl
 from gpulearn import show
 from gpulearn.errors import BadInput
-from gpulearn.figures import style
-from gpulearn.figures.style import figure
+from gpulearn.plot import style
+from gpulearn.plot.style import figure
 
 
 def test_show_makes_an_img_with_alt():

@@ -5,7 +5,7 @@ import torch
 from matplotlib.colors import to_hex
 
 import gpulearn as gl
-from gpulearn.figures import timelines
+from gpulearn.plot import timelines
 
 LINK = gl.parallel.Link(100e-6, 1e9)
 
