@@ -10,8 +10,6 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 
-__all__ = ["AS_WRITTEN", "Picture", "bundle", "show"]
-
 # JupyterLab takes what stands between two dollar signs for a formula, in HTML as well; MathJax
 # leaves out what has this class.
 AS_WRITTEN = 'class="mathjax_ignore"'
@@ -55,9 +53,6 @@ def show(fig: Any, alt: str) -> Picture:
         fig: the figure.
         alt: one sentence that states what the figure shows: its caption, and what is read to
             whoever cannot see it.
-
-    Raises:
-        BadInput: `fig` is no figure, or `alt` is empty.
     """
     if not hasattr(fig, "savefig"):
         raise BadInput(f"show was given a {type(fig).__name__}: give it a matplotlib figure.")
@@ -69,13 +64,7 @@ def show(fig: Any, alt: str) -> Picture:
 
 
 def bundle(widget: Any, html: str, text: str) -> dict[str, Any]:
-    """What a notebook is given of an object: its widget, and what stands for it without one.
-
-    Args:
-        widget: an ipywidget, or None.
-        html: its static form.
-        text: for a plain terminal.
-    """
+    """What a notebook is given of an object: its ipywidget, or None, and what stands for it."""
     static = {"text/html": html, "text/plain": text}
     if widget is None:
         return static

@@ -13,12 +13,10 @@ from gpulearn.display import AS_WRITTEN
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["Table", "table"]
-
 # a number with a short unit or sign, several of them, or none
 NUMBER = re.compile(r"[–-]?|[^\w]*\d[\d.,:e+ ()×/–-]*.{0,8}")
 # numbers, units and dates stay in one line
-KEPT = {"left": "", "right": ";white-space:nowrap"}
+WRAP = {"left": "", "right": ";white-space:nowrap"}
 # A caption in one line would make the table as wide as itself, and hide the columns on the right;
 # with lines of free width it would be as narrow as a narrow table.
 LINE = 90  # characters of a caption's line at most, some 640 pixels in JupyterLab
@@ -53,15 +51,15 @@ class Table:
         body = "".join(
             f'<tr><th scope="row" style="text-align:left">{escape(row[0])}</th>'
             + "".join(
-                f'<td style="text-align:{side}{KEPT[side]}">{escape(cell)}</td>'
+                f'<td style="text-align:{side}{WRAP[side]}">{escape(cell)}</td>'
                 for cell, side in zip(row[1:], sides[1:], strict=True)
             )
             + "</tr>"
             for row in self.rows
         )
         lines = textwrap.wrap(self.caption, LINE, break_long_words=False, break_on_hyphens=False)
-        said = "<br>".join(map(escape, lines))
-        caption = f'<caption style="{CAPTION}">{said}</caption>' if said else ""
+        text = "<br>".join(map(escape, lines))
+        caption = f'<caption style="{CAPTION}">{text}</caption>' if text else ""
         inner = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
         return f"<table {AS_WRITTEN}>{inner}</table>"
 
@@ -73,9 +71,6 @@ def _side(column: tuple[str, ...]) -> str:
 
 def table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Table:
     """Make a table from dictionaries with the same keys, which become its headings.
-
-    Raises:
-        BadInput: there is no row, a row is no dictionary, or rows have other headings.
 
     >>> table([{"n": 64, "GFLOP/s": "1.5"}])
     n   GFLOP/s

@@ -2,6 +2,7 @@
 
 All thinking is in a pure function from the controls' values to a picture and a sentence.
 Without a front end, or untouched, the first picture and its sentence are what is read.
+Sliders move with the arrow keys; a player's button is reached with Tab.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from gpulearn import require
 from gpulearn.display import AS_WRITTEN, Picture, bundle
 from gpulearn.perf import gpus
 
-__all__ = ["Explorer", "Player", "choices", "dropdown", "dtypes", "gpu_and_dtype", "slider"]
+Draw = Callable[..., tuple[Any, str]]
 
-Draw = Callable[..., tuple[Picture, str]]
-
-FITS = 12  # letters beside a slider; a longer name gets the room that it needs
+LETTERS = 12  # fit beside a slider; a longer name gets the room that it needs
 
 
 class Explorer:
@@ -40,13 +39,13 @@ class Explorer:
         self.widget = widgets.VBox([box, self.picture, self.faults])
 
     def __repr__(self) -> str:
-        return f"[interactive figure: {self._said}]"
+        return f"[interactive figure: {self._sentence}]"
 
     def _html(self, **instead: Any) -> str:
         values = {name: control.value for name, control in self.controls.items()}
-        picture, self._said = self._draw(**values | instead)
+        picture, self._sentence = self._draw(**values | instead)
         image = picture.image if isinstance(picture, Picture) else picture._repr_html_()
-        return f'<p role="status" {AS_WRITTEN}>{escape(self._said)}</p>{image}'
+        return f'<p role="status" {AS_WRITTEN}>{escape(self._sentence)}</p>{image}'
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()
@@ -82,18 +81,18 @@ class Player(Explorer):
         last: Callable[..., int] | None = None,
         still: int | None = None,
     ) -> None:
-        widgets, moved = _widgets(), controls[step]
-        first = moved.value
+        widgets, slider = _widgets(), controls[step]
+        first = slider.value
         play = widgets.Play(
-            value=first, min=moved.min, max=moved.max, interval=interval, description="play"
+            value=first, min=slider.min, max=slider.max, interval=interval, description="play"
         )
-        widgets.jslink((play, "value"), (moved, "value"))
+        widgets.jslink((play, "value"), (slider, "value"))
         others = {name: control for name, control in controls.items() if name != step}
 
         def fit(change: object) -> None:
             assert last is not None
-            moved.value = play.value = first
-            moved.max = play.max = last(**{name: other.value for name, other in others.items()})
+            slider.value = play.value = first
+            slider.max = play.max = last(**{name: other.value for name, other in others.items()})
 
         if last is not None:
             for other in others.values():
@@ -114,28 +113,31 @@ def _with_value(control: Any) -> Any:
         return control
     widgets = _widgets()
 
-    def written(index: int) -> str:
-        one = control.options[index]
-        return str(one[0] if isinstance(one, tuple) else one)
+    def text(index: int) -> str:
+        option = control.options[index]
+        return str(option[0] if isinstance(option, tuple) else option)
 
     value = widgets.Label()
-    widgets.dlink((control, "index"), (value, "value"), written)
+    widgets.dlink((control, "index"), (value, "value"), text)
     return widgets.HBox([control, value])
 
 
 def slider(name: str, value: int, least: int, most: int) -> Any:
-    """A slider of whole numbers from `least` to `most`; the arrow keys move it."""
-    wide = {"style": {"description_width": "initial"}} if len(name) > FITS else {}
+    """A slider of whole numbers from `least` to `most`."""
+    wide = {"style": {"description_width": "initial"}} if len(name) > LETTERS else {}
     return _widgets().IntSlider(
         value=min(value, most), min=least, max=most, description=name, **wide
     )
 
 
-def choices(name: str, options: Sequence[Any], value: Any) -> Any:
+def choices(name: str, options: Sequence[Any], value: Any, form: str = "") -> Any:
     """A slider over given values, or (label, value) pairs, which draws when it is let go.
 
-    It shows no value of its own, which could be typed into: an explorer sets it beside.
+    `form` makes labels of bare values. The slider shows no value of its own, which could be typed
+    into: an explorer sets it beside.
     """
+    if form:
+        options = [(form.format(option), option) for option in options]
     return _widgets().SelectionSlider(
         options=options, value=value, description=name, continuous_update=False, readout=False
     )
@@ -149,9 +151,6 @@ def dropdown(name: str, options: Iterable[Any], value: Any, **more: Any) -> Any:
 def dtypes(gpu: str) -> Sequence[str]:
     """The arithmetic that a GPU offers, widest first.
 
-    Raises:
-        BadInput: the GPU is not known.
-
     >>> dtypes("T4")
     ['float64', 'float32', 'float16']
     """
@@ -161,20 +160,16 @@ def dtypes(gpu: str) -> Sequence[str]:
 def gpu_and_dtype(
     names: Sequence[str], value: str, offered: Callable[[str], Sequence[str]] = dtypes
 ) -> dict[str, Any]:
-    """Two lists, "gpu" and "dtype": the second offers what the GPU in the first has.
+    """Two lists, "gpu" and "dtype": the second has what `offered` says of the GPU in the first.
 
-    Args:
-        names: the GPUs to choose from.
-        value: the one that is chosen first.
-        offered: a GPU's name → its arithmetic, float32 included.
+    That is float32 among others.
     """
     gpu = dropdown("GPU", list(names), value)
     dtype = dropdown("arithmetic", offered(value), "float32")
 
     def offer(change: object) -> None:
-        kept, now = dtype.value, offered(gpu.value)
-        dtype.options = now
-        dtype.value = kept if kept in now else "float32"
+        before, dtype.options = dtype.value, offered(gpu.value)
+        dtype.value = before if before in dtype.options else "float32"
 
     gpu.observe(offer, names="value")
     return {"gpu": gpu, "dtype": dtype}

@@ -12,8 +12,6 @@ from gpulearn.tables import Table, table
 if TYPE_CHECKING:
     from simt.report.report import Report
 
-__all__ = ["compare_reports"]
-
 
 def compare_reports(
     reports: Mapping[str, Report],
@@ -29,9 +27,6 @@ def compare_reports(
             gives their kinds.
         array: count this array's traffic alone, not the whole launch's.
         caption: a sentence below the table.
-
-    Raises:
-        BadInput: there is no report, no column, an unknown name, or something is no report.
     """
     from simt.observers.counters import Counts
 
@@ -54,9 +49,8 @@ def compare_reports(
 def _cell(report: Report, column: str, array: str | None) -> str:
     if column == "findings":
         return ", ".join(sorted({f.kind for f in report.findings})) or "none"
-    if array is None:
-        counts = report.totals
-    else:
+    counts = report.totals
+    if array is not None:
         counts = report.arrays[require.choice("array", array, report.arrays)]
     value = getattr(counts, column)
     return f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"

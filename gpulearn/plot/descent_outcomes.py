@@ -14,60 +14,54 @@ from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
 from gpulearn.optim.landscapes import Landscape
 from gpulearn.optim.step_checks import StepRule
 from gpulearn.optim.trajectories import Trajectory, descend
-from gpulearn.plot.descents import METHODS, need_paths
-from gpulearn.plot.style import figure
+from gpulearn.plot.descents import METHODS, check_paths
+from gpulearn.plot.style import figure, key, note, percent
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
-__all__ = ["basins", "compare_descents", "race_methods", "settled"]
-
 Basins = np.ndarray[tuple[int, int], Any]
 
-# Escaped, unsettled, then the four minima; apart in lightness as well as in colour.
-COLOURS = ("white", "#222222", "#3f90da", "#ffa90e", "#bd1f01", "#92dadd")
-MOST = 4
+# Escaped, unsettled, then the four minima; apart in lightness as well as in color.
+COLORS = ("white", "#222222", "#3f90da", "#ffa90e", "#bd1f01", "#92dadd")
+ENDS = {f"minimum {m}": m for m in range(len(MINIMA))} | {
+    "unsettled": UNSETTLED,
+    "escaped": ESCAPED,
+}
+MAX_PANELS = 4
+# three to a factor of ten, from 0.001 to 1
+RATES = tuple(float(rate) for rate in np.geomspace(0.001, 1, 10))
+STEPS = 1000
 
 
-def basin_shares(basin: Basins) -> dict[str, float]:
-    """The share of starts with each end, from 0 to 1: "minimum 0" to 3, "unsettled", "escaped".
-
-    >>> basin_shares(np.array([[0, 0], [3, -2]]))["minimum 0"]
-    0.5
-    """
-    names = {f"minimum {m}": m for m in range(len(MINIMA))}
-    names |= {"unsettled": UNSETTLED, "escaped": ESCAPED}
-    return {name: float(np.mean(np.asarray(basin) == value)) for name, value in names.items()}
-
-
-def said_of_basins(basin: Basins) -> str:
+def basin_shares(basin: Basins) -> str:
     """One clause with the share of starts that end each way, for what is not zero.
 
-    >>> said_of_basins(np.array([[0, 0], [3, -2]]))
+    Neither a few nor all but a few are rounded away.
+
+    >>> basin_shares(np.array([[0, 0], [3, -2]]))
     'minimum 0 50 %, minimum 3 25 %, escaped 25 %'
     """
-    shares = basin_shares(basin)
-    return ", ".join(f"{name} {_percent(share)}" for name, share in shares.items() if share)
-
-
-def _percent(share: float) -> str:
-    """Such that neither a few nor all but a few are rounded away."""
-    if 0 < share < 0.01:
-        return "under 1 %"
-    return "over 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
+    clauses = []
+    for name, value in ENDS.items():
+        share = float(np.mean(np.asarray(basin) == value))
+        if 0 < share < 0.01:
+            clauses.append(f"{name} under 1 %")
+        elif 0.99 < share < 1:
+            clauses.append(f"{name} over 99 %")
+        elif share:
+            clauses.append(f"{name} {percent(share)}")
+    return ", ".join(clauses)
 
 
 def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -> Picture:
-    """Draw basins side by side; crosses with numbers are the minima.
+    """Draw up to four basins side by side; crosses with numbers are the minima.
 
     Args:
         basins: title → what `descend_all` wrote, in shape (rows, columns): y grows with the
             row, x with the column.
         window: (left, right, bottom, top) of the starts.
-
-    Raises:
-        BadInput: there are no basins, more than four, or an array that is none.
     """
-    require.named("basins", basins, f'{{"title": basin, …}}, one to {MOST}', MOST)
+    require.named("basins", basins, f'{{"title": basin, …}}, one to {MAX_PANELS}', MAX_PANELS)
     for title, basin in basins.items():
         if np.ndim(basin) != 2 or not np.isin(basin, range(ESCAPED, len(MINIMA))).all():
             raise BadInput(
@@ -75,63 +69,36 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
                 f"(rows, columns), with numbers from {ESCAPED} to {len(MINIMA) - 1}."
             )
     width = min(4.2, 10.0 / len(basins))
-    # below one panel there is room for two names in a row
-    with figure(width * len(basins) + 0.2, width + 1.1) as (made, axes):
+    with figure(width * len(basins) + 0.2, width + 1.1) as (fig, axes):
         axes.remove()
         for place, (title, basin) in enumerate(basins.items(), 1):
-            _panel(made.add_subplot(1, len(basins), place), title, np.asarray(basin), window)
-        made.legend(
-            handles=_keys(basins),
-            loc="outside lower center",
-            ncols=2 if len(basins) == 1 else 6,
-            fontsize=9,
-        )
-    said = "; ".join(f"{title}: {said_of_basins(basin)}" for title, basin in basins.items())
-    return show(made, f"Where each starting point of a square ends. {said}.")
+            _panel(fig.add_subplot(1, len(basins), place), title, np.asarray(basin), window)
+        values = np.unique(np.concatenate([np.ravel(basin) for basin in basins.values()]))
+        names = {value: name for name, value in ENDS.items()}
+        looks = {
+            names[value]: {"facecolor": COLORS[value - ESCAPED], "edgecolor": "grey"}
+            for value in values.tolist()
+        }
+        # below one panel there is room for two names in a row
+        key(fig, looks, ncols=2 if len(basins) == 1 else 6, fontsize=9)
+    text = "; ".join(f"{title}: {basin_shares(basin)}" for title, basin in basins.items())
+    return show(fig, f"Where each starting point of a square ends. {text}.")
 
 
 def _panel(axes: Any, title: str, basin: Basins, window: Window) -> None:
     from matplotlib.colors import ListedColormap
 
-    axes.imshow(
-        basin,
-        origin="lower",
-        extent=window,
-        cmap=ListedColormap(COLOURS),
-        vmin=ESCAPED - 0.5,
-        vmax=len(MINIMA) - 0.5,
-        interpolation="nearest",
-    )
+    axes.imshow(basin, origin="lower", extent=window, cmap=ListedColormap(COLORS),
+                vmin=ESCAPED - 0.5, vmax=len(MINIMA) - 0.5, interpolation="nearest")  # fmt: skip
     left, right, bottom, top = window
-    inside = [(n, x, y) for n, (x, y) in enumerate(MINIMA) if left < x < right and bottom < y < top]
-    for number, x, y in inside:
-        axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
-        axes.annotate(
-            str(number),
-            (x, y),
-            xytext=(5, 4),
-            textcoords="offset points",
-            fontweight="bold",
-            bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"},
-        )
+    ground = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    for number, (x, y) in enumerate(MINIMA):
+        if left < x < right and bottom < y < top:
+            axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
+            note(axes, str(number), (x, y), (5, 4), fontweight="bold", bbox=ground)
     axes.set_title(title)
     axes.set(xlabel="x at the start", ylabel="y at the start")
     axes.grid(visible=False)
-
-
-def _keys(basins: Mapping[str, Any]) -> list[Any]:
-    from matplotlib.patches import Patch
-
-    found = np.unique(np.concatenate([np.ravel(basin) for basin in basins.values()]))
-    names = {ESCAPED: "escaped", UNSETTLED: "unsettled"}
-    return [
-        Patch(
-            facecolor=COLOURS[value - ESCAPED],
-            edgecolor="grey",
-            label=names.get(value, f"minimum {value}"),
-        )
-        for value in found.tolist()
-    ]
 
 
 def settled(path: Trajectory, goal: float) -> int | None:
@@ -153,31 +120,23 @@ def compare_descents(
         paths: label → what `descend` returned.
         goal: a loss; the table then says after how many steps it was not exceeded any more.
         caption: a sentence below the table.
-
-    Raises:
-        BadInput: there are no paths.
     """
-    need_paths(paths, most=100)
+    check_paths(paths, most=100)
     if goal is not None:
         require.above_zero("goal", goal)
     rows = []
     for name, path in paths.items():
-        row = {"descent": name, "steps": f"{path.steps:,}", "J at the start": _g(path.values[0])}
-        row["J at the end"] = _g(path.values[-1])
+        row = {
+            "descent": name,
+            "steps": f"{path.steps:,}",
+            "J at the start": f"{path.values[0]:.3g}",
+            "J at the end": f"{path.values[-1]:.3g}",
+        }
         if goal is not None:
             since = settled(path, goal)
             row[f"J ≤ {goal:g} from step"] = "–" if since is None else f"{since:,}"
         rows.append(row | {"": "diverged" if path.diverged else ""})
     return table(rows, caption)
-
-
-def _g(value: float) -> str:
-    return f"{value:.3g}"
-
-
-# three to a factor of ten, from 0.001 to 1
-RATES = tuple(float(rate) for rate in np.geomspace(0.001, 1, 10))
-STEPS = 1000
 
 
 def settling_rates(
@@ -186,29 +145,19 @@ def settling_rates(
     goal: float,
     step: StepRule,
     rates: Sequence[float] = RATES,
-    steps: int = STEPS,
 ) -> list[tuple[int, float]]:
     """For each rate with which a method gets to a goal and stays: (from which step, the rate).
 
-    Args:
-        landscape: has a value and a gradient.
-        start: the first point.
-        goal: a loss; from the step that is returned the loss stays at it or below.
-        step: the method's step function.
-        rates: the rates to try.
-        steps: how many steps each gets.
+    From that step of at most 1000 on, the loss stays at `goal` or below.
 
     >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface
     >>> settling_rates(surface("bowl"), [1.0, 0.0], 1e-3, gradient_step, [0.5, 3.0])
     [(5, 0.5)]
     """
-    found = []
-    for rate in rates:
-        since = settled(descend(landscape, start, step, lr=rate, steps=steps), goal)
-        if since is not None:
-            found.append((since, rate))
-    return found
+    walks = {rate: descend(landscape, start, step, lr=rate, steps=STEPS) for rate in rates}
+    ends = [(settled(path, goal), rate) for rate, path in walks.items()]
+    return [(since, rate) for since, rate in ends if since is not None]
 
 
 def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
@@ -220,9 +169,6 @@ def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
 
     Args:
         grounds: name → (landscape, start, goal).
-
-    Raises:
-        BadInput: there is no ground, or one is no triple.
     """
     require.named("grounds", grounds, '{"name": (loss, start, goal), …}')
     for name, ground in grounds.items():
@@ -231,16 +177,13 @@ def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
         if not isinstance(ground[2], int | float):  # np.float64 is a float too
             raise BadInput(f"the goal of {name} is {shown(ground[2])}: give a loss.")
     rows = []
-    for method, one in METHODS.items():
-        row = {"method": method}
+    for title, method in METHODS.items():
+        row = {"method": title}
         for name, ground in grounds.items():
-            row[name] = _cell(settling_rates(*ground, one.step))
+            ends = settling_rates(*ground, method.step)
+            row[name] = f"over {STEPS}"
+            if ends:
+                since, rate = min(ends)
+                row[name] = f"{since} at rate {rate:.2g}; {len(ends)} of {len(RATES)} rates"
         rows.append(row)
     return table(rows, caption=f"Fewest steps over {len(RATES)} rates from 0.001 to 1.")
-
-
-def _cell(found: Sequence[tuple[int, float]]) -> str:
-    if not found:
-        return f"over {STEPS}"
-    since, rate = min(found)
-    return f"{since} at rate {rate:.2g}; {len(found)} of {len(RATES)} rates"

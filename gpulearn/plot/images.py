@@ -11,14 +11,12 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import figure
-
-__all__ = ["photo", "show_images"]
+from gpulearn.plot.style import figure, percent
 
 HEIGHT, WIDTH = 600, 512
-FACE = (0.5, 0.2)  # where a crop is centred, as shares of width and height
-FEW = 4  # pictures of which each is told of by itself
-SEEN = 0.01  # the part of a picture that is worth a word
+FACE = (0.5, 0.2)  # where a crop is centered, as shares of width and height
+MAX_ALONE = 4  # pictures of which each is described by itself
+VISIBLE = 0.01  # the part of a picture that is worth a word
 CHANGED = 0.9  # the part of a picture that may differ; beyond that it is another picture
 
 
@@ -27,15 +25,8 @@ def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
 
     It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984).
 
-    Args:
-        height: rows of the result.
-        width: columns of the result.
-
     Returns:
         An array of shape (height, width, 3) and dtype uint8: red, green, blue.
-
-    Raises:
-        BadInput: a size is not a whole number above zero.
 
     >>> photo(30, 40).shape
     (30, 40, 3)
@@ -62,9 +53,6 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     Args:
         images: title → array of shape (h, w), shown in grey (uint8 from 0 to 255, floats from
             0 to 1; NaN is hatched), or (h, w, 3) in colour.
-
-    Raises:
-        BadInput: there is no picture, or an array has another shape or holds no numbers.
     """
     require.named("images", images, '{"title": array, …}')
     arrays = {title: np.asarray(image) for title, image in images.items()}
@@ -80,53 +68,54 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     scale = min(9.5 / (sum(widths) + 0.05 * tallest * len(widths)), 4.0 / tallest)
     size = sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.75
     grid: dict[str, Any] = {"squeeze": False, "width_ratios": widths}
-    with figure(*size, columns=len(arrays), **grid) as (made, axes):
+    with figure(*size, columns=len(arrays), **grid) as (fig, axes):
         for place, (title, image) in zip(axes[0], arrays.items(), strict=True):
             _draw_image(place, title, image)
-    return show(made, said_of_images(arrays))
+    return show(fig, caption_of(arrays))
 
 
-def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
+def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
     """The caption: sizes, what is black or missing, and how each differs from the first.
 
-    >>> said_of_images({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
+    >>> caption_of({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
     'a row and copied: 1 × 4 pixels each. copied: 50 % black; 50 % of it differs from a row.'
     """
     (title, first), *_ = images.items()
-    sizes = {one: _size_of(image) for one, image in images.items()}
+    sizes = {name: _size_of(image) for name, image in images.items()}
     if len(set(sizes.values())) == 1:
-        said = [f"{require.listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"]
+        sentences = [
+            f"{require.listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"
+        ]
     else:
-        said = [f"{one}: {size}" for one, size in sizes.items()]
+        sentences = [f"{name}: {size}" for name, size in sizes.items()]
     relations = {
-        one: _relation(image, first, title) if one != title else "" for one, image in images.items()
+        name: _relation(image, first, title) if name != title else ""
+        for name, image in images.items()
     }
-    black = {one: np.mean(image == 0) for one, image in images.items()}
-    together = len(images) > FEW and not any(relations.values()) and min(black.values()) >= SEEN
+    black = {name: np.mean(image == 0) for name, image in images.items()}
+    together = (
+        len(images) > MAX_ALONE and not any(relations.values()) and min(black.values()) >= VISIBLE
+    )
     if together:
         least, most = min(black.values()), max(black.values())
-        said.append(f"Between {_percent(least)} and {_percent(most)} of each is black")
-    for one, image in images.items():
+        sentences.append(f"Between {percent(least)} and {percent(most)} of each is black")
+    for name, image in images.items():
         missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
-        noted = [
-            f"{_percent(share)} {word}"
-            for share, word in ((black[one], "black"), (missing, "hatched, not a number"))
-            if share >= SEEN and not (together and word == "black")
+        notes = [
+            f"{percent(share)} {word}"
+            for share, word in ((black[name], "black"), (missing, "hatched, not a number"))
+            if share >= VISIBLE and not (together and word == "black")
         ]
-        if relations[one]:
-            noted.append(relations[one])
-        if noted:
-            said.append(f"{one}: {'; '.join(noted)}")
-    return f"{'. '.join(said)}."
+        if relations[name]:
+            notes.append(relations[name])
+        if notes:
+            sentences.append(f"{name}: {'; '.join(notes)}")
+    return f"{'. '.join(sentences)}."
 
 
 def _size_of(image: np.ndarray[Any, Any]) -> str:
     height, width = image.shape[:2]
     return f"{height} × {width} pixels" + (" in colour" if image.ndim == 3 else "")
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: str) -> str:
@@ -142,7 +131,7 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
         return f"it is equal to {title}"
     if differs > CHANGED:
         return ""
-    return f"{_percent(differs)} of it differs from {title}"
+    return f"{percent(differs)} of it differs from {title}"
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:
@@ -150,8 +139,7 @@ def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:
     axes.grid(visible=False)
     # ticks at the picture's edges tell its size, and which way the rows run
     height, width = image.shape[:2]
-    axes.set_xticks([0, width - 1])
-    axes.set_yticks([0, height - 1])
+    axes.set(xticks=[0, width - 1], yticks=[0, height - 1])
     top = 255 if image.dtype.kind in "iu" else 1.0
     if image.dtype.kind == "f" and not np.isfinite(image).all():
         axes.set_facecolor("0.85")

@@ -13,27 +13,22 @@ from gpulearn.errors import BadInput
 from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.require import shown
 
-__all__ = ["curves"]
-
 Numbers = np.ndarray[Any, Any]
 AXES = ("", "x", "y", "xy")
 ROUNDING = 1e-9  # of the largest number: a curve that moves by less stays where it is
-MOST_PLACES = 8  # numbers along an axis
+MAX_PLACES = 8  # numbers along an axis
 LONG, READABLE = 1e4, 1e9  # from here to there numbers are written out
-FEW = 40  # so many points or fewer each get their marker; more get ten in all
+EACH_MARKED = 40  # so many points or fewer each get their marker; more get ten in all
 
 
-def curve(label: str, given: Any) -> tuple[Numbers, Numbers]:
+def curve(label: str, data: Any) -> tuple[Numbers, Numbers]:
     """The x and y of a curve, given as a pair, or as y alone, whose x counts from 0.
-
-    Raises:
-        BadInput: it is neither, or x and y differ in length.
 
     >>> curve("loss", [4.0, 2.0, 1.0])
     (array([0, 1, 2]), array([4., 2., 1.]))
     """
-    pair = isinstance(given, tuple) and len(given) == 2 and all(np.ndim(part) for part in given)
-    parts = given if pair else (np.arange(np.size(given)), given)
+    pair = isinstance(data, tuple) and len(data) == 2 and all(np.ndim(part) for part in data)
+    parts = data if pair else (np.arange(np.size(data)), data)
     try:
         x, y = (np.asarray(part) for part in parts)
         if x.ndim == y.ndim == 1 and x.size == y.size > 0 and (x.dtype.kind + y.dtype.kind) < "v":
@@ -41,7 +36,7 @@ def curve(label: str, given: Any) -> tuple[Numbers, Numbers]:
     except (TypeError, ValueError):
         pass  # ragged, or words: the sentence below says what is wanted
     raise BadInput(
-        f"The curve {label!r} is {shown(given)}: give a list of numbers, or a pair of two lists "
+        f"The curve {label!r} is {shown(data)}: give a list of numbers, or a pair of two lists "
         f"of the same length, x and y."
     )
 
@@ -68,17 +63,14 @@ def curves(
         marks: label → a place on the x axis, drawn as a vertical line.
         dots: labels of curves that are drawn as single points, such as measurements; the others
             then have no points.
-
-    Raises:
-        BadInput: there is no curve or there are more than eight, or one is no list of numbers.
     """
-    most = len(LINES)
-    require.named("curves", curves, f'{{"label": numbers, …}}, one to {most} of them', most)
+    wanted = f'{{"label": numbers, …}}, one to {len(LINES)} of them'
+    require.named("curves", curves, wanted, len(LINES))
     require.choice("choice of logarithmic axes", log, AXES)
-    found = {label: curve(label, given) for label, given in curves.items()}
-    with figure(7.6, 4.0) as (made, axes):
-        for (label, (xs, ys)), look in zip(found.items(), looks(list(found)), strict=True):
-            every = 1 if xs.size <= FEW else max(1, xs.size // 10)
+    lines = {label: curve(label, data) for label, data in curves.items()}
+    with figure(7.6, 4.0) as (fig, axes):
+        for (label, (xs, ys)), look in zip(lines.items(), looks(list(lines)), strict=True):
+            every = 1 if xs.size <= EACH_MARKED else max(1, xs.size // 10)
             ys = np.where(np.isfinite(ys), ys, np.nan)
             if label in dots:  # rings before all curves, which are then seen through them
                 ring = {"fillstyle": "none", "markersize": 8, "markeredgewidth": 1.5, "zorder": 3}
@@ -90,22 +82,22 @@ def curves(
             axes.axvline(
                 place, color="black", linestyle=(":", "--")[number % 2], linewidth=1.5, label=label
             )
-        axes.set_xscale("log" if "x" in log else "linear")
-        axes.set_yscale("log" if "y" in log else "linear")
-        if "x" in log and all(one.min() >= 1 and one.max() <= 1e6 for one, _ in found.values()):
+        for axis in log:
+            axes.set(**{f"{axis}scale": "log"})
+        if "x" in log and all(xs.min() >= 1 and xs.max() <= 1e6 for xs, _ in lines.values()):
             axes.xaxis.set_major_formatter("{x:,.0f}")  # 1,000 is read more easily than a power
-            points = np.unique(np.concatenate([one for one, _ in found.values()]))
+            points = np.unique(np.concatenate([xs for xs, _ in lines.values()]))
             if places_apart(points):
                 axes.set_xticks(points)
                 axes.set_xticks([], minor=True)
         axes.set(xlabel=x, ylabel=y)
         legend_beside(axes)
     places = [f"{label}: {place:.3g}" for label, place in (marks or {}).items()]
-    said = [said_of_curve(label, *found[label], label in dots) for label in found]
+    sentences = [curve_text(label, *line, label in dots) for label, line in lines.items()]
     over = f"{y}{',' * (',' in y)} over {x}"
     if over[1].isalpha():  # a word and no symbol
         over = over[0].upper() + over[1:]
-    return show(made, f"{over}. {'. '.join([*said, *places])}.")
+    return show(fig, f"{over}. {'. '.join([*sentences, *places])}.")
 
 
 def places_apart(x: Numbers) -> bool:
@@ -114,10 +106,10 @@ def places_apart(x: Numbers) -> bool:
     >>> places_apart(np.array([1, 2, 4, 8])), places_apart(np.array([1, 10, 100, 110]))
     (True, False)
     """
-    if not 1 < x.size <= MOST_PLACES or (x % 1).any():
+    if not 1 < x.size <= MAX_PLACES or (x % 1).any():
         return False
     gaps = np.diff(np.log(x))
-    return bool(gaps.min() >= gaps.sum() / MOST_PLACES)
+    return bool(gaps.min() >= gaps.sum() / MAX_PLACES)
 
 
 def written(value: float, digits: int) -> str:
@@ -132,20 +124,20 @@ def written(value: float, digits: int) -> str:
     return f"{value:.{digits}g}"
 
 
-def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str:
+def curve_text(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str:
     """What a curve does, from left to right.
 
-    >>> said_of_curve("loss", np.arange(4), np.array([8.0, 2, 1, 3]))
+    >>> curve_text("loss", np.arange(4), np.array([8.0, 2, 1, 3]))
     'loss: from 8 at 0 to 3 at 3, lowest 1 at 2'
-    >>> said_of_curve("rate", np.arange(3), np.array([0.5, 0.4, 0.1]))
+    >>> curve_text("rate", np.arange(3), np.array([0.5, 0.4, 0.1]))
     'rate: falls from 0.5 at 0 to 0.1 at 2'
-    >>> said_of_curve("height", np.arange(3), np.array([0.3, 0.1 + 0.2, 0.3]))
+    >>> curve_text("height", np.arange(3), np.array([0.3, 0.1 + 0.2, 0.3]))
     'height: stays at 0.3'
     """
-    good = np.isfinite(y)
-    if not good.any():
+    finite = np.isfinite(y)
+    if not finite.any():
         return f"{label}: no finite number"
-    x, y = x[good], y[good]
+    x, y = x[finite], y[finite]
     if dots:
         return f"{label}: {y.size} points from {written(y.min(), 3)} to {written(y.max(), 3)}"
     points = [
@@ -159,4 +151,4 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
         return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"
     extremes = {"lowest": int(y.argmin()), "highest": int(y.argmax())}
     inner = [f"{word} {points[n]}" for word, n in extremes.items() if 0 < n < y.size - 1]
-    return f"{label}: from {first} to {last}" + "".join(f", {one}" for one in inner)
+    return f"{label}: from {first} to {last}" + "".join(f", {extreme}" for extreme in inner)

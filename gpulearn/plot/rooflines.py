@@ -17,8 +17,6 @@ from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
 from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
-__all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]
-
 # The points share the figure with few lines, so they have markers of their own.
 MARKERS = "osD^vP*X"
 ABOVE = 1.05  # of what a roof allows; less is noise
@@ -32,6 +30,8 @@ BESIDE = (
     *((0, 8, "center"), (0, -18, "center"), (-10, 8, "left"), (10, -18, "right")),
     *((6, -27, "left"), (-6, -27, "right")),
 )
+# two steps to each doubling, from less than an axpy to more than any product
+INTENSITIES = tuple(2 ** (step / 2) for step in range(-6, 23))
 
 
 def roofline(
@@ -43,10 +43,6 @@ def roofline(
         roofs: the first is what the points are compared with in the alternative text.
         points: what `roof_point` returned.
         intensity: a place on the axis, in operations per byte, to mark with a line.
-
-    Raises:
-        BadInput: there is no roof, something is of another kind, or `intensity` is not above
-            zero.
     """
     require.all_of(Roof, roofs, "roof", "what gl.measured_roof and gl.roof return")
     if not isinstance(points, Sequence):
@@ -58,50 +54,59 @@ def roofline(
         raise BadInput("There is nothing to plot: give at least one roof.")
     if len(roofs) > len(LINES) or len(points) > len(MARKERS):
         raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
-    low, high = _span(roofs, points, intensity)
+    marks = [] if intensity is None else [intensity]
+    places = [roof.ridge for roof in roofs] + [point.intensity for point in points] + marks
+    # from left of everything to right of everything
+    low, high = min(0.1, min(places) / 2), max(1000.0, max(places) * 3)
     with figure(7.6, 4.6) as (fig, axes):
-        found = looks([*(one.name for one in roofs), *(point.name for point in points)])
-        for one, look in zip(roofs, found, strict=False):
-            xs = [low, one.ridge, high]
-            ys = [one.attainable(x) / 1e9 for x in xs]
-            axes.plot(xs, ys, linestyle=look["linestyle"], color=look["color"], label=_label(one))
+        styles = looks([*(roof.name for roof in roofs), *(point.name for point in points)])
+        for roof, look in zip(roofs, styles, strict=False):
+            xs = [low, roof.ridge, high]
+            ys = [roof.attainable(x) / 1e9 for x in xs]
+            axes.plot(xs, ys, linestyle=look["linestyle"], color=look["color"],
+                      label=f"{roof.name}\n({roof.origin})")  # fmt: skip
         if len(roofs) == 1:  # with several, a place belongs to one side for one and not for others
             _regions(axes, roofs[0], low, high)
         for number, point in enumerate(points):
-            axes.plot(
-                [point.intensity],
-                [point.rate / 1e9],
-                linestyle="none",
-                marker=MARKERS[number],
-                markersize=8,
-                color=found[len(roofs) + number]["color"],
-                markeredgecolor="black",
-                label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)",
-            )
-        if intensity is not None:
-            axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
-        rates = [one.attainable(x) for one in roofs for x in (low, high)]
-        _finish(axes, (low, high), [*rates, *(point.rate for point in points)])
+            axes.plot([point.intensity], [point.rate / 1e9], linestyle="none",
+                      marker=MARKERS[number], markersize=8, markeredgecolor="black",
+                      color=styles[len(roofs) + number]["color"],
+                      label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)")  # fmt: skip
+        for mark in marks:
+            axes.axvline(mark, color="grey", linestyle=":", linewidth=1.5)
+        rates = [roof.attainable(x) for roof in roofs for x in (low, high)]
+        rates += [point.rate for point in points]
+        # whole decades, so that the axis has round numbers, and room for the markers at the edge
+        bottom, top = (math.log10(limit(rates) / 1e9) for limit in (min, max))
+        axes.set(xscale="log", yscale="log", xlim=(low, high))
+        axes.set_ylim(10 ** math.floor(bottom - 0.1), 10 ** math.ceil(top + 0.1))
+        axes.set(xlabel="arithmetic intensity (operations per byte)", ylabel="rate (GFLOP/s)")
+        legend_beside(axes, 8.5)
         _names(fig, axes, points)
-    said = [_said_of_roof(one) for one in roofs]
-    said += [said_of_point(point, roofs[0]) for point in points]
-    return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
+    clauses = [
+        f"the roof of {roof.name} rises to {plain(roof.peak / 1e9)} GFLOP/s at "
+        f"{roof.ridge:.3g} operations per byte"
+        for roof in roofs
+    ]
+    clauses += [
+        f"{point.name} at {point.intensity:.3g} reaches {plain(point.rate / 1e9)} of "
+        f"{plain(roofs[0].attainable(point.intensity) / 1e9)} GFLOP/s, limited by "
+        f"{roofs[0].limit(point.flops, point.bytes_moved)}"
+        for point in points
+    ]
+    return show(
+        fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(clauses)}."
+    )
 
 
-def _regions(axes: Any, one: Roof, low: float, high: float) -> None:
+def _regions(axes: Any, roof: Roof, low: float, high: float) -> None:
     """Say on which side of a roof's ridge what is the limit."""
-    axes.axvspan(low, one.ridge, color="C0", alpha=0.08, linewidth=0)
+    axes.axvspan(low, roof.ridge, color="C0", alpha=0.08, linewidth=0)
     height = axes.get_xaxis_transform()
     for x, words, side in ((low, "memory-bound", "left"), (high, "compute-bound", "right")):
         axes.text(x, 0.97, f" {words} ", transform=height, ha=side, va="top", color="0.35")
-    axes.annotate(
-        f"ridge {plain(one.ridge)}",
-        (one.ridge, one.peak / 1e9),
-        (-6, 5),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-    )
+    axes.annotate(f"ridge {plain(roof.ridge)}", (roof.ridge, roof.peak / 1e9), (-6, 5),
+                  textcoords="offset points", ha="right", fontsize=8.5)  # fmt: skip
 
 
 def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
@@ -110,7 +115,7 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
 
     fig.draw_without_rendering()  # it lays out the axes; at another size they move a little
     inner = axes.bbox.padded(-4)
-    drawn = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
+    lines = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
     taken = [text.get_window_extent() for text in axes.texts]
     for point in points:
         place = (point.intensity, point.rate / 1e9)
@@ -121,66 +126,21 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
             for *away, side in BESIDE
         ]
         boxes = [name.get_window_extent().padded(1) for name in names]
-        troubles = [
+        collisions = [
             (not inner.x0 < box.x0 < box.x1 < inner.x1)
             + box.count_overlaps(taken)
-            + sum(box.count_contains(line) for line in drawn)
-            + sum(Path(line).intersects_bbox(box, filled=False) for line in drawn)
+            + sum(box.count_contains(line) for line in lines)
+            + sum(Path(line).intersects_bbox(box, filled=False) for line in lines)
             for box in boxes
         ]
-        best = troubles.index(min(troubles))
+        best = collisions.index(min(collisions))
         taken.append(boxes[best])
         for name in names[:best] + names[best + 1 :]:
             name.remove()
 
 
-def _span(
-    roofs: Sequence[Roof], points: Sequence[RoofPoint], intensity: float | None
-) -> tuple[float, float]:
-    """From left of everything to right of everything, in operations per byte."""
-    found = [one.ridge for one in roofs] + [p.intensity for p in points]
-    found += [intensity] if intensity is not None else []
-    return min(0.1, min(found) / 2), max(1000.0, max(found) * 3)
-
-
-def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(*span)
-    # whole decades, so that the axis has round numbers, and room for the markers at the edge
-    lowest, highest = (math.log10(limit(rates) / 1e9) for limit in (min, max))
-    axes.set_ylim(10 ** math.floor(lowest - 0.1), 10 ** math.ceil(highest + 0.1))
-    axes.set(xlabel="arithmetic intensity (operations per byte)", ylabel="rate (GFLOP/s)")
-    legend_beside(axes, 8.5)
-
-
-def _label(one: Roof) -> str:
-    return f"{one.name}\n({one.origin})"
-
-
-def _said_of_roof(one: Roof) -> str:
-    return (
-        f"the roof of {one.name} rises to {plain(one.peak / 1e9)} GFLOP/s at "
-        f"{one.ridge:.3g} operations per byte"
-    )
-
-
-def said_of_point(point: RoofPoint, roof: Roof) -> str:
-    """One clause on where a point lies under a roof."""
-    best = roof.attainable(point.intensity)
-    limit = roof.limit(point.flops, point.bytes_moved)
-    return (
-        f"{point.name} at {point.intensity:.3g} reaches {plain(point.rate / 1e9)} of "
-        f"{plain(best / 1e9)} GFLOP/s, limited by {limit}"
-    )
-
-
 def compare_points(roof: Roof, *points: RoofPoint) -> Table:
-    """A table of timed work: what it needs, what it reached, what a roof allows.
-
-    Raises:
-        BadInput: there is no point, or something is of another kind.
-    """
+    """A table of timed work: what it needs, what it reached, what a roof allows."""
     require.all_of(Roof, [roof], "roof", "what gl.measured_roof returns")
     require.all_of(RoofPoint, points, "point", "what gl.perf.roof_point returns")
     if not points:
@@ -201,67 +161,48 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
     busy = ", while busy" if any(point.provenance.busy for point in points) else ""
     times = str(recorded[0]) if recorded else f"measured here{busy}"
     above = [point.name for point in points if point.share(roof) > ABOVE]
-    said = f" Above the roof: {'; '.join(above)}. {WHY_ABOVE}" if above else ""
-    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.{said}")
+    why = f" Above the roof: {'; '.join(above)}. {WHY_ABOVE}" if above else ""
+    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.{why}")
 
 
 def compare_roofs(*roofs: Roof) -> Table:
-    """A table of rooflines: peak, bandwidth, ridge point, and where they are from.
-
-    Raises:
-        BadInput: there is no roof, or something is of another kind.
-    """
+    """A table of rooflines: peak, bandwidth, ridge point, and where they are from."""
     require.all_of(Roof, roofs, "roof", "what gl.measured_roof and gl.roof return")
     if not roofs:
         raise BadInput("There is nothing to compare: give at least one roof.")
     return table(
         [
             {
-                "machine": one.name,
-                "peak (TFLOP/s)": plain(one.peak / 1e12),
-                "memory (GB/s)": plain(one.bandwidth / 1e9),
-                "ridge (FLOP/byte)": plain(one.ridge),
-                "from": _said_beside(one),
+                "machine": roof.name,
+                "peak (TFLOP/s)": plain(roof.peak / 1e12),
+                "memory (GB/s)": plain(roof.bandwidth / 1e9),
+                "ridge (FLOP/byte)": plain(roof.ridge),
+                # the row begins with the name, and has to fit
+                "from": roof.origin.replace(f"the {roof.name.partition(',')[0]}'s", "its"),
             }
-            for one in roofs
+            for roof in roofs
         ]
     )
-
-
-def _said_beside(one: Roof) -> str:
-    """Where a roof is from, for a row that begins with its name: the row has to fit."""
-    machine = one.name.partition(",")[0]
-    return one.origin.replace(f"the {machine}'s", "its")
-
-
-# two steps to each doubling, from less than an axpy to more than any product
-INTENSITIES = tuple(2 ** (step / 2) for step in range(-6, 23))
 
 
 def draw_roofs(
     here: Roof, points: Sequence[RoofPoint], gpu: str, dtype: str, intensity: float
 ) -> tuple[Picture, str]:
-    """Draw a GPU's roof beside this machine's, and say what limits work of one intensity."""
-    there = roof(gpu, dtype)
-    return (
-        roofline(here, there, points=points, intensity=intensity),
-        said_of_roofs(here, there, intensity),
-    )
+    """Draw a GPU's roof beside this machine's, and say what limits work of one intensity.
 
-
-def said_of_roofs(here: Roof, there: Roof, intensity: float) -> str:
-    """Who is limited by what at an intensity, and what both need for a billion bytes."""
-    work = 1e9
+    The sentence says what both need for a billion bytes.
+    """
+    there, work = roof(gpu, dtype), 1e9
     clauses = []
-    for name, one in (("this machine", here), (there.name, there)):
-        limit = one.limit(intensity * work, work)
-        seconds = format_seconds(one.seconds(intensity * work, work))
+    for name, machine in (("this machine", here), (there.name, there)):
         clauses.append(
-            f"{name} reaches at best {plain(one.attainable(intensity) / 1e9)} GFLOP/s, limited by "
-            f"{limit}, and needs {seconds} for each GB"
+            f"{name} reaches at best {plain(machine.attainable(intensity) / 1e9)} GFLOP/s, limited "
+            f"by {machine.limit(intensity * work, work)}, and needs "
+            f"{format_seconds(machine.seconds(intensity * work, work))} for each GB"
         )
-    gain = there.attainable(intensity) / here.attainable(intensity)
-    return f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {plain(gain)} times as fast."
+    gain = plain(there.attainable(intensity) / here.attainable(intensity))
+    text = f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {gain} times as fast."
+    return roofline(here, there, points=points, intensity=intensity), text
 
 
 def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
@@ -270,14 +211,10 @@ def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
     Args:
         here: what `measured_roof` returned.
         points: work that was timed here, drawn as well.
-
-    Raises:
-        BadInput: `here` is no roof.
     """
-    require.package("ipywidgets", "gl.plot.roofline_explorer")
     require.all_of(Roof, [here], "roof", "what gl.measured_roof returns")
     controls = {
         **gpu_and_dtype(list(GPUS), "T4"),
-        "intensity": choices("FLOP / byte", [(f"{one:.3g}", one) for one in INTENSITIES], 1.0),
+        "intensity": choices("FLOP / byte", INTENSITIES, 1.0, "{:.3g}"),
     }
     return Explorer(lambda **values: draw_roofs(here, points, **values), controls)

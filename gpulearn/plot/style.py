@@ -1,35 +1,24 @@
-"""The project's look: one matplotlib style, markers beside colours, and what figures share."""
+"""The project's look: one matplotlib style, markers beside colors, and what figures share."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpulearn import require
 from gpulearn.perf.gpus import GPUS
 
-__all__ = [
-    "LINES",
-    "box",
-    "boxes",
-    "centred",
-    "doublings",
-    "figure",
-    "legend_beside",
-    "looks",
-    "plain_decades",
-]
-
-# one line style and marker for each curve of a figure, beside the cycle's colour
+# one line style and marker for each curve of a figure, beside the cycle's color
 LINES = tuple(
     {"marker": marker, "linestyle": line}
     for marker, line in zip("osD^vP*X", ("-", "--", "-.", ":") * 2, strict=True)
 )
-CYCLE = 10  # colours
-# what stands in several figures of the course, with its colour of the cycle; the first that a
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
+CYCLE = 10  # colors
+# what stands in several figures of the course, with its color of the cycle; the first that a
 # label names counts
 SUBJECTS = {
     **{"CPU": 0, "NumPy": 0, "torch": 2, "loops": 7},
@@ -51,9 +40,8 @@ def figure(
 ) -> Iterator[tuple[Any, Any]]:
     """Make a figure and its axes in the project's style; sizes in inches.
 
-    The figure is not known to pyplot, so that it is shown only where it is asked for. With
-    several rows or columns the axes are an array, as matplotlib's `subplots` returns them;
-    `grid` is what else it takes.
+    The figure is not known to pyplot, so that it is shown only where it is asked for. Axes and
+    `grid` are those of matplotlib's `subplots`.
     """
     style = require.package("matplotlib.style", "A figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -75,9 +63,9 @@ def figure(
     }
     sheets = ["default", "petroff10", extra]
 
-    class Styled(Figure):
+    class StyledFigure(Figure):
         def savefig(self, *args: Any, **options: Any) -> None:
-            # a colour such as "C3" is looked up here, which may be after the block
+            # a color such as "C3" is looked up here, which may be after the block
             with style.context(sheets):
                 canvas: Any = FigureCanvasAgg(self)
                 renderer = canvas.get_renderer()
@@ -93,29 +81,33 @@ def figure(
                     self.set_layout_engine(layout)
 
     with style.context(sheets):
-        made = Styled(figsize=(width, height), layout="constrained")
-        yield made, made.subplots(rows, columns, **grid)
+        fig = StyledFigure(figsize=(width, height), layout="constrained")
+        yield fig, fig.subplots(rows, columns, **grid)
 
 
 def looks(labels: Sequence[str]) -> list[dict[str, Any]]:
-    """How the curves of a figure are drawn: marker and line by their place, colour by their label.
+    """How the curves of a figure are drawn: marker and line by their place, color by their label.
 
-    A label that names one of SUBJECTS gets its colour, in every figure, unless an earlier label
+    A label that names one of SUBJECTS gets its color, in every figure, unless an earlier label
     has it; all others get what is left of the cycle.
 
     >>> [look["color"] for look in looks(["a", "Adam, rate 0.1", "Adam, rate 0.2", "ReLU"])]
     ['C0', 'C4', 'C1', 'C2']
     """
-    colours: dict[int, int] = {}
+    colors: dict[int, int] = {}
     for place, label in enumerate(labels):
         named = (c for name, c in SUBJECTS.items() if re.search(rf"\b{name}\b", label))
-        colour = next(named, None)
-        if colour is not None and colour not in colours.values():
-            colours[place] = colour
-    free = itertools.cycle(c for c in range(CYCLE) if c not in colours.values())
-    places = range(len(labels))
-    drawn = [colours[place] if place in colours else next(free) for place in places]
-    return [{**LINES[place % len(LINES)], "color": f"C{drawn[place]}"} for place in places]
+        color = next(named, None)
+        if color is not None and color not in colors.values():
+            colors[place] = color
+    free = itertools.cycle(c for c in range(CYCLE) if c not in colors.values())
+    return [
+        {
+            **LINES[place % len(LINES)],
+            "color": f"C{colors[place] if place in colors else next(free)}",
+        }
+        for place in range(len(labels))
+    ]
 
 
 def box(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
@@ -125,8 +117,7 @@ def box(axes: Any, x: float, y: float, width: float, height: float, **look: Any)
     """
     from matplotlib.patches import Rectangle
 
-    drawn = axes.add_artist(Rectangle((x, y), width, height, **look))
-    drawn.set_in_layout(False)
+    axes.add_artist(Rectangle((x, y), width, height, **look)).set_in_layout(False)
 
 
 def boxes(
@@ -135,31 +126,73 @@ def boxes(
 ) -> None:  # fmt: skip
     """Draw many boxes of one size as `box` draws one, in a fraction of the time.
 
-    Args:
-        axes: where to draw.
-        corners: of each box the least x and y.
-        size: their width and height.
-        looks: of each box the colour within, or "none", and its opacity.
-        edge: their colour at the edge.
-        linewidth: of the edge.
+    `looks` has of each box the color within, or "none", and its opacity.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba
 
     wide, high = size
-    drawn = PolyCollection(
+    collection = PolyCollection(
         [((x, y), (x + wide, y), (x + wide, y + high), (x, y + high)) for x, y in corners],
         facecolors=[to_rgba(*look) for look in looks],
         edgecolors=[to_rgba(edge, alpha) for _, alpha in looks],
         linewidths=linewidth, joinstyle="miter", zorder=1,
     )  # fmt: skip
-    axes.add_artist(drawn)
-    drawn.set_in_layout(False)
+    axes.add_artist(collection)
+    collection.set_in_layout(False)
 
 
-def centred(axes: Any, x: float, y: float, text: str, **look: Any) -> None:
+def centered(axes: Any, x: float, y: float, text: str, **look: Any) -> None:
     """Write a text whose middle is (x, y)."""
     axes.text(x, y, text, **{"ha": "center", "va": "center", **look})
+
+
+def note(
+    axes: Any, text: str, point: Sequence[float], away: tuple[float, float], **look: Any
+) -> Any:
+    """Write a text beside a point, so many points of print away."""
+    return axes.annotate(text, point, xytext=away, textcoords="offset points", **look)
+
+
+def rows(axes: Any, labels: Sequence[str]) -> None:
+    """Make the y axis rows of height 1 with a label each, counted from the top."""
+    axes.set_ylim(len(labels), 0)
+    axes.set_yticks([row + 0.5 for row in range(len(labels))], labels)
+
+
+def bare(axes: Any, xlim: tuple[float, float], ylim: tuple[float, float], **more: Any) -> None:
+    """Leave nothing of the axes but what is drawn between these limits."""
+    axes.set(xlim=xlim, ylim=ylim, **more)
+    axes.axis("off")
+
+
+def key(where: Any, entries: Mapping[str, Mapping[str, Any]], **options: Any) -> None:
+    """Explain what areas stand for, label → their look; below a figure, or on axes."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(label=label, **look) for label, look in entries.items()]
+    layout = {"loc": "outside lower center", "ncols": len(patches), "fontsize": 10}
+    where.legend(handles=patches, **layout | options)
+
+
+def stacked_bars(
+    axes: Any, bars: Mapping[str, Mapping[str, float]], scale: float, height: float, first: int = 0
+) -> None:
+    """Draw a bar for each name, cut into its parts in units of `scale`, and write its sum.
+
+    All have the same parts; `first` is the color of the first part.
+    """
+    left = [0.0] * len(bars)
+    for number, part in enumerate(next(iter(bars.values()))):
+        sizes = [bar[part] / scale for bar in bars.values()]
+        axes.barh(list(bars), sizes, left=left, label=part, height=height, edgecolor="white",
+                  color=f"C{first + number}", hatch=HATCHES[number % len(HATCHES)])  # fmt: skip
+        left = [start + size for start, size in zip(left, sizes, strict=True)]
+    for row, end in enumerate(left):
+        axes.annotate(f" {end:.3g}", (end, row), va="center")
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, 1.12 * max(left) or 1)
 
 
 def legend_beside(axes: Any, size: float = 9) -> None:
@@ -182,3 +215,21 @@ def plain_decades(axes: Any, subs: Sequence[int]) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=subs))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:,.10g}")
+
+
+def percent(share: float) -> str:
+    """A share in whole percent.
+
+    >>> percent(0.375)
+    '38 %'
+    """
+    return f"{share:.0%}".replace("%", " %")
+
+
+def counted(number: int, word: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "pass", "passes"), counted(4, "sector")
+    ('1 pass', '4 sectors')
+    """
+    return f"{number} {word if number == 1 else plural or word + 's'}"

@@ -12,7 +12,7 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.autograd import Variable
 from gpulearn.perf.operation_costs import graph_times, graph_work
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.style import figure
+from gpulearn.plot.style import figure, stacked_bars
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from simt.device.selection import cpu_name
@@ -20,9 +20,6 @@ from simt.device.selection import cpu_name
 if TYPE_CHECKING:
     from gpulearn.train.memory import MemoryBudget
 
-__all__ = ["compare_operations", "memory"]
-
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 
 
@@ -32,9 +29,6 @@ def memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Picture:
     Args:
         bars: what a bar is called → part → bytes, or what `gl.train.memory_budget` returned. Every
             bar has the same parts.
-
-    Raises:
-        BadInput: there is no bar, the parts differ, or a number of bytes is none.
 
     >>> memory({"batch 8": {"parameters": 1e6, "activations": 3e6}})
     [figure: Memory in bars: batch 8 4 MB, most of it activations (3 MB).]
@@ -49,35 +43,19 @@ def memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Picture:
             if not 0 <= amount < math.inf:
                 raise BadInput(f"{part} of {name} is {shown(amount)}: give a number of bytes.")
     scale, unit = unit_for(max(sum(bar.values()) for bar in sized.values()))
-    with figure(8.5, 1.4 + 0.45 * len(sized)) as (made, axes):
-        left = [0.0] * len(sized)
-        for number, part in enumerate(parts):
-            sizes = [bar[part] / scale for bar in sized.values()]
-            axes.barh(
-                list(sized),
-                sizes,
-                left=left,
-                label=part,
-                height=0.65,
-                edgecolor="white",
-                hatch=HATCHES[number % len(HATCHES)],
-            )
-            left = [start + size for start, size in zip(left, sizes, strict=True)]
-        for row, end in enumerate(left):
-            axes.annotate(f" {end:.3g}", (end, row), va="center")
-        axes.invert_yaxis()
-        axes.grid(visible=False, axis="y")
-        axes.set_xlim(0, 1.12 * max(left) or 1)
+    with figure(8.5, 1.4 + 0.45 * len(sized)) as (fig, axes):
+        stacked_bars(axes, sized, scale, 0.65)
         axes.set_xlabel(unit)
-        made.legend(loc="outside upper center", ncols=len(parts))
-    return show(made, f"Memory in bars: {'; '.join(said_of_bar(n, b) for n, b in sized.items())}.")
+        fig.legend(loc="outside upper center", ncols=len(parts))
+    text = "; ".join(bar_text(name, bar) for name, bar in sized.items())
+    return show(fig, f"Memory in bars: {text}.")
 
 
 def _parts(name: str, bar: Mapping[str, float] | MemoryBudget) -> Mapping[str, float]:
-    found = bar if isinstance(bar, Mapping) else getattr(bar, "_asdict", dict)()
-    if not found:
+    parts = bar if isinstance(bar, Mapping) else getattr(bar, "_asdict", dict)()
+    if not parts:
         raise BadInput(f"{name} is {shown(bar)}: give what gl.train.memory_budget returned.")
-    return found
+    return parts
 
 
 def unit_for(most: float) -> tuple[float, str]:
@@ -89,15 +67,13 @@ def unit_for(most: float) -> tuple[float, str]:
     return next(((scale, unit) for scale, unit in UNITS if most >= scale), UNITS[-1])
 
 
-def said_of_bar(name: str, bar: Mapping[str, float]) -> str:
+def bar_text(name: str, bar: Mapping[str, float]) -> str:
     """One bar in words: its sum, and its largest part."""
-    scale, unit = unit_for(sum(bar.values()))
+    total = sum(bar.values())
+    scale, unit = unit_for(total)
     part = max(bar, key=lambda key: bar[key])
-    much = "most of it" if 2 * bar[part] > sum(bar.values()) else "the largest part"
-    return (
-        f"{name} {sum(bar.values()) / scale:.3g} {unit}, {much} {part} "
-        f"({bar[part] / scale:.3g} {unit})"
-    )
+    much = "most of it" if 2 * bar[part] > total else "the largest part"
+    return f"{name} {total / scale:.3g} {unit}, {much} {part} ({bar[part] / scale:.3g} {unit})"
 
 
 def compare_operations(loss: Variable, repeats: int = 5) -> Table:
@@ -106,9 +82,6 @@ def compare_operations(loss: Variable, repeats: int = 5) -> Table:
     Args:
         loss: a Variable of one number that was computed.
         repeats: how often each operation is timed; the fastest run counts.
-
-    Raises:
-        BadInput: it is no such Variable, or one of its operations cannot be timed by itself.
     """
     times = graph_times(loss, repeats)
     total = sum(map(sum, times.values()))

@@ -16,8 +16,6 @@ from gpulearn.plot.controls import Explorer, dropdown
 from gpulearn.plot.style import figure, legend_beside, looks, plain_decades
 from gpulearn.require import shown
 
-__all__ = ["all_reduce", "all_reduce_explorer"]
-
 NAMES = {
     "root": "via one root",
     "tree": "tree",
@@ -37,29 +35,24 @@ def size_text(size: float) -> str:
     >>> size_text(1024), size_text(3.3e7)
     ('1 KB', '33 MB')
     """
-    scale, unit = next(one for one in UNITS if size >= one[0])
+    scale, unit = next(entry for entry in UNITS if size >= entry[0])
     return f"{float(f'{size / (scale or 1):.2g}'):g} {unit}"
 
 
-def fastest_spans(
-    ranks: int, link: Link | str, least: float = LEAST, most: float = MOST
-) -> list[tuple[float, str]]:
-    """Which algorithm is fastest from which size on, in the α–β model.
-
-    Returns:
-        (size in bytes, algorithm), ascending; the first size is `least`.
+def fastest_spans(ranks: int, link: Link | str) -> list[tuple[float, str]]:
+    """Which algorithm is fastest from which size in bytes on, in the α–β model; ascending.
 
     >>> fastest_spans(1024, "100 Gbit")
     [(100.0, 'doubling'), (151356.12484362072, 'halving')]
     """
-    found: list[tuple[float, str]] = []
-    for size in np.geomspace(least, most, 801):
+    spans: list[tuple[float, str]] = []
+    for size in np.geomspace(LEAST, MOST, 801):
         times = {name: all_reduce_seconds(name, ranks, size, link) for name in NAMES}
         # of equals the one that was fastest before: with 2 ranks several are
-        best = min(times, key=lambda name: (times[name], not found or name != found[-1][1]))
-        if not found or best != found[-1][1]:
-            found.append((float(size), best))
-    return found
+        best = min(times, key=lambda name: (times[name], not spans or name != spans[-1][1]))
+        if not spans or best != spans[-1][1]:
+            spans.append((float(size), best))
+    return spans
 
 
 def all_reduce(
@@ -75,9 +68,6 @@ def all_reduce(
             bytes → seconds; may be empty if there is a link.
         links: the link of the model's lines, or one for each algorithm; no lines if None.
         ranks: how many ranks took part.
-
-    Raises:
-        BadInput: an algorithm is not known, or there is nothing to draw.
     """
     from matplotlib.ticker import LogLocator
 
@@ -89,33 +79,32 @@ def all_reduce(
     if not points and not lines:
         raise BadInput(f"measured is {shown(measured)}, and there is no link: nothing to draw.")
     sizes = np.geomspace(min(points, default=LEAST), max(points, default=MOST), 60)
-    with figure(8.6, 4.6) as (made, axes):
+    with figure(8.6, 4.6) as (fig, axes):
         labels = {**NAMES, LIBRARY: LIBRARY}
         for (name, label), look in zip(labels.items(), looks([*labels.values()]), strict=True):
             if name in measured:
-                few = dict(sorted(measured[name].items()))
+                times = dict(sorted(measured[name].items()))
                 style = {**look, "linestyle": "none" if name in lines else look["linestyle"]}
-                axes.plot(list(few), [1e3 * t for t in few.values()], markersize=7,
+                axes.plot(list(times), [1e3 * t for t in times.values()], markersize=7,
                           label=f"{label}, measured", **style)  # fmt: skip
             if name in lines:
                 model = [1e3 * all_reduce_seconds(name, ranks, s, as_link(lines[name]))
                          for s in sizes]  # fmt: skip
                 axes.plot(sizes, model, label=f"{label}, modelled", **{**look, "marker": ""})
-        axes.set_xscale("log")
+        axes.set(xscale="log", yscale="log")
         wide = sizes[-1] > 1e5 * sizes[0]  # then a tick at every second power of ten
         axes.xaxis.set_major_locator(LogLocator(base=100 if wide else 10))
         axes.xaxis.set_major_formatter(lambda size, _: size_text(size))
-        axes.set_yscale("log")
         low, high = axes.get_ylim()
         plain_decades(axes, (1, 2, 5) if high < 1000 * low else (1,))
         axes.set_xlabel(f"size of the tensor on each of {ranks:,} ranks")
         axes.set_ylabel("time of one all-reduce (ms)")
         legend_beside(axes)
-        # while the style is in force: its colours are looked up when the lines are drawn
-        return show(made, _said(measured, lines, ranks))
+        # while the style is in force: its colors are looked up when the lines are drawn
+        return show(fig, _sentence(measured, lines, ranks))
 
 
-def _said(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: int) -> str:
+def _sentence(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: int) -> str:
     parts = []
     common = sorted(set.intersection(*(set(t) for t in measured.values()))) if measured else []
     for size in dict.fromkeys(common[:1] + common[-1:]):
@@ -144,11 +133,10 @@ def spans_text(spans: Sequence[tuple[float, str]]) -> str:
 
 def draw(link: str, ranks: int) -> tuple[Picture, str]:
     """The modelled times of all algorithms on a named link, and which is fastest where."""
-    said = spans_text(fastest_spans(ranks, link))
-    model = size_text(1e9), all_reduce_seconds("ring", ranks, 1e9, link)
+    ring = all_reduce_seconds("ring", ranks, 1e9, link)
     text = (
-        f"{ranks:,} ranks, {as_link(link)}: {said}. The ring takes {model[1] * 1e3:.3g} ms for "
-        f"{model[0]}, modelled."
+        f"{ranks:,} ranks, {as_link(link)}: {spans_text(fastest_spans(ranks, link))}. The ring "
+        f"takes {ring * 1e3:.3g} ms for {size_text(1e9)}, modelled."
     )
     return all_reduce({}, link, ranks=ranks), text
 
@@ -156,13 +144,10 @@ def draw(link: str, ranks: int) -> tuple[Picture, str]:
 def all_reduce_explorer(ranks: int = 1024) -> Explorer:
     """Choose a link and a number of ranks; see which all-reduce is fastest for which size.
 
-    All times are modelled: rounds · α + bytes · β. The slider moves with the arrow keys.
+    All times are modelled: rounds · α + bytes · β.
 
     Args:
         ranks: how many ranks at first: 2, 4, 8 … 1,024.
-
-    Raises:
-        BadInput: it is no such number.
 
     >>> all_reduce_explorer()
     [interactive figure: 1,024 ranks, 100 Gbit (9.6 µs, 12.5 GB/s): modelled, doubling is ...]
@@ -170,7 +155,7 @@ def all_reduce_explorer(ranks: int = 1024) -> Explorer:
     widgets = require.package("ipywidgets", "collectives.all_reduce_explorer")
     if ranks not in RANKS:
         raise BadInput(f"ranks is {shown(ranks)}: give a power of two from 2 to 1,024.")
-    names = [(str(one), name) for name, one in LINKS.items()]
+    names = [(str(link), name) for name, link in LINKS.items()]
     chosen = dropdown("link", names, "100 Gbit")
     count = widgets.SelectionSlider(
         options=[(f"{n:,}", n) for n in RANKS], value=ranks, description="ranks"

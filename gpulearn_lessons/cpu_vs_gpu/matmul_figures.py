@@ -21,15 +21,9 @@ from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
 from simt.device.selection import cores, cpu_name
 
-__all__ = ["compare_gpus", "matmul_explorer", "rates", "times"]
-
 
 def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H200")) -> Table:
-    """This CPU as measured (operations per second, bytes per second) beside named GPUs.
-
-    Raises:
-        BadInput: a number is not above zero, or a GPU is not known.
-    """
+    """This CPU as measured (operations per second, bytes per second) beside named GPUs."""
     above_zero("peak", peak)
     above_zero("bandwidth", bandwidth)
     rows = [
@@ -40,20 +34,20 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
             "source": "measured here: product, copy of an array",
         }
     ]
-    for gpu in map(gpu_spec, gpus):
-        rows.append(
-            {
-                "device": f"{gpu.name} GPU",
-                "float32 (TFLOP/s)": _beside(gpu.peak["float32"], peak, 1e12),
-                "memory (GB/s)": _beside(gpu.bandwidth, bandwidth, 1e9),
-                "source": gpu.source,
-            }
-        )
+
+    def beside(rate: float, cpu: float, unit: float) -> str:
+        return f"{plain(rate / unit)} ({plain(rate / cpu)}×)"
+
+    rows += [
+        {
+            "device": f"{gpu.name} GPU",
+            "float32 (TFLOP/s)": beside(gpu.peak["float32"], peak, 1e12),
+            "memory (GB/s)": beside(gpu.bandwidth, bandwidth, 1e9),
+            "source": gpu.source,
+        }
+        for gpu in map(gpu_spec, gpus)
+    ]
     return table(rows, caption="In brackets: as a multiple of this CPU.")
-
-
-def _beside(rate: float, cpus: float, unit: float) -> str:
-    return f"{plain(rate / unit)} ({plain(rate / cpus)}×)"
 
 
 def times(
@@ -67,52 +61,53 @@ def times(
         n: a size to mark with a line.
         span: the least and the most seconds of the axis; all of the data by default.
     """
-    _need(series)
+    _check(series)
     base = series[0]
-    crossings = [_crossover(base, other) for other in series[1:]]
+    crossings = [None, *(_crossover(base, other) for other in series[1:])]
     with figure(height=5.2) as (fig, axes):
-        colours = looks([one.name for one in series])
-        for one, size, look in zip(series, [None, *crossings], colours, strict=True):
+        styles = looks([curve.name for curve in series])
+        for curve, size, look in zip(series, crossings, styles, strict=True):
             lead = f"ahead from n = {size}; " if size else ""
-            axes.plot(one.sizes, one.seconds, label=_label(one, lead), **look)
+            axes.plot(curve.sizes, curve.seconds, label=_label(curve, lead), **look)
             if size:
                 at = base.seconds[base.sizes.index(size)]
                 axes.plot(size, at, "o", markersize=15, fillstyle="none", color="black", zorder=5)
         if n is not None:
             axes.axvline(n, color="grey", linestyle=":", linewidth=1.5)
-        _finish(axes, base.sizes, "time for one product (s)")
-        axes.set_yscale("log")
+        _axes(axes, base.sizes, "time for one product (s)")
         if span is not None:
             axes.set_ylim(*span)
-    said = [
-        f"{other.name} {_said(size)}" for other, size in zip(series[1:], crossings, strict=True)
+    clauses = [
+        f"{other.name} stays faster from n = {size}"
+        if size
+        else f"{other.name} does not stay faster at any size"
+        for other, size in zip(series[1:], crossings[1:], strict=True)
     ]
-    return show(fig, _sentence(f"Time over n on logarithmic axes; against {base.name}:", said))
+    text = "; ".join(clauses) or "one curve"
+    return show(fig, f"Time over n on logarithmic axes; against {base.name}: {text}.")
 
 
 def rates(*series: Series, peak: float | None = None) -> Picture:
     """Plot GFLOP/s over n for several series, and `peak` (operations per second) as a line."""
-    _need(series)
+    _check(series)
     if peak is not None:
         above_zero("peak", peak)
+    clauses = []
     with figure(height=5.2) as (fig, axes):
-        for one, look in zip(series, looks([one.name for one in series]), strict=True):
-            axes.plot(
-                one.sizes, [r / 1e9 for r in matmul_times.rates(one)], label=_label(one), **look
+        for curve, look in zip(series, looks([curve.name for curve in series]), strict=True):
+            rates = [rate / 1e9 for rate in matmul_times.rates(curve)]
+            axes.plot(curve.sizes, rates, label=_label(curve), **look)
+            clauses.append(
+                f"{curve.name} goes from {plain(rates[0])} at n = {curve.sizes[0]} to "
+                f"{plain(rates[-1])} at n = {curve.sizes[-1]}"
             )
         if peak is not None:
             axes.axhline(peak / 1e9, color="black", linestyle=":", label="measured peak")
-        _finish(axes, series[0].sizes, "rate (GFLOP/s)")
-        axes.set_yscale("log")
-    said = [
-        f"{one.name} goes from {plain(matmul_times.rates(one)[0] / 1e9)} at n = {one.sizes[0]} "
-        f"to {plain(matmul_times.rates(one)[-1] / 1e9)} at n = {one.sizes[-1]}"
-        for one in series
-    ]
-    return show(fig, _sentence("GFLOP/s over n on logarithmic axes:", said))
+        _axes(axes, series[0].sizes, "rate (GFLOP/s)")
+    return show(fig, f"GFLOP/s over n on logarithmic axes: {'; '.join(clauses)}.")
 
 
-def _need(series: Sequence[Series]) -> None:
+def _check(series: Sequence[Series]) -> None:
     if not series:
         raise BadInput("There is nothing to plot: give at least one series.")
     if len(series) > len(LINES):
@@ -123,9 +118,9 @@ def _need(series: Sequence[Series]) -> None:
     require.all_of(Series, series, "series", f"what {maker}")
 
 
-def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
+def _axes(axes: Any, sizes: Sequence[int], y: str) -> None:
     doublings(axes, sizes, "{}")
-    axes.set(xlabel="size n of the n × n matrices", ylabel=y)
+    axes.set(xlabel="size n of the n × n matrices", ylabel=y, yscale="log")
     # below the axes: a curve may come to lie anywhere in them
     axes.figure.legend(loc="outside lower center", fontsize=9)
 
@@ -141,14 +136,6 @@ def _crossover(base: Series, other: Series) -> int | None:
             f"the same sizes."
         )
     return crossover(base.sizes, base.seconds, other.seconds)
-
-
-def _said(size: int | None) -> str:
-    return f"stays faster from n = {size}" if size else "does not stay faster at any size"
-
-
-def _sentence(start: str, said: Sequence[str]) -> str:
-    return f"{start} {'; '.join(said)}." if said else f"{start} one curve."
 
 
 def compare_at(cpu: Series, gpu: Series, n: int) -> str:
@@ -176,7 +163,7 @@ def draw(
     ours = cpu.get(dtype, cpu["float32"])
     theirs = gpu_series(ours.sizes, dtype, copies, gpu)
     # Every choice is drawn on the same axis, so that what it changes can be seen.
-    span = (LEAST_SECONDS, 3 * max(max(one.seconds) for one in cpu.values()))
+    span = (LEAST_SECONDS, 3 * max(max(curve.seconds) for curve in cpu.values()))
     return times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
 
 
@@ -200,22 +187,17 @@ def offered(gpu: str) -> Sequence[str]:
 
 
 def matmul_explorer(*cpu: Series) -> Explorer:
-    """Compare this CPU with GPUs interactively.
-
-    Args:
-        cpu: measured series of the same sizes, their names ending in the dtype.
-    """
+    """Compare this CPU, by measured series named for their dtype, with GPUs interactively."""
     widgets = require.package("ipywidgets", "cpu_vs_gpu.matmul_explorer")
-    if not any(isinstance(one, Series) and one.name.endswith("float32") for one in cpu):
+    if not any(isinstance(curve, Series) and curve.name.endswith("float32") for curve in cpu):
         raise BadInput("There is no float32 series: give one that gl.perf.cpu_times returned.")
     by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
     sizes = cpu[0].sizes
-    if any(one.sizes != sizes for one in cpu):
+    if any(curve.sizes != sizes for curve in cpu):
         raise BadInput("The series have other sizes: time all of them at the same.")
-    made = {
+    controls = {
         "n": choices("size n", sizes, sizes[len(sizes) // 2]),
         **gpu_and_dtype([BEST, *gpus.GPUS], BEST, offered),
         "copies": widgets.Checkbox(value=False, description="count the copies"),
     }
-
-    return Explorer(lambda **values: draw(by_dtype, **values), made)
+    return Explorer(lambda **values: draw(by_dtype, **values), controls)

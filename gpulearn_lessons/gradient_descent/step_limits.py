@@ -12,9 +12,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import momentum_factor
 from gpulearn.plot.controls import Explorer, choices
-from gpulearn.plot.style import LINES, figure
-
-__all__ = ["directions", "momentum_plane", "rate_explorer"]
+from gpulearn.plot.style import LINES, figure, note
 
 Number = Callable[[float], float]
 Array = np.ndarray[Any, Any]
@@ -24,64 +22,45 @@ RATES = tuple(10 ** (tenth / 10) for tenth in range(-30, -9))
 WINDOW = (-1.0, 4.0)
 
 
-def walk_on(slope: Number, start: float, rate: float, window: tuple[float, float]) -> list[float]:
-    """The places of a walk of 12 steps, as far as it stays within the window.
-
-    >>> walk_on(lambda x: 2 * x, 1.0, 0.75, (-2, 2))[:3]
-    [1.0, -0.5, 0.25]
-    """
+def draw_walk(loss: Number, slope: Number, start: float, rate: float) -> tuple[Picture, str]:
+    """A walk of 12 steps on the curve of its loss, as far as it stays in the picture."""
     places = [start]
-    for _ in range(STEPS):
+    end = ""
+    for step in range(1, STEPS + 1):
         there = places[-1] - rate * slope(places[-1])
-        if not window[0] <= there <= window[1]:
+        if not WINDOW[0] <= there <= WINDOW[1]:
+            end = f"step {step} leads to {there:.3g}, out of the picture."
             break
         places.append(there)
-    return places
-
-
-def draw_walk(
-    loss: Number, slope: Number, start: float, rate: float, window: tuple[float, float]
-) -> tuple[Picture, str]:
-    """A walk on the curve of its loss, and its sentence; the explorer's whole logic."""
-    places = walk_on(slope, start, rate, window)
-    made = len(places) - 1
-    if made < STEPS:
-        there = places[-1] - rate * slope(places[-1])
-        end = f"step {made + 1} leads to {there:.3g}, out of the picture."
-    else:
-        end = f"{STEPS} steps lead from {start:g} to {places[-1]:.4g}, where J is "
-        end += f"{loss(places[-1]):.3g}."
-    with figure(7.0, 3.4) as (figure_made, axes):
-        x = np.linspace(*window, 201)
-        axes.plot(x, [loss(one) for one in x], color="0.5")
-        axes.plot(places, [loss(one) for one in places], **LINES[0], markersize=5, linewidth=1.4)
-        axes.annotate(
-            "S",
-            (start, loss(start)),
-            xytext=(-14, 4),
-            textcoords="offset points",
-            fontweight="bold",
-        )
+    text = f"Rate {rate:.3g}: " + (
+        end
+        or f"{STEPS} steps lead from {start:g} to {places[-1]:.4g}, where J is "
+        f"{loss(places[-1]):.3g}."
+    )
+    with figure(7.0, 3.4) as (fig, axes):
+        x = np.linspace(*WINDOW, 201)
+        axes.plot(x, [loss(theta) for theta in x], color="0.5")
+        axes.plot(places, [loss(theta) for theta in places], **LINES[0], markersize=5,
+                  linewidth=1.4)  # fmt: skip
+        note(axes, "S", (start, loss(start)), (-14, 4), fontweight="bold")
         axes.set(xlabel="θ", ylabel="loss J")
-        sentence = f"Rate {rate:.3g}: {end}"
-        return show(figure_made, f"A walk on the curve of its loss. {sentence}"), sentence
+        return show(fig, f"A walk on the curve of its loss. {text}"), text
 
 
 def rate_explorer(loss: Number, slope: Number, start: float = 0.0) -> Explorer:
-    """Choose a learning rate, see twelve steps on the curve; the arrow keys move the slider.
+    """Choose a learning rate, and see twelve steps on the curve.
 
     Args:
         loss: θ → J(θ).
         slope: θ → its derivative there.
         start: where the walk begins, from −1 to 4.
     """
-    require.package("ipywidgets", "gradient_descent.rate_explorer")
     if not (callable(loss) and callable(slope)):
         raise BadInput(
             "gradient_descent.rate_explorer takes two functions of θ: the loss and its slope."
         )
-    controls = {"rate": choices("rate", [(f"{one:.2g}", one) for one in RATES], RATES[7])}
-    return Explorer(lambda rate: draw_walk(loss, slope, start, rate, WINDOW), controls)
+    controls = {"rate": choices("rate", RATES, RATES[7], "{:.2g}")}
+    return Explorer(lambda rate: draw_walk(loss, slope, start, rate), controls)
 
 
 def directions(hessian: Any) -> Picture:
@@ -92,9 +71,6 @@ def directions(hessian: Any) -> Picture:
 
     Args:
         hessian: symmetric, (2, 2), with eigenvalues above zero.
-
-    Raises:
-        BadInput: it is none of that.
     """
     matrix = require.real_array("hessian", hessian)
     if matrix.shape != (2, 2) or not np.allclose(matrix, matrix.T):
@@ -104,30 +80,25 @@ def directions(hessian: Any) -> Picture:
         raise BadInput(f"the curvature {curvatures[0]:.3g} is not above zero: there is no bottom.")
     vectors = vectors * np.where(vectors[1] < 0, -1, 1)  # both arrows point upwards
     angles = np.degrees(np.arctan2(vectors[1], vectors[0])) % 180
-    with figure(10.0, 4.0, columns=2) as (made, (left, right)):
+    with figure(10.0, 4.0, columns=2) as (fig, (left, right)):
         _ellipses(left, matrix, curvatures, vectors)
         every = np.linspace(0, 180, 361)
         d = np.stack([np.cos(np.radians(every)), np.sin(np.radians(every))])
         right.plot(every, np.einsum("in,ij,jn->n", d, matrix, d), color="C0")
         for number, name in enumerate(("least", "most")):
             right.plot(angles[number], curvatures[number], "o^"[number], color=f"C{number + 1}")
-            right.annotate(
-                f"{name}: {curvatures[number]:.3g} at {angles[number]:.0f}°",
-                (angles[number], curvatures[number]),
-                xytext=((-40, -4), (0, 9))[number],
-                textcoords="offset points",
-                ha=("right", "center")[number],
-                fontsize=9,
-            )
+            note(right, f"{name}: {curvatures[number]:.3g} at {angles[number]:.0f}°",
+                 (angles[number], curvatures[number]), ((-40, -4), (0, 9))[number],
+                 ha=("right", "center")[number], fontsize=9)  # fmt: skip
         right.set(xlabel="direction, degrees from the axis of θ₀", ylabel="curvature")
         right.set_xticks(range(0, 181, 45))
         right.set_ylim(-0.06 * curvatures[1], 1.15 * curvatures[1])
-        said = (
+        return show(
+            fig,
             f"The curvature over all directions is least, {curvatures[0]:.3g}, at "
             f"{angles[0]:.0f}°, and most, {curvatures[1]:.3g}, at {angles[1]:.0f}°; the two are "
-            "at right angles."
+            "at right angles.",
         )
-        return show(made, said)
 
 
 def _ellipses(axes: Any, matrix: Array, curvatures: Array, vectors: Array) -> None:
@@ -142,10 +113,7 @@ def _ellipses(axes: Any, matrix: Array, curvatures: Array, vectors: Array) -> No
         x_end, y_end = vectors[:, number] * max(reach[number], 0.25 * reach[0])
         arrow = {"arrowstyle": "->", "color": f"C{number + 1}", "linewidth": 2}
         axes.annotate("", (x_end, y_end), (0, 0), arrowprops=arrow)
-        axes.annotate(
-            f"λ = {curvatures[number]:.3g}", (x_end, y_end), xytext=(4, 4),
-            textcoords="offset points", fontsize=9,
-        )  # fmt: skip
+        note(axes, f"λ = {curvatures[number]:.3g}", (x_end, y_end), (4, 4), fontsize=9)
     axes.plot(0, 0, "*", color="black", markersize=10)
     axes.set_aspect("equal")
     axes.set(xlabel="θ₀ from the bottom", ylabel="θ₁ from the bottom")
@@ -161,34 +129,33 @@ def momentum_plane(curvatures: Any, settings: Mapping[str, tuple[float, float]])
     Args:
         curvatures: of all directions, above zero; the least and the most of them count.
         settings: label → (learning rate, momentum).
-
-    Raises:
-        BadInput: there is no setting, or a number is out of its range.
     """
     require.named("settings", settings, '{"label": (rate, momentum), …}')
-    found = require.real_array("curvatures", curvatures)
-    if not found.size or found.min() <= 0:
+    values = require.real_array("curvatures", curvatures)
+    if not values.size or values.min() <= 0:
         raise BadInput("curvatures must be above zero: elsewhere there is no bottom.")
-    ends = np.array([found.min(), found.max()])
+    ends = np.array([values.min(), values.max()])
     shares, momenta = np.geomspace(3e-3, 6, 301), np.linspace(0, 0.99, 199)
     factors = momentum_factor(shares[None, :], momenta[:, None])
-    said = []
-    with figure(8.6, 4.4) as (made, axes):
+    clauses = []
+    with figure(8.6, 4.4) as (fig, axes):
         levels = (0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0)
-        drawn = axes.contourf(shares, momenta, np.minimum(factors, 1.0), levels, cmap="Blues_r")
-        made.colorbar(drawn, ax=axes, label="factor of each step", format="%g")
+        areas = axes.contourf(shares, momenta, np.minimum(factors, 1.0), levels, cmap="Blues_r")
+        fig.colorbar(areas, ax=axes, label="factor of each step", format="%g")
         axes.contourf(shares, momenta, factors, (1.0, np.inf), colors=["0.75"])
         axes.plot(2 * (1 + momenta), momenta, color="black", label="limit, 2(1 + μ)")
         creeps = (1 - np.sqrt(momenta)) ** 2
-        seen = creeps >= shares[0]
-        axes.plot(creeps[seen], momenta[seen], color="black", linestyle="--", label="(1 − √μ)²")
+        visible = creeps >= shares[0]
+        axes.plot(
+            creeps[visible], momenta[visible], color="black", linestyle="--", label="(1 − √μ)²"
+        )
         for number, (label, (rate, momentum)) in enumerate(settings.items()):
             if not (rate > 0 and 0 <= momentum < 1):
                 raise BadInput(f"{label!r} is ({rate}, {momentum}): give a rate and a momentum.")
             look = {**LINES[number % len(LINES)], "linestyle": "-", "color": f"C{number + 1}"}
             axes.plot(rate * ends, [momentum, momentum], label=label, linewidth=3, **look)
             slower = float(np.max(momentum_factor(rate * ends, momentum)))
-            said.append(f"{label}: {slower:.3f} for each step")
+            clauses.append(f"{label}: {slower:.3f} for each step")
         axes.set_xscale("log")
         axes.set(xlabel="rate × curvature, ηλ", ylabel="momentum μ")
         axes.set_xlim(shares[0], shares[-1])
@@ -196,4 +163,4 @@ def momentum_plane(curvatures: Any, settings: Mapping[str, tuple[float, float]])
         axes.grid(visible=False)
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.15), ncols=3)
         kappa = ends[1] / ends[0]
-        return show(made, f"κ = {kappa:.3g}. Factor of the slower end: {'; '.join(said)}.")
+        return show(fig, f"κ = {kappa:.3g}. Factor of the slower end: {'; '.join(clauses)}.")

@@ -26,8 +26,6 @@ from simt.observers.traffic import WARP
 if TYPE_CHECKING:
     from simt.observers.counters import Counts
 
-__all__ = ["compare_rungs", "ladder_explorer"]
-
 RATE, SHARE = "rate", "share"
 
 
@@ -67,26 +65,27 @@ MEASURES = {
 def draw_ladder(
     reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
-    """Draw one measure of every rung, with the published shares beside it.
+    """Draw one measure of every rung, with the published shares beside it, and say its numbers.
 
     Args:
         reports: what `ladder_counts` returned.
         rates: what `matmul.ladder_rates` returned.
         measure: one of `MEASURES`.
-
-    Returns:
-        The picture, and a sentence with all of its numbers.
     """
-    chosen = MEASURES[measure]
-    ours = _values(reports, rates, measure)
-    origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
-    whole = whole_of(rates)
+    chosen, whole = MEASURES[measure], whole_of(rates)
+    if chosen.value is not None:
+        ours = {name: chosen.value(report.totals) for name, report in reports.items()}
+        origin, missing = "counted by the SIMT machine", "not counted"
+    else:
+        unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
+        rungs = [*(name for name in reports if name in rates), whole]
+        ours = {name: rates[name].flops_per_second / unit for name in rungs}
+        origin, missing = str(rates[whole].provenance), "not timed"
     label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
     names = [*reports, whole]
-    published = {n: 100 * share * _unit(whole) for n, share in PUBLISHED.items()}
+    published = {name: 100 * share for name, share in _published(whole).items()}
     others = f"% of {'the peak rate' if whole == PEAK else 'cuBLAS'}"
     with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
-        missing = "not counted" if chosen.value else "not timed"
         _bars(left, names, ours, missing, color="C0")
         _bars(right, names, {**published, whole: 100.0}, "not published", color="C1", hatch="///")
         left.set_xlabel(f"{label}; {chosen.best}", fontsize=9)
@@ -94,32 +93,16 @@ def draw_ladder(
         right.set_xlabel(f"{others}; more is better", fontsize=9)
         right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
         left.invert_yaxis()
-    said = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
-    sentence = f"{label[0].upper()}{label[1:]}, {origin}: {said}."
+    numbers = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
+    text = f"{label[0].upper()}{label[1:]}, {origin}: {numbers}."
     elsewhere = ", ".join(f"{name} {_number(share)}" for name, share in published.items())
-    alt = f"{sentence} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."
-    return show(fig, alt), sentence
+    return show(fig, f"{text} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."), text
 
 
-def _values(
-    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
-) -> dict[str, float]:
-    value = MEASURES[measure].value
-    if value is not None:
-        return {name: value(report.totals) for name, report in reports.items()}
-    whole = whole_of(rates)
-    names = [*(name for name in reports if name in rates), whole]
-    unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
-    return {name: rates[name].flops_per_second / unit for name in names}
-
-
-def _origin(rates: Mapping[str, Rate]) -> str:
-    return str(rates[whole_of(rates)].provenance)
-
-
-def _unit(whole: str) -> float:
-    """What a published share of cuBLAS is of the same whole: of the library, or of the peak."""
-    return CUBLAS_BY_PEAK if whole == PEAK else 1.0
+def _published(whole: str) -> dict[str, float]:
+    """The published shares of cuBLAS, as shares of the same whole: the library, or the peak."""
+    unit = CUBLAS_BY_PEAK if whole == PEAK else 1.0
+    return {name: share * unit for name, share in PUBLISHED.items()}
 
 
 def _number(value: float) -> str:
@@ -129,11 +112,11 @@ def _number(value: float) -> str:
 def _bars(
     axes: Any, names: list[str], values: Mapping[str, float], missing: str, **look: str
 ) -> None:
-    drawn = [values.get(name, 0.0) for name in names]
-    bars = axes.barh(names, drawn, edgecolor="white", height=0.62, **look)
+    lengths = [values.get(name, 0.0) for name in names]
+    bars = axes.barh(names, lengths, edgecolor="white", height=0.62, **look)
     labels = [f" {_number(values[n])}" if n in values else f" {missing}" for n in names]
     axes.bar_label(bars, labels=labels, fontsize=9)
-    axes.set_xlim(0, 1.22 * max(drawn, default=1.0))
+    axes.set_xlim(0, 1.22 * max(lengths))
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="both", labelsize=9)
 
@@ -143,12 +126,8 @@ def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
 
     Args:
         reports: what `ladder_counts` returned.
-
-    Raises:
-        BadInput: `reports` has other names than the rungs of the ladder.
     """
-    require.package("ipywidgets", "matmul.ladder_explorer")
-    _need(reports)
+    _check(reports)
     here = ladder_rates(reports)
     origin = here[whole_of(here)].provenance
     first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
@@ -178,16 +157,12 @@ def compare_rungs(
         reports: what `ladder_counts` returned.
         gpu: a GPU to model; by default what is live or recorded, else a T4's model.
         n: a recorded size; by default 4,096.
-
-    Raises:
-        BadInput: `reports` has other names than the rungs, or the GPU or the size is not known.
     """
-    _need(reports)
+    _check(reports)
     rates = ladder_rates(reports, gpu, n)
     whole = whole_of(rates)
-    unit, of = (_unit(whole), "peak") if whole == PEAK else (1.0, "cuBLAS")
-    best = rates[whole].flops_per_second
-    published = {name: share * unit for name, share in PUBLISHED.items()}
+    best, published = rates[whole].flops_per_second, _published(whole)
+    of = "peak" if whole == PEAK else "cuBLAS"
     rows = [
         {
             "rung": name,
@@ -199,12 +174,12 @@ def compare_rungs(
         for name in (*reports, whole)
         if name in rates
     ]
-    caption = f"GFLOP/s: {_origin(rates)}. Published: {PUBLISHED_SOURCE}."
+    caption = f"GFLOP/s: {rates[whole].provenance}. Published: {PUBLISHED_SOURCE}."
     if whole == PEAK:
         caption += f" cuBLAS reached {CUBLAS_BY_PEAK:.0%} of the peak there."
     return table(rows, caption)
 
 
-def _need(reports: Any) -> None:
+def _check(reports: Any) -> None:
     if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
         raise BadInput(f"reports is {require.shown(reports)}: give what ladder_counts() returns.")

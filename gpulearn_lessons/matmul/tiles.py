@@ -8,26 +8,25 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import bare, box, centered, figure
 from gpulearn_lessons.matmul import matmul_warp_tiles as seventh
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
-__all__ = ["halo", "product_scheme", "tile"]
-
 LIGHT = "#f6ddb5"
 SIDE = 8  # rows and columns of the tile that is drawn
+TILES = 8  # tiles along each side of a matrix of 256, of 32 each
+ROW, COLUMN, STEP = 3, 5, 2  # the block that is drawn, and how far it has come along k
+GAP = 1.2
 
 
 def _cell(axes: Any, x: float, y: float, label: str, fill: str) -> None:
     box(axes, x, y, 1, 1, facecolor=fill, edgecolor="0.4", linewidth=0.8)
-    colour = "white" if fill == "C0" else "black"
-    centred(axes, x + 0.5, y + 0.5, label, fontsize=8, color=colour)
+    color = "white" if fill == "C0" else "black"
+    centered(axes, x + 0.5, y + 0.5, label, fontsize=8, color=color)
 
 
-def _bare(axes: Any) -> None:
-    axes.set_aspect("equal")
-    axes.set_xticks([])
-    axes.set_yticks([])
+def _cells_only(axes: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
+    axes.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.grid(visible=False)
 
@@ -39,18 +38,15 @@ def tile() -> Picture:
     'A tile of 8 rows and 8 columns on its way through shared memory'
     """
     marked = 2  # the row of the image, and the column of the tile, that a warp takes
-    with figure(9.5, 3.9) as (made, axes):
+    with figure(9.5, 3.9) as (fig, axes):
         for left, title in ((0, "image"), (12, "tile, in shared memory"), (24, "out")):
             axes.text(left, -0.6, title, fontsize=11)
             for y in range(SIDE):
                 for x in range(SIDE):
-                    row, column = y == marked, x == marked
                     fill, label = "white", ""
-                    if (left == 0 and row) or (left == 12 and row):
-                        fill, label = "C0", str(x)
-                    if left == 24 and row:
-                        fill, label = LIGHT, str(x)
-                    if left == 12 and column:
+                    if y == marked:
+                        fill, label = (LIGHT if left == 24 else "C0"), str(x)
+                    if left == 12 and x == marked:
                         fill, label = LIGHT, str(y)
                     _cell(axes, left + x, y, label, fill)
         for start, text in ((8.3, "load"), (20.3, "store")):
@@ -61,16 +57,14 @@ def tile() -> Picture:
         axes.text(16, 8.9, "dark: written by rows\nlight: read by columns", ha="center", va="top")
         axes.text(4, 8.9, "one warp reads a row", ha="center", va="top")
         axes.text(28, 8.9, "one warp writes a row", ha="center", va="top")
-        axes.set_xlim(-0.3, 32.3)
-        axes.set_ylim(10.8, -1.6)
-        _bare(axes)
-    alt = (
+        _cells_only(axes, (-0.3, 32.3), (10.8, -1.6))
+    return show(
+        fig,
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
         "the image and writes it to a row of the tile; then a warp reads a column of the tile "
         "and writes it to a row of out. The image and out are touched by rows, the tile alone "
-        "by columns too."
+        "by columns too.",
     )
-    return show(made, alt)
 
 
 def halo(threads: int = 8, radius: int = 2) -> Picture:
@@ -78,10 +72,7 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
 
     Args:
         threads: threads of the block, one for each output.
-        radius: neighbours that an output needs on each side.
-
-    Raises:
-        BadInput: a size is not a whole number above zero, or the halo is wider than the block.
+        radius: neighbors that an output needs on each side.
 
     >>> halo(8, 2).alt.count("halo")
     2
@@ -91,21 +82,16 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
     if 2 * radius > threads:
         raise BadInput(f"radius is {radius}: with {threads} threads, give at most {threads // 2}.")
     cells = threads + 2 * radius
-    shown = threads // 2  # the thread whose inputs are drawn
-    with figure(9.5, 3.2) as (made, axes):
+    middle, needed = threads // 2, 2 * radius + 1  # the thread whose inputs are drawn
+    with figure(9.5, 3.2) as (fig, axes):
         for cell in range(cells):
-            halo = cell < radius or cell >= threads + radius
-            again = cell >= threads
-            fill = LIGHT if again else "C0"
-            _cell(axes, cell, 0, str(cell % threads), fill)
-            if halo:
-                _cell(axes, cell, -1.25, "halo", "white")
-            else:
-                _cell(axes, cell, -1.25, "", "0.88")
+            _cell(axes, cell, 0, str(cell % threads), LIGHT if cell >= threads else "C0")
+            outside = cell < radius or cell >= threads + radius
+            _cell(axes, cell, -1.25, "halo" if outside else "", "white" if outside else "0.88")
         for t in range(threads):
-            _cell(axes, radius + t, 3, str(t), "0.88" if t != shown else "white")
-        for cell in range(shown, shown + 2 * radius + 1):
-            axes.plot([cell + 0.5, radius + shown + 0.5], [1.05, 2.95], color="0.2", lw=1.2)
+            _cell(axes, radius + t, 3, str(t), "0.88" if t != middle else "white")
+        for cell in range(middle, middle + needed):
+            axes.plot([cell + 0.5, radius + middle + 0.5], [1.05, 2.95], color="0.2", lw=1.2)
         for y, text in (
             (-0.75, "its part of the vector"),
             (0.5, "window: loaded by thread"),
@@ -114,21 +100,14 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
             axes.text(-0.4, y, text, ha="right", va="center", fontsize=10)
         axes.text(cells + 0.3, 0.5, "dark: first round\nlight: second round", va="center",
                   fontsize=9)  # fmt: skip
-        axes.set_xlim(-7.5, cells + 5.5)
-        axes.set_ylim(4.4, -1.6)
-        _bare(axes)
-    alt = (
+        _cells_only(axes, (-7.5, cells + 5.5), (4.4, -1.6))
+    return show(
+        fig,
         f"The window of a block of {threads} threads has {cells} cells: {radius} of halo, "
         f"{threads} of its own, {radius} of halo. Threads 0 to {threads - 1} load the first "
         f"{threads} cells, threads 0 to {2 * radius - 1} the last {2 * radius} in a second "
-        f"round. Output {shown} needs {2 * radius + 1} cells that {2 * radius + 1} threads loaded."
+        f"round. Output {middle} needs {needed} cells that {needed} threads loaded.",
     )
-    return show(made, alt)
-
-
-TILES = 8  # tiles along each side of a matrix of 256, of 32 each
-ROW, COLUMN, STEP = 3, 5, 2  # the block that is drawn, and how far it has come along k
-GAP = 1.2
 
 
 def product_scheme(rung: str) -> Picture:
@@ -137,46 +116,39 @@ def product_scheme(rung: str) -> Picture:
     Args:
         rung: "shared tile" (what a block reads), "register tile" (what its threads compute) or
             "warp tiles" (what its warps and their lanes compute).
-
-    Raises:
-        BadInput: it is none of these.
     """
-    drawn = {
+    schemes = {
         "shared tile": _shared_tile,
         "register tile": _register_tile,
         "warp tiles": _warp_tiles,
     }
-    return drawn[require.choice("rung", rung, drawn)]()
+    return schemes[require.choice("rung", rung, schemes)]()
 
 
 def _shared_tile() -> Picture:
     with figure(6.6, 5.2) as (fig, axes):
-        far = TILES + GAP
-        a, b, c = (0.0, far), (far, 0.0), (far, far)
-        for (x, y), name in ((a, "A"), (b, "B"), (c, "C")):
+        far = TILES + GAP  # where B begins on the x axis, A on the y axis and C on both
+        for x, y, name in ((0, far, "A"), (far, 0, "B"), (far, far, "C")):
             box(axes, x, y, TILES, TILES, facecolor="none", edgecolor="0.3")
             axes.text(x + 0.2, y + 0.2, name, va="top", fontsize=15, weight="bold")
-        box(axes, a[0], a[1] + ROW, TILES, 1, facecolor="C0", alpha=0.25)
-        box(axes, b[0] + COLUMN, b[1], 1, TILES, facecolor="C1", alpha=0.25)
-        box(axes, a[0] + STEP, a[1] + ROW, 1, 1, facecolor="C0", hatch="///", edgecolor="white")
-        box(axes, b[0] + COLUMN, b[1] + STEP, 1, 1, facecolor="C1", hatch="///", edgecolor="white")
-        box(axes, c[0] + COLUMN, c[1] + ROW, 1, 1, facecolor="0.25", edgecolor="0.25")
+        row, column = far + ROW, far + COLUMN
+        box(axes, 0, row, TILES, 1, facecolor="C0", alpha=0.25)
+        box(axes, column, 0, 1, TILES, facecolor="C1", alpha=0.25)
+        box(axes, STEP, row, 1, 1, facecolor="C0", hatch="///", edgecolor="white")
+        box(axes, column, STEP, 1, 1, facecolor="C1", hatch="///", edgecolor="white")
+        box(axes, column, row, 1, 1, facecolor="0.25", edgecolor="0.25")
         arrow = {"arrowstyle": "->", "linewidth": 1.6}
-        middle = a[1] + ROW + 0.5
-        axes.annotate("", (STEP + 4, middle), (STEP + 1.1, middle), arrowprops=arrow)
-        middle = b[0] + COLUMN + 0.5
-        axes.annotate("", (middle, STEP + 4), (middle, STEP + 1.1), arrowprops=arrow)
-        axes.text(a[0] + STEP + 0.5, a[1] + ROW - 0.2, "tile_a", ha="center", va="bottom")
-        axes.text(b[0] + COLUMN - 0.2, b[1] + STEP + 0.5, "tile_b", ha="right", va="center")
-        axes.text(c[0] + COLUMN + 0.5, c[1] + ROW + 1.2, "the block's\nelements", ha="center",
-                  va="top")  # fmt: skip
-        axes.text(a[0] + STEP + 2.5, a[1] + ROW + 1.15, "along k", ha="center", va="top")
+        axes.annotate("", (STEP + 4, row + 0.5), (STEP + 1.1, row + 0.5), arrowprops=arrow)
+        axes.annotate("", (column + 0.5, STEP + 4), (column + 0.5, STEP + 1.1), arrowprops=arrow)
+        axes.text(STEP + 0.5, row - 0.2, "tile_a", ha="center", va="bottom")
+        axes.text(column - 0.2, STEP + 0.5, "tile_b", ha="right", va="center")
+        axes.text(column + 0.5, row + 1.2, "the block's\nelements", ha="center", va="top")
+        axes.text(STEP + 2.5, row + 1.15, "along k", ha="center", va="top")
         axes.text(
             0, TILES - 0.4, "32 × 32 elements\nin each small square", va="bottom", color="0.3"
         )
-        axes.set(xlim=(-0.3, 2 * TILES + GAP + 0.3), ylim=(2 * TILES + GAP + 0.3, -0.3))
-        axes.set_aspect("equal")
-        axes.axis("off")
+        end = TILES + far + 0.3
+        bare(axes, (-0.3, end), (end, -0.3), aspect="equal")
     return show(
         fig,
         "A stands to the left of C and B above it: a block's 32 × 32 elements of C need a band of "
@@ -191,15 +163,13 @@ def _register_tile() -> Picture:
     }
     with figure(8.4, 4.3, columns=2) as (fig, panels):
         for panel, (name, elements) in zip(panels, ways.items(), strict=True):
-            for thread, look in enumerate(({"marker": "s"}, {"marker": "x"})):
+            for thread, marker in enumerate("sx"):
                 rows, columns = elements(thread)
                 spots = [(j, i) for i in rows for j in columns]
-                panel.scatter(
-                    *zip(*spots, strict=True), s=13, label=f"thread ({thread}, 0)", **look
-                )
+                panel.scatter(*zip(*spots, strict=True), s=13, label=f"thread ({thread}, 0)",
+                              marker=marker)  # fmt: skip
             panel.set(xlim=(-1, COLUMNS), ylim=(ROWS, -1), title=f"{name}: 64 sums of each thread")
-            panel.set_xticks(range(0, COLUMNS + 1, 8))
-            panel.set_yticks(range(0, ROWS + 1, 8))
+            panel.set(xticks=range(0, COLUMNS + 1, 8), yticks=range(0, ROWS + 1, 8))
             panel.set(xlabel="column in the block's tile of C", ylabel="row in the tile")
             panel.set_aspect("equal")
             if name == "patch":  # the other panel has no room for a legend
@@ -226,7 +196,7 @@ def _warp_tiles() -> Picture:
             y, x = number // 2 * rows, number % 2 * columns
             fill = "none" if number else "0.88"
             box(block, x, y, columns, rows, facecolor=fill, edgecolor="0.3", linewidth=1.5)
-            centred(block, x + columns / 2, y + rows / 2, f"warp {number}", fontsize=11)
+            centered(block, x + columns / 2, y + rows / 2, f"warp {number}", fontsize=11)
         for top in range(0, rows, high):
             for left in range(0, columns, wide):
                 _patches(warp, top, left, numbered=top == left == 0)
@@ -236,8 +206,7 @@ def _warp_tiles() -> Picture:
         for panel in (block, warp):
             end = int(panel.get_xlim()[1])
             panel.set(xticks=range(0, end + 1, end // 4), yticks=range(0, end + 1, end // 4))
-            panel.set(xlabel="column", ylabel="row")
-            panel.set_aspect("equal")
+            panel.set(xlabel="column", ylabel="row", aspect="equal")
             panel.grid(visible=False)
     return show(
         fig,
@@ -249,13 +218,14 @@ def _warp_tiles() -> Picture:
 
 def _patches(axes: Any, top: int, left: int, *, numbered: bool) -> None:
     """One patch of each lane; those of lanes 0 and 1 are filled."""
+    size = seventh.PATCH
     for lane in range(32):
         y, x = first_patch(lane)
         fill = ("C0", "C1", "none")[min(lane, 2)]
         hatch = "///" if lane == 1 and not numbered else ""
         look = {"facecolor": fill, "hatch": hatch, "edgecolor": "0.8" if lane > 1 else "white"}
-        box(axes, left + x, top + y, seventh.PATCH, seventh.PATCH, linewidth=0.6, **look)
+        box(axes, left + x, top + y, size, size, linewidth=0.6, **look)
         if numbered:
-            middle = seventh.PATCH / 2
-            colour = "black" if lane else "white"
-            centred(axes, left + x + middle, top + y + middle, str(lane), fontsize=7, color=colour)
+            color = "black" if lane else "white"
+            centered(axes, left + x + size / 2, top + y + size / 2, str(lane), fontsize=7,
+                     color=color)  # fmt: skip

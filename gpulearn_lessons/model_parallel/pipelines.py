@@ -10,14 +10,12 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, dropdown, slider
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import box, centered, counted, figure, key, rows
 
 if TYPE_CHECKING:
     from gpulearn_lessons.model_parallel.pipeline_parallel.clock import PassSpan, ScheduleTimes
 
-__all__ = ["pipeline", "pipeline_player"]
-
-MOST_RANKS, MOST_MICRO_BATCHES = 6, 12
+MAX_RANKS, MAX_MICRO_BATCHES = 6, 12
 CHUNKS = 2  # of the interleaved schedule in the player
 # what a pass looks like: never by colour alone
 LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -26,7 +24,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "I": ("backward, for the input", {"facecolor": "C1", "hatch": "\\\\\\\\"}),
     "W": ("backward, for the weights", {"facecolor": "C2", "hatch": "...."}),
 }
-SHORT = 1e-9
+INSTANT = 1e-9
 LATER = 0.55  # how opaque the passes of later chunks are
 
 
@@ -40,45 +38,37 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
         times: what `model_parallel.time_schedule` returned, or several of them with a name for each,
             below one another on one time axis.
 
-    Raises:
-        BadInput: there is none, or one of them is something else.
-
     >>> import gpulearn as gl
     >>> times = model_parallel.time_schedule(model_parallel.schedule("GPipe", ranks=2, micro_batches=2))
     >>> pipeline(times).alt
     'GPipe: 2 ranks and 2 micro-batches take 9 s, modelled; 33.3 % of it is idle; ...'
     """
-    named = times if isinstance(times, Mapping) else {times_name(times): times}
-    if not named:
+    if not isinstance(times, Mapping):  # what is no schedule is refused below
+        times = {str(getattr(getattr(times, "schedule", None), "name", "")): times}
+    if not times:
         raise BadInput("times is empty: give at least one result of model_parallel.time_schedule.")
-    require.each(named, "spans", "what model_parallel.time_schedule returns", "times holds")
-    longest = max(one.seconds for one in named.values())
-    rows = [len(one.schedule.ranks) for one in named.values()]
-    grid: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": rows}
-    with figure(9.6, 1.2 * len(rows) + 0.36 * sum(rows), len(rows), **grid) as (made, axes):
-        for each, (name, one) in zip(axes[:, 0], named.items(), strict=True):
-            _draw(each, one, one.seconds)
-            each.set_title(f"{name}: bubble {one.bubble:.1%}", loc="left", fontsize=10)
-            each.set_xlim(0, longest)
-        axes[-1, 0].set_xlabel("time (s), modelled")
-        _legend(made, list(named.values()))
-        return show(made, " ".join(sentence(name, one) for name, one in named.items()))
-
-
-def times_name(times: Any) -> str:
-    """What a schedule is called; what is none is left to be refused."""
-    return str(getattr(getattr(times, "schedule", None), "name", ""))
+    require.each(times, "spans", "what model_parallel.time_schedule returns", "times holds")
+    longest = max(run.seconds for run in times.values())
+    ranks = [len(run.schedule.ranks) for run in times.values()]
+    grid: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": ranks}
+    with figure(9.6, 1.2 * len(ranks) + 0.36 * sum(ranks), len(ranks), **grid) as (fig, panels):
+        for axes, (name, run) in zip(panels[:, 0], times.items(), strict=True):
+            _draw(axes, run, run.seconds)
+            axes.set_title(f"{name}: bubble {run.bubble:.1%}", loc="left", fontsize=10)
+            axes.set_xlim(0, longest)
+        panels[-1, 0].set_xlabel("time (s), modelled")
+        _legend(fig, list(times.values()))
+        return show(fig, " ".join(sentence(name, run) for name, run in times.items()))
 
 
 def sentence(name: str, times: ScheduleTimes) -> str:
     """What the picture of a whole schedule shows."""
     schedule = times.schedule
-    ranks, micro = len(schedule.ranks), schedule.micro_batches
-    held = ", ".join(map(str, schedule.most_held))
     return (
-        f"{name}: {ranks} rank{'s' if ranks > 1 else ''} and {micro} "
-        f"micro-batch{'es' if micro > 1 else ''} take {times.seconds:.4g} s, modelled; "
-        f"{100 * times.bubble:.1f} % of it is idle; held at most: {held}."
+        f"{name}: {counted(len(schedule.ranks), 'rank')} and "
+        f"{counted(schedule.micro_batches, 'micro-batch', 'micro-batches')} take "
+        f"{times.seconds:.4g} s, modelled; {100 * times.bubble:.1f} % of it is idle; held at most: "
+        f"{', '.join(map(str, schedule.most_held))}."
     )
 
 
@@ -86,7 +76,7 @@ def _draw(axes: Any, times: ScheduleTimes, now: float) -> None:
     """The passes, pale where they have not begun."""
     for span in times.spans:
         _, look = LOOKS[span.action.kind]
-        begun = span.start < now - SHORT
+        begun = span.start < now - INSTANT
         first = span.action.stage == min(times.schedule.stages_of(span.rank))
         alpha = (1.0 if first else LATER) if begun else 0.12
         wide = span.end - span.start
@@ -94,26 +84,22 @@ def _draw(axes: Any, times: ScheduleTimes, now: float) -> None:
             alpha=alpha, **look)  # fmt: skip
         ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
         if wide * 60 > times.seconds:  # there is room for a number
-            centred(axes, span.start + wide / 2, span.rank + 0.5, str(span.action.micro),
+            centered(axes, span.start + wide / 2, span.rank + 0.5, str(span.action.micro),
                     fontsize=8, color="black" if begun else "0.5", bbox=ground)  # fmt: skip
-    count = len(times.schedule.ranks)
-    axes.set_ylim(count, 0)
-    axes.set_yticks([rank + 0.5 for rank in range(count)], [f"rank {r}" for r in range(count)])
+    rows(axes, [f"rank {rank}" for rank in range(len(times.schedule.ranks))])
     axes.grid(visible=False)
 
 
-def _legend(made: Any, several: list[ScheduleTimes]) -> None:
-    from matplotlib.patches import Patch
-
-    there = {span.action.kind for one in several for span in one.spans}
-    patches = [
-        Patch(edgecolor="white", label=name, **look)
+def _legend(fig: Any, runs: list[ScheduleTimes]) -> None:
+    kinds = {span.action.kind for run in runs for span in run.spans}
+    looks = {
+        name: {"edgecolor": "white", **look}
         for kind, (name, look) in LOOKS.items()
-        if kind in there
-    ]
-    if any(len(one.schedule.stages_of(0)) > 1 for one in several):
-        patches.append(Patch(facecolor="C0", alpha=LATER, label="lighter: a rank's later chunks"))
-    made.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=10)
+        if kind in kinds
+    }
+    if any(len(run.schedule.stages_of(0)) > 1 for run in runs):
+        looks["lighter: a rank's later chunks"] = {"facecolor": "C0", "alpha": LATER}
+    key(fig, looks)
 
 
 @functools.lru_cache(maxsize=128)
@@ -139,7 +125,7 @@ def held_at(times: ScheduleTimes, rank: int, now: float) -> int:
     for span, after in zip(own, times.schedule.held(rank), strict=True):
         # a forward pass holds from its start, a backward pass lets go at its end
         counts = span.start if span.action.kind == "F" else span.end
-        if counts <= now - SHORT or (span.action.kind != "F" and span.end <= now + SHORT):
+        if counts <= now - INSTANT or (span.action.kind != "F" and span.end <= now + INSTANT):
             held = after
     return held
 
@@ -147,44 +133,34 @@ def held_at(times: ScheduleTimes, rank: int, now: float) -> int:
 def doing(spans: list[PassSpan], now: float) -> str:
     """What a rank does at a time."""
     for span in spans:
-        if span.start < now - SHORT and now <= span.end + SHORT:
+        if span.start < now - INSTANT and now <= span.end + INSTANT:
             return str(span.action)
     return "idle"
 
 
 def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Picture, str]:
-    """A schedule up to a time: the passes above, what each rank holds below; and the sentence.
-
-    Raises:
-        BadInput: there are too few or too many ranks or micro-batches.
-    """
-    if not 1 <= ranks <= MOST_RANKS or not 1 <= micro_batches <= MOST_MICRO_BATCHES:
-        raise BadInput(
-            f"{ranks} ranks and {micro_batches} micro-batches: there is room for {MOST_RANKS} and "
-            f"{MOST_MICRO_BATCHES}."
-        )
+    """A schedule up to a time: the passes above, what each rank holds below; and the sentence."""
     times = timed(schedule, ranks, micro_batches)
-    each = [[span for span in times.spans if span.rank == rank] for rank in range(ranks)]
-    acts = ", ".join(f"rank {rank} {doing(spans, time)}" for rank, spans in enumerate(each))
+    spans = [[span for span in times.spans if span.rank == rank] for rank in range(ranks)]
+    acts = ", ".join(f"rank {rank} {doing(own, time)}" for rank, own in enumerate(spans))
     held = [held_at(times, rank, time) for rank in range(ranks)]
-    said = (
+    alt = (
         f"{sentence(schedule, times)} Second {time} of {times.seconds:g}: {acts}; held now: "
         f"{', '.join(map(str, held))}."
     )
-    taken = times.schedule.micro_batches
-    if taken != micro_batches:
-        said += (
-            f" Chunks take micro-batches in groups of {ranks}: {taken} here, not {micro_batches}."
+    rounded = times.schedule.micro_batches
+    if rounded != micro_batches:
+        alt += (
+            f" Chunks take micro-batches in groups of {ranks}: {rounded} here, not {micro_batches}."
         )
-    grid: dict[str, Any] = {"height_ratios": [2, 1]}
-    with figure(9.6, 1.6 + 0.62 * ranks, 2, **grid) as (made, (above, below)):
+    with figure(9.6, 1.6 + 0.62 * ranks, 2, height_ratios=[2, 1]) as (fig, (above, below)):
         _draw(above, times, time)
         above.axvline(time, color="0.2", linewidth=1.5)
         above.set_xlim(0, times.seconds)
         above.set_xlabel("time (s), modelled")
         _held(below, times, held)
-        _legend(made, [times])
-        return show(made, said), said
+        _legend(fig, [times])
+        return show(fig, alt), alt
 
 
 def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
@@ -196,10 +172,8 @@ def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
             look = {"facecolor": "C0" if number < now else "white", "edgecolor": "0.4"}
             box(axes, number + 0.05, rank + 0.15, 0.9, 0.7, linewidth=0.8, **look)
         axes.text(most + 0.15, rank + 0.5, f"{now} of at most {most}", va="center", fontsize=9)
-    count = len(held)
-    axes.set_ylim(count, 0)
+    rows(axes, [f"rank {rank}" for rank in range(len(held))])
     axes.set_xlim(0, max(max(times.schedule.most_held) + 3, 12))
-    axes.set_yticks([rank + 0.5 for rank in range(count)], [f"rank {r}" for r in range(count)])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("forward passes whose activations are held")
     axes.grid(visible=False)
@@ -208,20 +182,14 @@ def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
 def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int = 8) -> Player:
     """Step through a pipeline schedule: what each rank does, and what it holds.
 
-    The sliders move with the arrow keys; they, the list and the play button are reached with Tab.
-
     Args:
         schedule: "naive", "GPipe", "1F1B", "interleaved" (two chunks on each rank) or "ZB-H1".
         ranks: at first, up to 6.
         micro_batches: at first, up to 12.
 
-    Raises:
-        BadInput: there is no such schedule, or no room for it.
-
     >>> pipeline_player()
     [interactive figure: 1F1B: 4 ranks and 8 micro-batches take 33 s, modelled; 27.3 % of it ...]
     """
-    require.package("ipywidgets", "model_parallel.pipeline_player")
     from gpulearn_lessons.model_parallel.pipeline_parallel.orders import SCHEDULES
 
     require.choice("schedule", schedule, SCHEDULES)
@@ -231,8 +199,8 @@ def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int =
 
     controls = {
         "schedule": dropdown("schedule", SCHEDULES, schedule),
-        "ranks": slider("ranks", ranks, 1, MOST_RANKS),
-        "micro_batches": slider("micro-batches", micro_batches, 1, MOST_MICRO_BATCHES),
+        "ranks": slider("ranks", ranks, 1, MAX_RANKS),
+        "micro_batches": slider("micro-batches", micro_batches, 1, MAX_MICRO_BATCHES),
         "time": slider("time", 10, 1, last(schedule, ranks, micro_batches)),
     }
     return Player(draw, controls, "time", interval=700, last=last)

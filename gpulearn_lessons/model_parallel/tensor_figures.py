@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.plot.controls import Explorer, choices
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import bare, box, centered, figure, key
 from gpulearn.tables import Table, table
 from gpulearn_lessons.model_parallel.tensor_parallel.costs import (
     part_activation_bytes,
     part_parameters,
     tensor_parallel_bytes,
 )
-
-__all__ = ["tensor_parallel_explorer", "tensor_parallel_table"]
 
 SHAPE = DecoderShape(vocabulary=50_304, context=2048, width=4096, heads=32, layers=32)
 RANKS = (1, 2, 4, 8)
@@ -37,9 +31,6 @@ def costs(ranks: int) -> tuple[float, float, float]:
     """Gigabytes of training state and of activations on each rank, and gigabytes that it sends.
 
     In float32, with one row of 2,048 tokens, for the decoder of the explorer.
-
-    Raises:
-        BadInput: the ranks do not divide its heads.
     """
     state = 16 * part_parameters(SHAPE, ranks)
     kept = part_activation_bytes(SHAPE, 1, ranks)
@@ -56,8 +47,6 @@ def sentence(ranks: int, rank: int) -> str:
     gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
     6.54 GB in a step.
     """
-    if not 0 <= rank < ranks:
-        raise BadInput(f"rank is {rank}: there are {ranks}, from 0.")
     state, kept, sent = costs(ranks)
     own = SHAPE.heads // ranks
     part = {1: "all", 2: "half", 4: "a quarter", 8: "an eighth"}[ranks]
@@ -72,62 +61,47 @@ def sentence(ranks: int, rank: int) -> str:
 
 
 def draw(ranks: int, rank: int) -> tuple[Picture, str]:
-    """The six matrices of a block, with one rank's part of each filled.
-
-    Raises:
-        BadInput: there is no such rank, or the ranks do not divide the heads.
-    """
+    """The six matrices of a block, with one rank's part of each filled."""
     rank = min(rank, ranks - 1)
-    said = sentence(ranks, rank)
-    with figure(9.6, 4.0) as (made, axes):
+    alt = sentence(ranks, rank)
+    held = {"facecolor": "C0", "edgecolor": "white", "hatch": "////"}
+    elsewhere = {"facecolor": "0.93", "edgecolor": "white", "hatch": ""}
+    with figure(9.6, 4.0) as (fig, axes):
         left = 0.0
         for name, rows, columns, by_rows in MATRICES:
             low = -rows / 2
             for part in range(ranks):
-                mine = {"facecolor": "C0", "hatch": "////"} if part == rank else {}
-                look = {"facecolor": "0.93", "edgecolor": "white", "linewidth": 0.8, **mine}
+                look = held if part == rank else elsewhere
                 share = (rows if by_rows else columns) / ranks
                 if by_rows:
                     top = low + rows - share * (part + 1)
-                    box(axes, left, top, columns, share, **look)
+                    box(axes, left, top, columns, share, linewidth=0.8, **look)
                 else:
-                    box(axes, left + share * part, low, share, rows, **look)
+                    box(axes, left + share * part, low, share, rows, linewidth=0.8, **look)
             box(axes, left, low, columns, rows, facecolor="none", edgecolor="0.4", linewidth=1)
-            centred(axes, left + columns / 2, low + rows + 0.25, name, fontsize=11)
+            centered(axes, left + columns / 2, low + rows + 0.25, name, fontsize=11)
             size = " × ".join(f"{n}w" if n > 1 else "w" for n in (rows, columns))
-            centred(axes, left + columns / 2, low - 0.25, size, fontsize=9)
+            centered(axes, left + columns / 2, low - 0.25, size, fontsize=9)
             left += columns + 0.7
-        axes.set_xlim(-0.4, left - 0.3)
-        axes.set_ylim(-2.6, 2.6)
-        axes.set_aspect("equal")
-        axes.axis("off")
-        _legend(made, rank)
-        return show(made, said), said
-
-
-def _legend(made: Any, rank: int) -> None:
-    from matplotlib.patches import Patch
-
-    patches = [
-        Patch(facecolor="C0", edgecolor="white", hatch="////", label=f"held by rank {rank}"),
-        Patch(facecolor="0.93", edgecolor="0.4", label="held by the other ranks"),
-    ]
-    made.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=10)
+        bare(axes, (-0.4, left - 0.3), (-2.6, 2.6), aspect="equal")
+        others = elsewhere | {"edgecolor": "0.4"}
+        key(fig, {f"held by rank {rank}": held, "held by the other ranks": others})
+        return show(fig, alt), alt
 
 
 def tensor_parallel_explorer() -> Explorer:
     """See how a block's matrices are dealt out, for 1 to 8 ranks, and what a rank holds and sends.
 
-    The decoder has the sizes of a model of 7 billion parameters. The sliders move with the arrow
-    keys.
+    The decoder has the sizes of a model of 7 billion parameters.
 
     >>> tensor_parallel_explorer()
     [interactive figure: Rank 1 of 4 has heads 8 to 15 of 32, a quarter of each matrix: ...]
     """
-    require.package("ipywidgets", "model_parallel.tensor_parallel_explorer")
-    names = [(str(ranks), ranks) for ranks in RANKS]
-    places = [(str(rank), rank) for rank in range(max(RANKS))]
-    return Explorer(draw, {"ranks": choices("ranks", names, 4), "rank": choices("rank", places, 1)})
+    controls = {
+        "ranks": choices("ranks", RANKS, 4, "{}"),
+        "rank": choices("rank", range(max(RANKS)), 1, "{}"),
+    }
+    return Explorer(draw, controls)
 
 
 def tensor_parallel_table() -> Table:

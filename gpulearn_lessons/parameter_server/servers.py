@@ -1,9 +1,9 @@
-"""Parameter servers: how stale gradients are, and the rate that they bear."""
+"""Parameter servers: how stale gradients are, and the learning rate that stays stable with them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from gpulearn_lessons.parameter_server.server.staleness import (
     largest_stable_rate,
 )
 
-__all__ = ["staleness", "staleness_explorer"]
-
-MOST = 4  # histograms side by side
+MAX_RUNS = 4  # histograms side by side
 STEPS = 60
 # of the descent's ηλ; the limits for delays 0, 1, 2 and 3 lie between them
 SIZES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.1, 1.5, 1.9, 2.1)
@@ -31,32 +29,26 @@ def staleness(runs: Mapping[str, Any]) -> Picture:
 
     Args:
         runs: label → what rank 0 of `train_with_server` returned; up to four.
-
-    Raises:
-        BadInput: there is no run, there are too many, or something is none.
     """
-    named = require.named("runs", runs, '{"label": run, …}, one to four of them', MOST)
+    named = require.named("runs", runs, '{"label": run, …}, one to four of them', MAX_RUNS)
     require.each(named, "staleness", "what train_with_server returns", "runs holds")
     top = max(max(run.staleness) for run in named.values())
-    with figure(8.6, 1.2 + 1.5 * len(named), rows=len(named), squeeze=False) as (made, rows):
+    sentences = []
+    with figure(8.6, 1.2 + 1.5 * len(named), rows=len(named), squeeze=False) as (fig, rows):
         for number, (label, run) in enumerate(named.items()):
             axes = rows[number][0]
-            counts = Counter(run.staleness)
+            counts, total = Counter(run.staleness), len(run.staleness)
+            common, times = counts.most_common(1)[0]
+            sentences.append(
+                f"{label}: mean {np.mean(run.staleness):.3g}, most often {common} ({times} of "
+                f"{total}), at most {max(run.staleness)}."
+            )
             axes.bar(list(counts), list(counts.values()), color=f"C{number}", width=0.8)
             axes.set_xlim(-0.7, top + 0.7)
             axes.set_ylabel("gradients")
             axes.set_title(label, loc="left", fontsize=11)
         rows[-1][0].set_xlabel("staleness: updates since the weights were sent")
-        said = " ".join(_said(label, run.staleness) for label, run in named.items())
-        return show(made, f"How stale gradients are. {said}")
-
-
-def _said(label: str, found: Sequence[int]) -> str:
-    common, times = Counter(found).most_common(1)[0]
-    return (
-        f"{label}: mean {np.mean(found):.3g}, most often {common} ({times} of {len(found)}), at "
-        f"most {max(found)}."
-    )
+        return show(fig, f"How stale gradients are. {' '.join(sentences)}")
 
 
 def sentence(delay: int, size: float) -> str:
@@ -78,13 +70,13 @@ def sentence(delay: int, size: float) -> str:
 
 def draw_staleness(delay: int, size: float) -> tuple[Picture, str]:
     """A descent with stale gradients, and its sentence; the explorer's whole logic."""
-    distances, said = delayed_descent(size, delay, steps=STEPS), sentence(delay, size)
-    with figure(7.2, 3.4) as (made, axes):
+    distances, alt = delayed_descent(size, delay, steps=STEPS), sentence(delay, size)
+    with figure(7.2, 3.4) as (fig, axes):
         axes.plot(np.maximum(distances, 1e-9), **LINES[0], markevery=5, markersize=5)
         axes.set_yscale("log")
         axes.set_ylim(1e-6, 1e6)
         axes.set(xlabel="update", ylabel="distance from the minimum")
-        return show(made, said), said
+        return show(fig, alt), alt
 
 
 def staleness_explorer(delay: int = 3, size: float = 0.4) -> Explorer:
@@ -94,10 +86,8 @@ def staleness_explorer(delay: int = 3, size: float = 0.4) -> Explorer:
         delay: how many updates old each gradient is at first, 0 to 10.
         size: ηλ at first, one of those that the slider has.
     """
-    require.package("ipywidgets", "parameter_server.staleness_explorer")
-    labelled = [(f"{one:g}", one) for one in SIZES]
-    nearest = min(SIZES, key=lambda one: abs(one - size))
+    nearest = min(SIZES, key=lambda known: abs(known - size))
     return Explorer(
         draw_staleness,
-        {"delay": slider("staleness", delay, 0, 10), "size": choices("ηλ", labelled, nearest)},
+        {"delay": slider("staleness", delay, 0, 10), "size": choices("ηλ", SIZES, nearest, "{:g}")},
     )

@@ -10,14 +10,11 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS
 from gpulearn.plot.controls import Explorer, choices, dropdown
-from gpulearn.plot.style import figure
-from gpulearn.plot.training_costs import HATCHES
+from gpulearn.plot.style import centered, figure, stacked_bars
 from gpulearn.require import shown
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan
 from gpulearn_lessons.plan_a_run.plan.published import Held
 from gpulearn_lessons.plan_a_run.plan.search import best_layout
-
-__all__ = ["plan_bars", "plan_explorer", "published_runs"]
 
 PARTS = {
     "products": "products of matrices",
@@ -50,51 +47,30 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
 
     Args:
         plans: what a bar is called → what `plan_run` returned.
-
-    Raises:
-        BadInput: there is no plan.
     """
     require.named("plans", plans, '{"name": plan_run(…), …}')
     require.each(plans, ClusterPlan, "what plan_run returned")
-    said = "; ".join(_of_bar(name, plan) for name, plan in plans.items())
-    with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (made, both):
-        time, memory = both
-        _stack(time, {n: {PARTS[k]: v for k, v in p.parts.items()} for n, p in plans.items()}, 1)
+    text = "; ".join(
+        f"{name} {plan.step_seconds:.3g} s, {plan.parts['products'] / plan.step_seconds:.0%} of it "
+        f"products of matrices, and {sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU"
+        for name, plan in plans.items()
+    )
+    times = {
+        name: {PARTS[part]: seconds for part, seconds in plan.parts.items()}
+        for name, plan in plans.items()
+    }
+    with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (fig, (time, memory)):
+        stacked_bars(time, times, 1, 0.6)
         time.set_xlabel("time of a step, modelled (s)")
-        _stack(memory, {name: p.memory_per_gpu for name, p in plans.items()}, 1e9, 6)
-        sizes = sorted({plan.gpu.memory / 1e9 for plan in plans.values()})
+        stacked_bars(memory, {n: plan.memory_per_gpu for n, plan in plans.items()}, 1e9, 0.6, 6)
+        for axes in (time, memory):
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
+        sizes = {plan.gpu.memory / 1e9 for plan in plans.values()}
         for most in sizes:
             memory.axvline(most, color="0.2", linestyle="--")
         memory.set_xlim(0, 1.05 * max(sizes))
         memory.set_xlabel("memory of a GPU (GB); dashed: what it has")
-        return show(made, f"Planned steps: {said}.")
-
-
-def _stack(
-    axes: Any, bars: Mapping[str, Mapping[str, float]], scale: float, first: int = 0
-) -> None:
-    parts = list(next(iter(bars.values())))
-    left = [0.0] * len(bars)
-    for number, part in enumerate(parts):
-        sizes = [bar[part] / scale for bar in bars.values()]
-        hatch = HATCHES[number % len(HATCHES)]
-        axes.barh(list(bars), sizes, left=left, label=part, height=0.6, edgecolor="white",
-                  color=f"C{first + number}", hatch=hatch)  # fmt: skip
-        left = [start + size for start, size in zip(left, sizes, strict=True)]
-    for row, end in enumerate(left):
-        axes.annotate(f" {end:.3g}", (end, row), va="center")
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set_xlim(0, 1.12 * max(left))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
-
-
-def _of_bar(name: str, plan: ClusterPlan) -> str:
-    shares = plan.parts["products"] / plan.step_seconds
-    return (
-        f"{name} {plan.step_seconds:.3g} s, {shares:.0%} of it products of matrices, and "
-        f"{sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU"
-    )
+        return show(fig, f"Planned steps: {text}.")
 
 
 def published_runs(held: Sequence[Held]) -> Picture:
@@ -102,33 +78,33 @@ def published_runs(held: Sequence[Held]) -> Picture:
 
     Args:
         held: what `gpulearn_lessons.plan_a_run.plan.published.hold_against` returned.
-
-    Raises:
-        BadInput: there is no row.
     """
     if not held:
         raise BadInput(f"held is {shown(held)}: give what hold_against returned.")
-    names = [f"{one.row.run}, {one.row.row}" for one in held]
-    speeds = [_speed(one.error, one.row.unit) for one in held]
-    near = sum(abs(one.error) <= WITHIN for one in held)
+    names = [f"{result.row.run}, {result.row.row}" for result in held]
+    speeds = [_speed(result.error, result.row.unit) for result in held]
+    near = sum(abs(result.error) <= WITHIN for result in held)
     worst = max(range(len(held)), key=lambda k: abs(held[k].error))
-    said = (
+    alt = (
         f"{near} of {len(held)} published numbers are within 10 % of the plan; the farthest is "
         f"{names[worst]}, {held[worst].error:+.0%} ({held[worst].row.unit})."
     )
-    with figure(8.6, 1.2 + 0.3 * len(held)) as (made, axes):
+    with figure(8.6, 1.2 + 0.3 * len(held)) as (fig, axes):
         axes.axvspan(-100 * WITHIN, 100 * WITHIN, color="0.9")
         axes.axvline(0, color="0.3", linewidth=1)
         axes.plot([100 * s for s in speeds], names, "o", markersize=7, label="fitted")
-        apart = [(k, one) for k, one in enumerate(held) if one.left_out is not None]
-        if apart:
-            lefts = [100 * _speed(one.left_out or 0.0, one.row.unit) for _, one in apart]
-            axes.plot(lefts, [names[k] for k, _ in apart], "x", markersize=8, color="C1",
+        left_out = {
+            name: 100 * _speed(result.left_out, result.row.unit)
+            for name, result in zip(names, held, strict=True)
+            if result.left_out is not None
+        }
+        if left_out:
+            axes.plot([*left_out.values()], [*left_out], "x", markersize=8, color="C1",
                       label="its run left out of the fit")  # fmt: skip
             axes.legend(loc="best", fontsize=9)
         axes.invert_yaxis()
         axes.set_xlabel("planned speed, difference to published (%); grey: within 10 %")
-        return show(made, said)
+        return show(fig, alt)
 
 
 def _speed(error: float, unit: str) -> float:
@@ -197,47 +173,36 @@ def draw(model: str, tokens: float, gpu: str, gpus: int, link: str) -> tuple[Pic
     try:
         plan = best_layout(gpus=gpus, **run)
     except BadInput as error:
-        said = f"{model} parameters on {gpus:,} × {gpu}: {error}"
-        return _no_plan(said), said
-    said = sentence(plan, tokens)
-    return plan_bars({f"{gpus:,} × {gpu}": plan}), said
-
-
-def _no_plan(said: str) -> Picture:
-    with figure(9.4, 1.0) as (made, axes):
-        axes.axis("off")
-        axes.text(0.5, 0.5, "no layout works", ha="center", va="center", fontsize=14)
-        return show(made, said)
+        text = f"{model} parameters on {gpus:,} × {gpu}: {error}"
+        with figure(9.4, 1.0) as (fig, axes):
+            axes.axis("off")
+            centered(axes, 0.5, 0.5, "no layout works", fontsize=14)
+            return show(fig, text), text
+    return plan_bars({f"{gpus:,} × {gpu}": plan}), sentence(plan, tokens)
 
 
 def plan_explorer(model: str = "70 billion", gpus: int = 1024) -> Explorer:
     """Choose model, tokens, GPU, how many and the network; see days, dollars, energy and memory.
 
     Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 rows of 4,096
-    tokens; all of its numbers are modelled. The sliders move with the arrow keys.
+    tokens; all of its numbers are modelled.
 
     Args:
         model: which is shown at first.
         gpus: how many there are at first.
 
-    Raises:
-        BadInput: the model or the number is not offered.
-
     >>> plan_explorer()
     [interactive figure: 1,024 × H100 as ...]
     """
-    require.package("ipywidgets", "plan_a_run.plan_explorer")
     require.choice("model", model, MODELS)
     if gpus not in COUNTS:
         raise BadInput(f"gpus is {shown(gpus)}: choose from {', '.join(map(str, COUNTS))}.")
-    names = [one for one, spec in GPUS.items() if {"bfloat16", "float16"} & set(spec.peak)]
-    return Explorer(
-        draw,
-        {
-            "model": dropdown("parameters", list(MODELS), model),
-            "tokens": choices("tokens", [(_count(n), n) for n in TOKENS], 1e12),
-            "gpu": dropdown("GPU", names, "H100"),
-            "gpus": choices("how many", [(f"{n:,}", n) for n in COUNTS], gpus),
-            "link": dropdown("network", list(NETWORKS), "400 Gbit"),
-        },
-    )
+    names = [name for name, spec in GPUS.items() if {"bfloat16", "float16"} & set(spec.peak)]
+    controls = {
+        "model": dropdown("parameters", list(MODELS), model),
+        "tokens": choices("tokens", [(_count(n), n) for n in TOKENS], 1e12),
+        "gpu": dropdown("GPU", names, "H100"),
+        "gpus": choices("how many", COUNTS, gpus, "{:,}"),
+        "link": dropdown("network", list(NETWORKS), "400 Gbit"),
+    }
+    return Explorer(draw, controls)

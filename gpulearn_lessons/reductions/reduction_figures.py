@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, dropdown, slider
-from gpulearn.plot.style import boxes, centred, figure
+from gpulearn.plot.style import boxes, centered, counted, figure
 from simt.observers.traffic import BANKS, WARP
 
-__all__ = ["reduction_player"]
-
 # the four forms of gpulearn.kernels.reduction
-FORMS = ("interleaved", "packed", "sequential", "shuffle")
+FORMS = {
+    "interleaved": "interleaved: thread t adds where t is a multiple of 2·step",
+    "packed": "packed: the same tree, added by the first threads",
+    "sequential": "sequential: the first half adds the second half",
+    "shuffle": "shuffle: from register to register within a warp",
+}
+THREADS = 64  # two warps: enough to see one of them fall idle
 
 
 @dataclass(frozen=True)
@@ -47,45 +50,31 @@ class Round:
         """The most passes that one warp's read needs: different words of one bank queue up."""
         if self.by_shuffle:
             return 0
-        queues: dict[tuple[int, int], int] = {}
-        for thread, into, _ in self.adds:
-            key = (thread // WARP, into % BANKS)
-            queues[key] = queues.get(key, 0) + 1
-        return max(queues.values(), default=0)
+        return max(Counter((t // WARP, into % BANKS) for t, into, _ in self.adds).values())
 
 
-def rounds(form: str, threads: int = 64) -> list[Round]:
-    """The rounds in which a block of `threads` threads adds up as many values.
-
-    Args:
-        form: one of `FORMS`.
-        threads: a power of two, at least 32.
-
-    Raises:
-        BadInput: there is no such form.
+def rounds(form: str, threads: int = THREADS) -> list[Round]:
+    """The rounds in which a block of `threads` threads, a power of two, adds up as many values.
 
     >>> [len(r.adds) for r in rounds("sequential")]
     [32, 16, 8, 4, 2, 1]
     >>> [r.warps for r in rounds("interleaved")]
     [2, 2, 2, 2, 2, 1]
     """
-    form = require.choice("form", form, FORMS)
     if form == "shuffle":
-        of_values = [_shuffle(step, range(threads), WARP) for step in (16, 8, 4, 2, 1)]
+        within = [_shuffle(step, range(threads), WARP) for step in (16, 8, 4, 2, 1)]
         of_sums = [_shuffle(step, range(WARP), threads // WARP) for step in (16, 8, 4, 2, 1)]
-        return of_values + of_sums
+        return within + of_sums
     steps = [1 << k for k in range(threads.bit_length() - 1)]
-    found = []
+    tree = []
     for step in reversed(steps) if form == "sequential" else steps:
-        if form == "interleaved":
-            adds = [(t, t, t + step) for t in range(0, threads, 2 * step)]
-        elif form == "packed":
-            starts = enumerate(range(0, threads, 2 * step))
-            adds = [(t, place, place + step) for t, place in starts]
-        else:
-            adds = [(t, t, t + step) for t in range(step)]
-        found.append(Round(step, tuple(adds), frozenset(t for t, _, _ in adds)))
-    return found
+        starts = range(step) if form == "sequential" else range(0, threads, 2 * step)
+        adds = tuple(
+            (number if form == "packed" else place, place, place + step)
+            for number, place in enumerate(starts)
+        )
+        tree.append(Round(step, adds, frozenset(thread for thread, _, _ in adds)))
+    return tree
 
 
 def _shuffle(step: int, threads: range, holders: int) -> Round:
@@ -95,7 +84,7 @@ def _shuffle(step: int, threads: range, holders: int) -> Round:
     return Round(step, tuple(adds), frozenset(used), by_shuffle=True)
 
 
-def holdings(form: str, number: int, threads: int = 64) -> list[int]:
+def holdings(form: str, number: int, threads: int = THREADS) -> list[int]:
     """How many of the values each place has summed up before round `number`, counted from 0.
 
     Places whose content is no longer needed hold 0.
@@ -119,41 +108,34 @@ def holdings(form: str, number: int, threads: int = 64) -> list[int]:
     return held
 
 
-def sentence(form: str, number: int, threads: int = 64) -> str:
+def sentence(form: str, number: int) -> str:
     """What happens in round `number`, counted from 0, and what it costs.
 
     >>> sentence("interleaved", 2)
     'interleaved, round 3 of 6: 8 additions, the values 4 apart, keep 2 warps busy
     with 4 of 32 lanes each. No bank conflict.'
     """
-    every = rounds(form, threads)
+    every = rounds(form)
     this = every[number]
     lanes = len(this.active) // this.warps
-    warps = f"{this.warps} warp{'s' * (this.warps > 1)} busy"
-    busy = f"{warps} with {lanes} of 32 lanes" + " each" * (this.warps > 1)
+    busy = f"{counted(this.warps, 'warp')} busy with {lanes} of 32 lanes"
+    busy += " each" * (this.warps > 1)
     start = f"{form}, round {number + 1} of {len(every)}: "
     if this.by_shuffle:
-        count = len(this.useful)
-        what = f"a shuffle by {this.step} keeps {busy}; {count} of the sums "
-        what += "is used later" if count == 1 else "are used later"
-        if not count:
-            what = f"a shuffle by {this.step} keeps {busy}; no warp's sum lies so far off"
-        return f"{start}{what}. No shared memory is touched."
+        use = (
+            f"{len(this.useful)} of the sums {'is' if len(this.useful) == 1 else 'are'} used later"
+        )
+        if not this.useful:
+            use = "no warp's sum lies so far off"
+        return f"{start}a shuffle by {this.step} keeps {busy}; {use}. No shared memory is touched."
     count = len(this.adds)
-    what = f"{count} addition{'s' * (count > 1)}, the values {this.step} apart, "
-    what += f"keep{'s' * (count == 1)} {busy}. "
+    cost = "No bank conflict."
     if this.passes > 1:
-        return f"{start}{what}A read takes {this.passes} passes: words share a bank."
-    return f"{start}{what}No bank conflict."
-
-
-THREADS = 64  # two warps: enough to see one of them fall idle
-NAMES = {
-    "interleaved": "interleaved: thread t adds where t is a multiple of 2·step",
-    "packed": "packed: the same tree, added by the first threads",
-    "sequential": "sequential: the first half adds the second half",
-    "shuffle": "shuffle: from register to register within a warp",
-}
+        cost = f"A read takes {this.passes} passes: words share a bank."
+    return (
+        f"{start}{counted(count, 'addition')}, the values {this.step} apart, "
+        f"keep{'s' * (count == 1)} {busy}. {cost}"
+    )
 
 
 def draw(form: str, number: int) -> tuple[Picture, str]:
@@ -161,20 +143,13 @@ def draw(form: str, number: int) -> tuple[Picture, str]:
 
     Above, the values before the round (each box says how many of the 64 it has summed up) and
     who adds what; below, the active lanes of every round.
-
-    Raises:
-        BadInput: there is no such form or round.
     """
-    every = rounds(form, THREADS)
-    if not 1 <= number <= len(every):
-        raise BadInput(f"There is no round {number}: {form} takes {len(every)}.")
-    this = every[number - 1]
-    said = sentence(form, number - 1, THREADS)
+    every, alt = rounds(form), sentence(form, number - 1)
     ratios = [1.0, 0.16 * len(every) + 0.35]
-    with figure(11.0, 4.6, rows=2, height_ratios=ratios) as (made, (above, below)):
-        _additions(above, this, holdings(form, number - 1, THREADS))
+    with figure(11.0, 4.6, rows=2, height_ratios=ratios) as (fig, (above, below)):
+        _additions(above, every[number - 1], holdings(form, number - 1))
         _lanes(below, every, number - 1)
-    return show(made, said), said
+    return show(fig, alt), alt
 
 
 def _additions(axes: Any, this: Round, held: list[int]) -> None:
@@ -182,68 +157,56 @@ def _additions(axes: Any, this: Round, held: list[int]) -> None:
     looks = [("C0", 0.9) if count else ("none", 0.5) for count in held]
     boxes(axes, corners, (0.92, 0.55), looks, edge="0.55", linewidth=0.7)
     for place, count in enumerate(held):
-        centred(axes, place, 1.27, str(count or ""), fontsize=7, color="white")
+        centered(axes, place, 1.27, str(count or ""), fontsize=7, color="white")
     for thread, into, other in this.adds:
         useful = thread in this.useful
         line = {"color": "C1", "linewidth": 1.2} if useful else {"color": "0.75", "linewidth": 0.6}
         for place in {into, other}:
             axes.plot([place, thread], [0.98, 0.32], zorder=2 if useful else 1, **line)
-        colour = "C1" if useful else "0.6"
-        centred(axes, thread, 0.12, "+", fontsize=10, color=colour, fontweight="bold")
+        color = "C1" if useful else "0.6"
+        centered(axes, thread, 0.12, "+", fontsize=10, color=color, fontweight="bold")
     where = "registers" if this.by_shuffle else "shared memory"
     axes.set_yticks([0.12, 1.27], ["thread", where])
-    axes.set_title(
-        f"this round: step {this.step}; a box says how many values it has summed up",
-        loc="left", fontsize=11,
-    )  # fmt: skip
-    _frame(axes, -0.15, 1.65)
+    _frame(axes, f"this round: step {this.step}; a box says how many values it has summed up",
+           (-0.15, 1.65))  # fmt: skip
+    axes.set_xticks([])
 
 
 def _lanes(axes: Any, every: list[Round], number: int) -> None:
     corners, looks = [], []
-    for row, one in enumerate(every):
+    for row, this in enumerate(every):
+        filled = ("C1", 0.4 if row > number else 1.0)
         for thread in range(THREADS):
             corners.append((thread - 0.42, row - 0.36))
-            on = ("C1", 0.4 if row > number else 1.0)
-            looks.append(on if thread in one.active else ("none", 1.0))
+            looks.append(filled if thread in this.active else ("none", 1.0))
     boxes(axes, corners, (0.84, 0.72), looks, edge="0.6", linewidth=0.5)
     labels = [f"► {k + 1}" if k == number else str(k + 1) for k in range(len(every))]
     axes.set_yticks(range(len(every)), labels)
     axes.set_ylabel("round")
-    axes.set_title("active lanes (filled) and idle lanes (hollow) in every round", loc="left",
-                   fontsize=11)  # fmt: skip
     axes.set_xticks([0, 8, 16, 24, 31, 32, 40, 48, 56, 63],
                     ["0", "8", "16", "24", "31", "", "40", "48", "56", "63"])  # fmt: skip
     axes.set_xlabel("thread: warp 0 on the left of the dashed line, warp 1 on the right")
-    _frame(axes, len(every) - 0.4, -0.6)
+    _frame(axes, "active lanes (filled) and idle lanes (hollow) in every round",
+           (len(every) - 0.4, -0.6))  # fmt: skip
 
 
-def _frame(axes: Any, low: float, high: float) -> None:
-    axes.set_xlim(-0.8, THREADS - 0.2)
-    axes.set_ylim(low, high)
+def _frame(axes: Any, title: str, ylim: tuple[float, float]) -> None:
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.set(xlim=(-0.8, THREADS - 0.2), ylim=ylim)
     axes.axvline(WARP - 0.5, color="0.3", linestyle="--", linewidth=1)
     axes.grid(visible=False)
     axes.tick_params(labelsize=9)
-    if high > low:
-        axes.set_xticks([])
 
 
 def reduction_player() -> Player:
     """Step through a block's sum of 64 values: interleaved, packed, sequential, by shuffles.
 
-    The slider moves with the arrow keys; the list and the play button are reached with Tab.
-
     >>> reduction_player()
     [interactive figure: interleaved, round 1 of 6: 32 additions, the values 1 apart, ...]
     """
-    require.package("ipywidgets", "reductions.reduction_player")
-
-    def last(form: str) -> int:
-        return len(rounds(form, THREADS))
-
-    options = [(NAMES[name], name) for name in FORMS]
+    options = [(name, form) for form, name in FORMS.items()]
     controls = {
-        "form": dropdown("form", options, FORMS[0], layout={"width": "38em"}),
-        "number": slider("round", 1, 1, last(FORMS[0])),
+        "form": dropdown("form", options, "interleaved", layout={"width": "38em"}),
+        "number": slider("round", 1, 1, len(rounds("interleaved"))),
     }
-    return Player(draw, controls, "number", interval=1200, last=last)
+    return Player(draw, controls, "number", interval=1200, last=lambda form: len(rounds(form)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import LINES, doublings, figure, legend_beside, plain_decades
+from gpulearn.plot.style import LINES, doublings, figure, legend_beside, note, plain_decades
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from gpulearn_lessons.training.training_runs import smoothed
@@ -19,13 +19,18 @@ from gpulearn_lessons.training.training_runs import smoothed
 if TYPE_CHECKING:
     from gpulearn_lessons.scaling_out.batch_size_runs import BatchStudy
     from gpulearn_lessons.scaling_out.compression_runs import Compressed
-    from gpulearn_lessons.scaling_out.laws import Scaling
+    from gpulearn_lessons.scaling_out.laws import Scaling, Spread
     from gpulearn_lessons.scaling_out.replica_drift import Drift
 
-__all__ = ["batch_sizes", "compression", "compression_table", "drift", "scaling"]
-
-MOST = 6  # runs; the last two looks are the ideal's and the law's
+MAX_RUNS = 6  # the last two looks are the ideal's and the law's
 IDEAL = {"color": "0.45", "linestyle": ":", "linewidth": 1.5}
+CURVES = {
+    "accuracy": ("held-out digits right (%)", 100.0),
+    "loss": ("loss on the training digits (logarithmic)", 1.0),
+}
+APART = 0.04  # of a doubling: so that the bars of two rules do not hide each other
+SAME = "equal\nto the bit"
+WINDOW = 10  # steps over which losses are averaged
 
 
 def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
@@ -37,21 +42,20 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
 
     Args:
         runs: what `measure_scaling` or `modelled_scaling` returned, or
-            several with a name for each.
-
-    Raises:
-        BadInput: there is no run, there are more than six, or something is none.
+            up to six with a name for each.
 
     >>> import gpulearn as gl
     >>> scaling({"100 Gbit": modelled_scaling(0.1, 1e8, "100 Gbit")}).alt
     'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modelled: 755 times as fast ...'
     """
     named = runs if isinstance(runs, Mapping) else {"": runs}
-    if not 0 < len(named) <= MOST:
-        raise BadInput(f"runs is {shown(runs)}: give one run, or a name for each of up to {MOST}.")
+    if not 0 < len(named) <= MAX_RUNS:
+        raise BadInput(
+            f"runs is {shown(runs)}: give one run, or a name for each of up to {MAX_RUNS}."
+        )
     require.each(named, "efficiency", "what measure_scaling returns", "runs holds")
     every = sorted({count for run in named.values() for count in run.ranks})
-    with figure(9.2, 4.4, columns=2) as (made, (speed, share)):
+    with figure(9.2, 4.4, columns=2) as (fig, (speed, share)):
         speed.plot(every, every, label="ideal", **IDEAL)
         share.axhline(100, **IDEAL)
         for number, (name, run) in enumerate(named.items()):
@@ -62,31 +66,35 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
             places = [count * shift for count in run.ranks]
             speeds = [run.speedup(count) for count in run.ranks]
             shares = [run.efficiency(count) for count in run.ranks]
-            spread = any(one.low < one.high for one in speeds)
+            spread = any(speedup.low < speedup.high for speedup in speeds)
             _bars(speed, places, speeds, 1, spread, label=label, **look)
             _bars(share, places, shares, 100, spread, **look)
             if _has_law(run):
                 law, fine = run.law, np.geomspace(1, every[-1], 80)
                 fitted = 1 / (law.serial + (1 - law.serial) / fine)
-                drawn = {"color": f"C{number}", "linestyle": (0, (1, 1)), "linewidth": 1.2}
-                points = " and ".join(str(count) for count in run.fitted[-2:])
-                points = ", ".join([*map(str, run.fitted[:-2]), points])
+                line = {"color": f"C{number}", "linestyle": (0, (1, 1)), "linewidth": 1.2}
+                points = require.listed([str(count) for count in run.fitted])
                 label = f"Amdahl's law, s = {law.serial:.2f}, from {points} ranks"
-                speed.plot(fine, fitted, label=label, **drawn)
-                share.plot(fine, 100 * fitted / fine, **drawn)
-        _mark_cores(speed, share, named, every[-1])
-        _rank_axes(speed, every, "speed-up (times one rank)")
-        _rank_axes(share, every, "efficiency (%)")
+                speed.plot(fine, fitted, label=label, **line)
+                share.plot(fine, 100 * fitted / fine, **line)
+        for cores, words in {(run.cores, run.places) for run in named.values() if run.cores}:
+            if cores <= every[-1]:
+                for axes in (speed, share):
+                    axes.axvline(cores, color="0.3", linestyle="--", linewidth=1, zorder=1)
+                note(share, f"{words} here", (cores, 2), (4, 2), fontsize=9)
+        for axes, label in ((speed, "speed-up (times one rank)"), (share, "efficiency (%)")):
+            doublings(axes, every if len(every) <= 6 else every[::2])
+            axes.set(xlabel="ranks", ylabel=label)
         speed.set_yscale("log", base=2)
         speed.yaxis.set_major_formatter(
             lambda speed, _: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}"
         )
         share.set_ylim(bottom=0)
-        made.legend(*speed.get_legend_handles_labels(), loc="outside lower center", ncols=3,
-                    fontsize=9)  # fmt: skip
-        # while the style is in force: its colours are looked up when the lines are drawn
-        said = "; ".join(_said_of_scaling(name, run) for name, run in named.items())
-        return show(made, f"Speed-up and efficiency over ranks: {said}.")
+        fig.legend(*speed.get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                   fontsize=9)  # fmt: skip
+        # while the style is in force: its colors are looked up when the lines are drawn
+        text = "; ".join(_scaling_text(name, run) for name, run in named.items())
+        return show(fig, f"Speed-up and efficiency over ranks: {text}.")
 
 
 def _has_law(run: Scaling) -> bool:
@@ -95,34 +103,18 @@ def _has_law(run: Scaling) -> bool:
 
 
 def _bars(
-    axes: Any, places: list[float], found: Any, scale: float, bars: bool, **look: Any
+    axes: Any, places: list[float], spreads: Sequence[Spread], scale: float, bars: bool, **look: Any
 ) -> None:
     """Medians, and bars from the least to the most where there are any."""
-    middle = [scale * one.median for one in found]
-    below = [_length(one.median, one.low, scale) for one in found]
-    above = [_length(one.high, one.median, scale) for one in found]
+
+    def length(low: float, high: float) -> float:
+        """Of a bar; none where the loss was no finite number."""
+        return scale * (high - low) if math.isfinite(high) and math.isfinite(low) else 0.0
+
+    below = [length(spread.low, spread.median) for spread in spreads]
+    above = [length(spread.median, spread.high) for spread in spreads]
+    middle = [scale * spread.median for spread in spreads]
     axes.errorbar(places, middle, yerr=[below, above] if bars else None, **look)
-
-
-def _length(high: float, low: float, scale: float) -> float:
-    """Of a bar; none where the loss was no finite number."""
-    return scale * (high - low) if math.isfinite(high) and math.isfinite(low) else 0.0
-
-
-def _mark_cores(speed: Any, share: Any, named: Mapping[str, Scaling], last: int) -> None:
-    for count, words in sorted({(run.cores, run.places) for run in named.values() if run.cores}):
-        if count <= last:
-            for axes in (speed, share):
-                axes.axvline(count, color="0.3", linestyle="--", linewidth=1, zorder=1)
-            share.annotate(
-                f"{words} here", (count, 2), xytext=(4, 2), fontsize=9,
-                textcoords="offset points",
-            )  # fmt: skip
-
-
-def _rank_axes(axes: Any, every: list[int], label: str) -> None:
-    doublings(axes, every if len(every) <= 6 else every[::2])
-    axes.set(xlabel="ranks", ylabel=label)
 
 
 def _percent(share: float) -> str:
@@ -130,30 +122,18 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
-def _said_of_scaling(name: str, run: Scaling) -> str:
+def _scaling_text(name: str, run: Scaling) -> str:
     where = f"measured here on {run.places}" if run.source == "measured" else run.source
-    counts = run.ranks[1:] if len(run.ranks) <= 5 else run.ranks[-1:]
     parts = []
-    for count in counts:
+    for count in run.ranks[1:] if len(run.ranks) <= 5 else run.ranks[-1:]:
         speed, share = run.speedup(count), run.efficiency(count)
         low, high = _percent(share.low), _percent(share.high)
         span = f" ({low} to {high})" if share.low < share.high else ""
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
                      f"efficiency {_percent(share.median)}{span}")  # fmt: skip
     law = f"; Amdahl's law with s = {run.law.serial:.2f}" if _has_law(run) else ""
-    title = (
-        f"{name}, {run.kind} scaling"
-        if name and run.kind not in name
-        else f"{name or run.kind} scaling"
-    )
-    return f"{title}, {where}: {', '.join(parts)}{law}"
-
-
-CURVES = {
-    "accuracy": ("held-out digits right (%)", 100.0),
-    "loss": ("loss on the training digits (logarithmic)", 1.0),
-}
-APART = 0.04  # of a doubling: so that the bars of two rules do not hide each other
+    title = f"{name}, {run.kind}" if name and run.kind not in name else name or run.kind
+    return f"{title} scaling, {where}: {', '.join(parts)}{law}"
 
 
 def batch_sizes(study: BatchStudy, curve: str = "accuracy") -> Picture:
@@ -164,49 +144,40 @@ def batch_sizes(study: BatchStudy, curve: str = "accuracy") -> Picture:
     Args:
         study: what `batch_size_study` returned.
         curve: "accuracy" or "loss".
-
-    Raises:
-        BadInput: this is no study, or there is no such curve.
     """
     require.choice("curve", curve, CURVES)
     if not hasattr(study, "accuracies"):
         raise BadInput(f"study is {shown(study)}: give what batch_size_study returns.")
     label, scale = CURVES[curve]
-    with figure(7.6, 4.2) as (made, axes):
+    form = "{:.0%}" if curve == "accuracy" else "{:.2g}"
+    ends = []
+    with figure(7.6, 4.2) as (fig, axes):
         for number, (rule, look) in enumerate(zip(study.rules, LINES, strict=False)):
-            found = [getattr(study, curve)(rule, batch) for batch in study.batches]
+            spreads = [getattr(study, curve)(rule, batch) for batch in study.batches]
             shift = 2 ** (APART * (number - (len(study.rules) - 1) / 2))
             places = [batch * shift for batch in study.batches]
-            _bars(axes, places, found, scale, True, label=rule, capsize=3, elinewidth=1.2, **look)
+            _bars(axes, places, spreads, scale, True, label=rule, capsize=3, elinewidth=1.2, **look)
+            ends.append(f"{rule} " + ", ".join(form.format(spread.median) for spread in spreads))
         doublings(axes, study.batches)
         axes.set(xlabel=f"batch size (images); {study.epochs} epochs each", ylabel=label)
-        _scale_axis(axes, curve)
+        if curve == "accuracy":
+            axes.set_ylim(0, 102)
+        else:
+            plain_decades(axes, (1, 2, 5))
         axes.legend(title="learning rate", fontsize=9, title_fontsize=9)
-        return show(made, _said_of_batches(study, curve))
+        what = "Held-out digits right" if curve == "accuracy" else "Loss on the training digits"
+        return show(
+            fig,
+            f"{what} after {study.epochs} epochs over batch sizes "
+            f"{', '.join(map(str, study.batches))}, median of {len(study.seeds)} seeds: "
+            f"{'; '.join(ends)}.",
+        )
 
 
-def _scale_axis(axes: Any, curve: str) -> None:
-    if curve == "accuracy":
-        axes.set_ylim(0, 102)
-    else:
-        plain_decades(axes, (1, 2, 5))
-
-
-def _said_of_batches(study: BatchStudy, curve: str) -> str:
-    ends = []
-    for rule in study.rules:
-        values = [getattr(study, curve)(rule, batch).median for batch in study.batches]
-        form = "{:.0%}" if curve == "accuracy" else "{:.2g}"
-        ends.append(f"{rule} " + ", ".join(form.format(value) for value in values))
-    what = "Held-out digits right" if curve == "accuracy" else "Loss on the training digits"
-    sizes = ", ".join(str(batch) for batch in study.batches)
-    return (
-        f"{what} after {study.epochs} epochs over batch sizes {sizes}, median of "
-        f"{len(study.seeds)} seeds: {'; '.join(ends)}."
-    )
-
-
-SAME = "equal\nto the bit"
+def _marks(number: int, lines: int, points: int, count: int) -> tuple[int, int]:
+    """Where a line's markers stand: beside those of a line that it lies on, `count` in all."""
+    every = max(1, points // count)
+    return number * every // lines, every
 
 
 def drift(drifts: Mapping[str, Drift]) -> Picture:
@@ -218,9 +189,6 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     Args:
         drifts: what `measure_drift` returned.
 
-    Raises:
-        BadInput: there is nothing to draw, or something is none.
-
     >>> import gpulearn as gl
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
@@ -229,30 +197,38 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     require.named("drifts", drifts, wanted, len(LINES))
     require.each(drifts, "distances", wanted, "drifts holds")
     floor = row_of_zeros(drifts)
-    with figure(8.0, 4.4) as (made, axes):
-        for number, (name, one) in enumerate(drifts.items()):
-            steps = np.arange(len(one.distances))
-            every = max(1, len(steps) // 12)
-            # markers of two lines that lie on each other stand side by side
-            marks = (number * every // len(drifts), every)
-            line = {**LINES[number], "markersize": 5, "markevery": marks}
-            axes.plot(steps, np.where(one.distances > 0, one.distances, floor), label=name, **line)
+    parts, steps = [], 0
+    with figure(8.0, 4.4) as (fig, axes):
+        for number, (name, run) in enumerate(drifts.items()):
+            distances, apart = run.distances, run.distances > 0
+            steps = max(steps, len(distances) - 1)
+            marks = _marks(number, len(drifts), len(distances), 12)
+            axes.plot(np.arange(len(distances)), np.where(apart, distances, floor), label=name,
+                      markersize=5, markevery=marks, **LINES[number])  # fmt: skip
+            if not apart.any():
+                parts.append(f"{name} equal to the bit all the way")
+                continue
+            together = int(np.sum(~apart[1:]))
+            again = f", but equal to the bit after {together} steps on the way" if together else ""
+            end = f"{distances[-1]:.2g} apart" if apart[-1] else "equal to the bit"
+            parts.append(f"{name} {end} at the end, at most {distances.max():.2g}{again}")
         axes.set_yscale("log")
         axes.set_xlabel("step")
         axes.set_ylabel("distance between replicas,\nrelative to their weights (logarithmic)")
-        _mark_zeros(axes, drifts, floor)
+        _mark_zeros(axes, max(float(run.distances.max()) for run in drifts.values()), floor)
         legend_beside(axes)
-        return show(made, _said_of_drift(drifts))
+        return show(
+            fig, f"Distance between replicas over {steps} steps, measured: {'; '.join(parts)}."
+        )
 
 
 def row_of_zeros(drifts: Mapping[str, Drift]) -> float:
     """Where zeros are drawn: a power of ten, at least ten times below all other distances."""
-    least = min((float(d) for one in drifts.values() for d in one.distances if d > 0), default=1.0)
+    least = min((float(d) for run in drifts.values() for d in run.distances if d > 0), default=1.0)
     return float(10.0 ** (math.floor(math.log10(least)) - 1))
 
 
-def _mark_zeros(axes: Any, drifts: Mapping[str, Drift], floor: float) -> None:
-    most = max(float(one.distances.max()) for one in drifts.values())
+def _mark_zeros(axes: Any, most: float, floor: float) -> None:
     highest = math.floor(math.log10(max(most, 10 * floor)))
     axes.set_ylim(floor / 2, max(most, 10.0**highest) * 2)
     powers = range(round(math.log10(floor)) + 1, highest + 1)
@@ -264,45 +240,20 @@ def _mark_zeros(axes: Any, drifts: Mapping[str, Drift], floor: float) -> None:
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
 
 
-def _said_of_drift(drifts: Mapping[str, Drift]) -> str:
-    parts = []
-    for name, one in drifts.items():
-        apart = one.distances > 0
-        if not apart.any():
-            parts.append(f"{name} equal to the bit all the way")
-            continue
-        together = int(np.sum(~apart[1:]))
-        again = f", but equal to the bit after {together} steps on the way" if together else ""
-        end = f"{one.distances[-1]:.2g} apart" if apart[-1] else "equal to the bit"
-        parts.append(f"{name} {end} at the end, at most {one.distances.max():.2g}{again}")
-    steps = max(len(one.distances) for one in drifts.values()) - 1
-    return f"Distance between replicas over {steps} steps, measured: {'; '.join(parts)}."
-
-
-WINDOW = 10  # steps over which losses are averaged
-
-
 def compression_table(results: Mapping[str, Compressed]) -> Table:
-    """Bytes, errors, loss and accuracy of each method.
-
-    Args:
-        results: what `compression_study` returned.
-
-    Raises:
-        BadInput: there is nothing to show, or something is none.
-    """
-    _need_results(results)
+    """Bytes, errors, loss and accuracy of each method that `compression_study` tried."""
+    _check_results(results)
     rows = [
         {
             "method": name,
-            "bytes of a gradient": f"{one.bytes_sent:,}",
-            "of the whole": f"{one.bytes_sent / one.bytes_whole:.1%}",
-            "error of a gradient": f"{one.error:.2g}",
-            "error of their sum": f"{one.summed_error:.2g}",
-            "loss": f"{_last(one):.3g}",
-            "held out, right": f"{one.accuracy:.1%}",
+            "bytes of a gradient": f"{run.bytes_sent:,}",
+            "of the whole": f"{run.bytes_sent / run.bytes_whole:.1%}",
+            "error of a gradient": f"{run.error:.2g}",
+            "error of their sum": f"{run.summed_error:.2g}",
+            "loss": f"{smoothed(run.losses, WINDOW)[-1]:.3g}",
+            "held out, right": f"{run.accuracy:.1%}",
         }
-        for name, one in results.items()
+        for name, run in results.items()
     ]
     steps = len(next(iter(results.values())).losses)
     return table(
@@ -313,36 +264,25 @@ def compression_table(results: Mapping[str, Compressed]) -> Table:
 
 
 def compression(results: Mapping[str, Compressed]) -> Picture:
-    """Draw the loss over the steps, one line for each method.
-
-    Args:
-        results: what `compression_study` returned.
-
-    Raises:
-        BadInput: there is nothing to draw, or something is none.
-    """
-    _need_results(results)
-    with figure(7.6, 4.2) as (made, axes):
-        for number, (name, one) in enumerate(results.items()):
-            label = f"{name}: {100 * one.bytes_sent / one.bytes_whole:.3g} % of the bytes"
-            steps = range(1, len(one.losses) + 1)
-            every = max(1, len(one.losses) // 10)
-            # markers of two lines that lie on each other stand side by side
-            marks = (number * every // len(results), every)
-            axes.plot(steps, smoothed(one.losses, WINDOW), label=label, markevery=marks,
+    """Draw the loss over the steps of each method that `compression_study` tried."""
+    _check_results(results)
+    ends = []
+    with figure(7.6, 4.2) as (fig, axes):
+        for number, (name, run) in enumerate(results.items()):
+            losses = smoothed(run.losses, WINDOW)
+            ends.append(f"{name} {losses[-1]:.2g}")
+            label = f"{name}: {100 * run.bytes_sent / run.bytes_whole:.3g} % of the bytes"
+            marks = _marks(number, len(results), len(losses), 10)
+            axes.plot(range(1, len(losses) + 1), losses, label=label, markevery=marks,
                       **LINES[number])  # fmt: skip
         axes.set(xlabel="step", ylabel=f"loss of the batches (mean of {WINDOW} steps)")
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=9)
-        ends = ", ".join(f"{name} {_last(one):.2g}" for name, one in results.items())
-        return show(made, f"Loss over steps with compressed gradients; at the end: {ends}.")
+        text = ", ".join(ends)
+        return show(fig, f"Loss over steps with compressed gradients; at the end: {text}.")
 
 
-def _last(one: Compressed) -> float:
-    return smoothed(one.losses, WINDOW)[-1]
-
-
-def _need_results(results: Any) -> None:
-    good = isinstance(results, Mapping) and 0 < len(results) <= len(LINES)
-    if not good or not all(hasattr(one, "bytes_sent") for one in results.values()):
+def _check_results(results: Any) -> None:
+    is_full = isinstance(results, Mapping) and 0 < len(results) <= len(LINES)
+    if not is_full or not all(hasattr(run, "bytes_sent") for run in results.values()):
         raise BadInput(f"results is {shown(results)}: give what compression_study returns.")

@@ -2,104 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, slider
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import bare, box, centered, figure, key, note
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
-
-__all__ = ["shard_player", "shard_table"]
 
 RANKS, BLOCKS = 4, 3
 STAGES = {0: "nothing", 1: "the state", 2: "state and gradients", 3: "all three"}
 BYTES = {"weights": 4, "gradients": 4, "state": 8}  # of a float32 parameter with Adam
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What a rank holds of each block, as a part of it: 0, 1/N or 1.
-
-    Attributes:
-        doing: what has just been done.
-        block: with which block, from 1; 0 for all.
-        weights: of each block.
-        gradients: of each block.
-        state: of each block.
-    """
-
-    doing: str
-    block: int
-    weights: tuple[float, ...]
-    gradients: tuple[float, ...]
-    state: tuple[float, ...]
-
-    @property
-    def bytes(self) -> float:
-        """Bytes for each parameter of the model."""
-        parts = (self.weights, self.gradients, self.state)
-        sizes = zip(BYTES.values(), parts, strict=True)
-        return sum(size * sum(held) for size, held in sizes) / BLOCKS
-
-
-def moments(stage: int) -> list[Moment]:
-    """A training step of 4 ranks with 3 blocks, from moment to moment.
-
-    Args:
-        stage: 0 (plain data parallelism) to 3.
-
-    Raises:
-        BadInput: there is no such stage.
-
-    >>> [max(moment.bytes for moment in moments(stage)) for stage in range(4)]
-    [16.0, 10.0, 8.0, 6.0]
-    """
-    if type(stage) is not int or stage not in STAGES:
-        raise BadInput(f"stage is {shown(stage)}: give 0, 1, 2 or 3.")
-    part = 1 / RANKS
-    now = Moment(
-        "start",
-        0,
-        (part if stage == 3 else 1.0,) * BLOCKS,
-        (0.0,) * BLOCKS,
-        (part if stage >= 1 else 1.0,) * BLOCKS,
-    )
-    found = [now]
-
-    def then(doing: str, number: int, **held: float) -> None:
-        nonlocal now
-        changed = {}
-        for name, value in held.items():
-            each = list(getattr(now, name))
-            each[number - 1] = value
-            changed[name] = tuple(each)
-        now = replace(now, doing=doing, block=number, **changed)
-        found.append(now)
-
-    for number in range(1, BLOCKS + 1):
-        if stage == 3:
-            then("gather", number, weights=1.0)
-        then("forward", number)
-        if stage == 3:
-            then("free", number, weights=part)
-    for number in range(BLOCKS, 0, -1):
-        if stage == 3:
-            then("gather", number, weights=1.0)
-        then("backward", number, gradients=1.0)
-        if stage == 3:
-            then("free", number, weights=part)
-        if stage >= 2:
-            then("reduce-scatter", number, gradients=part)
-    gone = (0.0,) * BLOCKS
-    found.append(replace(now, doing="exchange and step", block=0, gradients=gone))
-    return found
-
-
-TOLD = {
+COLORS = {"weights": "C0", "gradients": "C1", "state": "C2"}
+WIDE, HIGH = 0.9, 0.6  # of the box of 4 bytes for each parameter of a block
+SENTENCES = {
     "start": "before forward",
     "gather": "the weights of block {} are gathered from all ranks",
     "forward": "block {} goes forward",
@@ -110,6 +27,68 @@ TOLD = {
 }
 
 
+class Moment(NamedTuple):
+    """What has just been done with a block, counted from 1 (0 is all), and what a rank then holds.
+
+    `held` maps weights, gradients and state to the part that the rank has of each block: 0, 1/N
+    or 1.
+    """
+
+    doing: str
+    block: int
+    held: dict[str, list[float]]
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Bytes for each parameter of the model, of weights, gradients and state."""
+        return {name: size * sum(self.held[name]) / BLOCKS for name, size in BYTES.items()}
+
+    @property
+    def bytes(self) -> float:
+        """Bytes for each parameter of the model."""
+        return sum(self.parts.values())
+
+
+def moments(stage: int) -> list[Moment]:
+    """A training step of 4 ranks with 3 blocks; stage 0 (plain data parallelism) to 3.
+
+    >>> [max(moment.bytes for moment in moments(stage)) for stage in range(4)]
+    [16.0, 10.0, 8.0, 6.0]
+    """
+    if type(stage) is not int or stage not in STAGES:
+        raise BadInput(f"stage is {shown(stage)}: give 0, 1, 2 or 3.")
+    shard = 1 / RANKS
+    first = {
+        "weights": [shard if stage == 3 else 1.0] * BLOCKS,
+        "gradients": [0.0] * BLOCKS,
+        "state": [shard if stage >= 1 else 1.0] * BLOCKS,
+    }
+    steps = [Moment("start", 0, first)]
+
+    def then(doing: str, block: int, name: str = "weights", part: float | None = None) -> None:
+        held = {key: list(parts) for key, parts in steps[-1].held.items()}
+        if part is not None:
+            held[name][block - 1] = part
+        steps.append(Moment(doing, block, held))
+
+    def compute(doing: str, block: int, part: float | None = None) -> None:
+        """Go through a block, with its weights whole for as long as that takes."""
+        if stage == 3:
+            then("gather", block, part=1.0)
+        then(doing, block, "gradients", part)
+        if stage == 3:
+            then("free", block, part=shard)
+
+    for block in range(1, BLOCKS + 1):
+        compute("forward", block)
+    for block in range(BLOCKS, 0, -1):
+        compute("backward", block, 1.0)
+        if stage >= 2:
+            then("reduce-scatter", block, "gradients", shard)
+    steps.append(Moment("exchange and step", 0, steps[-1].held | {"gradients": [0.0] * BLOCKS}))
+    return steps
+
+
 def sentence(stage: int, step: int) -> str:
     """What happened, what a rank holds now, and when it holds most.
 
@@ -117,18 +96,14 @@ def sentence(stage: int, step: int) -> str:
     Stage 3 cuts all three. Moment 1 of 22: the weights of block 1 are gathered from all ranks. A
     rank holds 4 bytes for each parameter now, and at most 6 (moment 19).
     """
-    every = moments(stage)
-    this, sizes = every[step], [moment.bytes for moment in every]
+    steps = moments(stage)
+    now, sizes = steps[step], [moment.bytes for moment in steps]
     peak = max(sizes)
     return (
-        f"Stage {stage} cuts {STAGES[stage]}. Moment {step} of {len(every) - 1}: "
-        f"{TOLD[this.doing].format(this.block)}. A rank holds {this.bytes:.3g} bytes for each "
+        f"Stage {stage} cuts {STAGES[stage]}. Moment {step} of {len(steps) - 1}: "
+        f"{SENTENCES[now.doing].format(now.block)}. A rank holds {now.bytes:.3g} bytes for each "
         f"parameter now, and at most {peak:.3g} (moment {sizes.index(peak)})."
     )
-
-
-COLOURS = {"weights": "C0", "gradients": "C1", "state": "C2"}
-WIDE, HIGH = 0.9, 0.6  # of the box of 4 bytes for each parameter of a block
 
 
 def draw(stage: int, step: int) -> tuple[Picture, str]:
@@ -137,111 +112,82 @@ def draw(stage: int, step: int) -> tuple[Picture, str]:
     Above, a line of boxes for each rank: weights, gradients and state of each block, cut into
     as many parts as there are ranks, filled where the rank has the part; one that is whole is
     hatched. Below, what a rank holds from moment to moment.
-
-    Raises:
-        BadInput: there is no such stage or moment.
     """
-    every = moments(stage)
-    if not 0 <= step < len(every):
-        raise BadInput(f"There is no moment {step}: stage {stage} takes {len(every) - 1}.")
-    said = sentence(stage, step)
+    steps, alt = moments(stage), sentence(stage, step)
     grid = {"height_ratios": [1.6, 1]}
-    with figure(9.6, 6.4, 2, 1, gridspec_kw=grid) as (made, (above, below)):
-        _ranks(above, every[step])
-        _course(below, every, step)
-        return show(made, said), said
+    with figure(9.6, 6.4, 2, 1, gridspec_kw=grid) as (fig, (above, below)):
+        _ranks(above, steps[step])
+        _bytes_over_time(below, steps, step)
+        return show(fig, alt), alt
 
 
-def _ranks(axes: Any, this: Moment) -> None:
-    between = 0.5
-    block_wide = WIDE * sum(BYTES.values()) / 4 + between
+def _ranks(axes: Any, now: Moment) -> None:
+    gap, line = 0.5, HIGH * 1.25
+    block_wide = WIDE * sum(BYTES.values()) / 4 + gap
     for number in range(BLOCKS):
         left = number * block_wide
-        busy = this.block == number + 1
-        word = f"block {number + 1}" + (f": {this.doing}" if busy else "")
+        busy = now.block == number + 1
+        word = f"block {number + 1}" + (f": {now.doing}" if busy else "")
         weight = "bold" if busy else "normal"
-        middle = left + (block_wide - between) / 2
-        centred(axes, middle, 0.6, word, fontweight=weight, fontsize=11)
+        centered(axes, left + (block_wide - gap) / 2, 0.6, word, fontweight=weight, fontsize=11)
         for name, size in BYTES.items():
-            wide = WIDE * size / 4
-            centred(axes, left + (wide - 0.12) / 2, 0.08, name, fontsize=9)
+            wide = WIDE * size / 4 - 0.12
+            centered(axes, left + wide / 2, 0.08, name, fontsize=9)
             for rank in range(RANKS):
-                _parts(axes, left, -(rank + 1) * HIGH * 1.25, wide, name,
-                       getattr(this, name)[number], rank)  # fmt: skip
-            left += wide
+                held = now.held[name][number]
+                for part in range(RANKS):
+                    has = held == 1 or (held > 0 and part == rank)
+                    look = {
+                        "facecolor": COLORS[name] if has else "white",
+                        "edgecolor": "white" if has else "0.8",
+                        "hatch": "////" if held == 1 else "",
+                    }
+                    each = wide / RANKS
+                    box(axes, left + part * each, -(rank + 1) * line, each, HIGH, linewidth=0.6,
+                        **look)  # fmt: skip
+            left += WIDE * size / 4
     for rank in range(RANKS):
-        axes.text(-0.15, -(rank + 1) * HIGH * 1.25 + HIGH / 2, f"rank {rank}", ha="right",
-                  va="center", fontsize=11)  # fmt: skip
-    end = BLOCKS * block_wide - between
-    low = -RANKS * HIGH * 1.25
-    centred(axes, end / 2, low - 0.25, "hatched: whole; plain: this rank's shard; white: not here",
-            fontsize=9)  # fmt: skip
-    axes.set_xlim(-1.1, end + 0.1)
-    axes.set_ylim(low - 0.4, 0.8)
-    axes.axis("off")
+        y = -(rank + 1) * line + HIGH / 2
+        centered(axes, -0.15, y, f"rank {rank}", ha="right", fontsize=11)
+    end, low = BLOCKS * block_wide - gap, -RANKS * line
+    centered(axes, end / 2, low - 0.25, "hatched: whole; plain: this rank's shard; white: not here",
+             fontsize=9)  # fmt: skip
+    bare(axes, (-1.1, end + 0.1), (low - 0.4, 0.8))
 
 
-def _parts(
-    axes: Any, left: float, low: float, wide: float, name: str, held: float, rank: int
-) -> None:
-    each = (wide - 0.12) / RANKS
-    for part in range(RANKS):
-        has = held == 1 or (held > 0 and part == rank)
-        look = {
-            "facecolor": COLOURS[name] if has else "white",
-            "edgecolor": "white" if has else "0.8",
-            "hatch": "////" if held == 1 else "",
-        }
-        box(axes, left + part * each, low, each, HIGH, linewidth=0.6, **look)
-
-
-def _course(axes: Any, every: list[Moment], step: int) -> None:
-    from matplotlib.patches import Patch
-
-    sizes = [moment.bytes for moment in every]
-    peak = sizes.index(max(sizes))
-    bottom = [0.0] * len(every)
-    for name, size in BYTES.items():
-        parts = [size * sum(getattr(moment, name)) / BLOCKS for moment in every]
-        axes.bar(range(len(every)), parts, bottom=bottom, color=COLOURS[name], width=0.8)
+def _bytes_over_time(axes: Any, steps: list[Moment], step: int) -> None:
+    sizes = [moment.bytes for moment in steps]
+    most = max(sizes)
+    bottom = [0.0] * len(steps)
+    for name in BYTES:
+        parts = [moment.parts[name] for moment in steps]
+        axes.bar(range(len(steps)), parts, bottom=bottom, color=COLORS[name], width=0.8)
         bottom = [low + more for low, more in zip(bottom, parts, strict=True)]
     axes.axvspan(step - 0.5, step + 0.5, color="0.5", alpha=0.25, zorder=0)
-    axes.axhline(max(sizes), color="0.3", linestyle=":", linewidth=1.2)
-    axes.annotate(f"peak {max(sizes):.3g}", (peak, max(sizes)), xytext=(0, 4),
-                  textcoords="offset points", ha="center", va="bottom", fontsize=10)  # fmt: skip
-    axes.set_ylim(0, 26)  # above 18 stands the legend
-    axes.set_xlim(-0.6, len(every) - 0.4)
-    axes.set_xlabel("moment")
-    axes.set_ylabel("bytes a parameter")
-    patches = [Patch(facecolor=colour, label=name) for name, colour in COLOURS.items()]
-    axes.legend(handles=patches, loc="upper left", ncols=3, frameon=False, fontsize=9,
-                title="from the bottom", alignment="left")  # fmt: skip
+    axes.axhline(most, color="0.3", linestyle=":", linewidth=1.2)
+    note(axes, f"peak {most:.3g}", (sizes.index(most), most), (0, 4), ha="center", va="bottom",
+         fontsize=10)  # fmt: skip
+    axes.set(ylim=(0, 26), xlim=(-0.6, len(steps) - 0.4))  # above 18 stands the legend
+    axes.set(xlabel="moment", ylabel="bytes a parameter")
+    key(axes, {name: {"facecolor": color} for name, color in COLORS.items()}, loc="upper left",
+        frameon=False, fontsize=9, title="from the bottom", alignment="left")  # fmt: skip
 
 
 def shard_player(stage: int = 3) -> Player:
     """Step through a training step of 4 ranks: what each holds of weights, gradients and state.
 
-    The sliders move with the arrow keys; they and the play button are reached with Tab.
-
     Args:
         stage: which is shown at first, 0 (plain data parallelism) to 3.
-
-    Raises:
-        BadInput: there is no such stage.
 
     >>> shard_player()
     [interactive figure: Stage 3 cuts all three. Moment 19 of 22: block 1 goes backward, ...]
     """
-    require.package("ipywidgets", "sharded_training.shard_player")
-    every = moments(stage)
-    sizes = [moment.bytes for moment in every]
-
-    def last(stage: int) -> int:
-        return len(moments(stage)) - 1
-
-    first = slider("moment", sizes.index(max(sizes)), 0, len(every) - 1)
-    controls = {"stage": slider("stage", stage, 0, 3), "step": first}
-    return Player(draw, controls, "step", interval=1200, last=last)
+    sizes = [moment.bytes for moment in moments(stage)]
+    controls = {
+        "stage": slider("stage", stage, 0, 3),
+        "step": slider("moment", sizes.index(max(sizes)), 0, len(sizes) - 1),
+    }
+    return Player(draw, controls, "step", interval=1200, last=lambda stage: len(moments(stage)) - 1)
 
 
 def shard_table() -> Table:
@@ -258,13 +204,13 @@ def shard_table() -> Table:
     """
     rows = []
     for stage, cut in STAGES.items():
-        every = moments(stage)
-        peak = max(every, key=lambda moment: moment.bytes)
+        steps = moments(stage)
+        peak = max(steps, key=lambda moment: moment.bytes)
         rows.append(
             {
                 "stage": stage,
                 "is cut": cut,
-                "at the start": f"{every[0].bytes:.3g}",
+                "at the start": f"{steps[0].bytes:.3g}",
                 "at most": f"{peak.bytes:.3g}",
                 "when": f"{peak.doing} block {peak.block}",
             }

@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Explorer, dropdown, slider
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import box, centered, counted, figure
 from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
-
-__all__ = ["BankRequest", "bank_explorer", "bank_request"]
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
 STRIDES, OFFSETS = (0, 40), (0, 31)
@@ -27,13 +24,7 @@ ROWS = 6  # the fewest that are drawn, so that cells do not grow out of proporti
 
 @dataclass(frozen=True)
 class BankRequest:
-    """One request: lane k of a warp reads word `offset + stride·k` of shared memory.
-
-    Attributes:
-        stride: words from one lane to the next.
-        offset: the word of lane 0.
-        word_bytes: bytes of a word.
-    """
+    """One request: lane k of a warp reads word `offset + stride·k` of shared memory."""
 
     stride: int = 1
     offset: int = 0
@@ -42,8 +33,7 @@ class BankRequest:
     @property
     def addresses(self) -> np.ndarray[Any, Any]:
         """The first byte of each lane's word, shape (32,)."""
-        made: np.ndarray[Any, Any] = (self.offset + self.stride * np.arange(WARP)) * self.word_bytes
-        return made
+        return np.asarray((self.offset + self.stride * np.arange(WARP)) * self.word_bytes)
 
     @property
     def passes(self) -> int:
@@ -63,12 +53,12 @@ class BankRequest:
     @property
     def cells(self) -> dict[int, list[int]]:
         """Each 4-byte cell of shared memory that is read → the lanes that read it."""
-        found: dict[int, list[int]] = {}
+        readers: dict[int, list[int]] = {}
         for lane, byte in enumerate(self.addresses.tolist()):
             last = byte + self.word_bytes - 1
             for cell in range(byte // BANK_BYTES, last // BANK_BYTES + 1):
-                found.setdefault(cell, []).append(lane)
-        return found
+                readers.setdefault(cell, []).append(lane)
+        return readers
 
     @property
     def banks(self) -> int:
@@ -83,9 +73,6 @@ def bank_request(stride: int = 1, offset: int = 0, word_bytes: int = 4) -> BankR
         stride: words from one lane to the next; 0 means that all lanes read the same word.
         offset: the word of lane 0.
         word_bytes: bytes of a word: 1, 2, 4, 8 or 16.
-
-    Raises:
-        BadInput: stride or offset is no whole number from 0, or words have another size.
 
     >>> [bank_request(stride).conflicts for stride in (1, 2, 32, 33)]
     [0, 1, 31, 0]
@@ -102,54 +89,48 @@ def bank_request(stride: int = 1, offset: int = 0, word_bytes: int = 4) -> BankR
 
 def draw(stride: int, offset: int, word_bytes: int) -> tuple[Picture, str]:
     """The picture of one request and its sentence; the explorer's whole logic."""
-    one = bank_request(stride, offset, word_bytes)
-    best = "" if one.least == 1 else f" ({one.least} at best for words of {word_bytes} bytes)"
-    clash = _count(one.conflicts, "bank conflict", "bank conflicts")
-    said = (
+    request = bank_request(stride, offset, word_bytes)
+    least = request.least
+    best = "" if least == 1 else f" ({least} at best for words of {word_bytes} bytes)"
+    passes = counted(request.passes, "pass", "passes")
+    conflicts = request.conflicts
+    clash = counted(conflicts, "bank conflict") if conflicts else "no bank conflict"
+    text = (
         f"Stride {stride}, offset {offset}, words of {word_bytes} bytes: the warp reads "
-        f"{one.banks} of 32 banks in {_count(one.passes, 'pass', 'passes')}{best}: "
-        f"{clash if one.conflicts else 'no bank conflict'}."
+        f"{request.banks} of 32 banks in {passes}{best}: {clash}."
     )
-    with figure(9.5, 4.6) as (made, axes):
-        _memory(axes, one)
-    alt = (
+    with figure(9.5, 4.6) as (fig, axes):
+        _memory(axes, request)
+    return show(
+        fig,
         f"Shared memory as 32 columns, one for each bank: the words of 32 lanes lie in "
-        f"{_count(one.banks, 'column', 'columns')}, so it takes "
-        f"{_count(one.passes, 'pass', 'passes')} to read them."
-    )
-    return show(made, alt), said
+        f"{counted(request.banks, 'column')}, so it takes {passes} to read them.",
+    ), text
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def _memory(axes: Any, one: BankRequest) -> None:
+def _memory(axes: Any, request: BankRequest) -> None:
     """The cells that are read, in their banks; under each bank, how many."""
-    rows = sorted({cell // BANKS for cell in one.cells})
+    rows = sorted({cell // BANKS for cell in request.cells})
     place = {row: k for k, row in enumerate(rows)}
     bottom = max(len(rows), ROWS)
     high = bottom / ROWS
-    per_bank = [sum(cell % BANKS == bank for cell in one.cells) for bank in range(BANKS)]
-    worst = max(per_bank)
-    for cell, lanes in one.cells.items():
+    per_bank = [sum(cell % BANKS == bank for cell in request.cells) for bank in range(BANKS)]
+    # the banks that make the warp wait
+    slow = {b for b, n in enumerate(per_bank) if n == max(per_bank) and request.conflicts}
+    for cell, lanes in request.cells.items():
         bank, y = cell % BANKS, place[cell // BANKS]
-        waits = per_bank[bank] == worst and one.conflicts > 0
-        box(
-            axes, bank, y, 1, 1, facecolor="C1" if waits else "C0", edgecolor="white", linewidth=0.5
-        )
+        fill, color = ("C1", "black") if bank in slow else ("C0", "white")
+        box(axes, bank, y, 1, 1, facecolor=fill, edgecolor="white", linewidth=0.5)
         label = str(lanes[0]) if len(lanes) == 1 else f"{lanes[0]}…{lanes[-1]}"
-        colour = "black" if waits else "white"
-        centred(axes, bank + 0.5, y + 0.5, label, fontsize=6, color=colour)
+        centered(axes, bank + 0.5, y + 0.5, label, fontsize=6, color=color)
     for bank, count in enumerate(per_bank):
-        waits = count == worst and one.conflicts > 0
-        text, weight = str(count) if count else "·", "bold" if waits else "normal"
-        centred(axes, bank + 0.5, bottom + 0.7 * high, text, fontsize=8, weight=weight)
-        if waits:  # a frame as well, so that colour does not stand alone
+        weight = "bold" if bank in slow else "normal"
+        centered(axes, bank + 0.5, bottom + 0.7 * high, str(count or "·"), fontsize=8,
+                 weight=weight)  # fmt: skip
+        if bank in slow:  # a frame as well, so that color does not stand alone
             tall = bottom + 1.3 * high
             box(axes, bank, 0, 1, tall, facecolor="none", edgecolor="0.1", linewidth=1.3)
-    axes.set_xlim(0, BANKS)
-    axes.set_ylim(bottom + 1.4 * high, 0)
+    axes.set(xlim=(0, BANKS), ylim=(bottom + 1.4 * high, 0))
     axes.xaxis.tick_top()
     axes.set_xticks([bank + 0.5 for bank in range(0, BANKS, 4)], range(0, BANKS, 4))
     axes.set_xticks(range(BANKS + 1), minor=True)
@@ -158,7 +139,7 @@ def _memory(axes: Any, one: BankRequest) -> None:
     ticks = [(place[row] + 0.5, str(row * BANKS)) for row in rows[::step]]
     ticks.append((bottom + 0.7 * high, "words in\nthis bank"))
     axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
-    axes.set_ylabel("first word of the row" if one.word_bytes == 4 else "first 4-byte cell")
+    axes.set_ylabel("first word of the row" if request.word_bytes == 4 else "first 4-byte cell")
     axes.grid(visible=False)
     axes.grid(visible=True, which="minor", axis="x")
     axes.set_title("bank", fontsize=11)
@@ -170,9 +151,8 @@ def _memory(axes: Any, one: BankRequest) -> None:
 def bank_explorer() -> Explorer:
     """Explore which banks one request of a warp meets, by stride, offset and size of a word.
 
-    The sliders move with the arrow keys. Passes are counted as the SIMT machine counts them.
+    Passes are counted as the SIMT machine counts them.
     """
-    require.package("ipywidgets", "shared_memory.bank_explorer")
     controls = {
         "stride": slider("stride", 1, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),

@@ -9,10 +9,8 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import figure
+from gpulearn.plot.style import centered, figure
 from gpulearn.require import shown
-
-__all__ = ["confusion", "confusion_matrix"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,9 +26,6 @@ def confusion_matrix(labels: Array, predicted: Array, classes: int = 10) -> Arra
     Returns:
         Counts of shape (classes, classes): row = true class, column = answer. The diagonal
         holds the right answers.
-
-    Raises:
-        BadInput: the shapes differ, or an entry is no class.
 
     >>> confusion_matrix([0, 1, 1], [0, 1, 0], classes=2).tolist()
     [[1, 0], [1, 1]]
@@ -52,38 +47,25 @@ def confusion_matrix(labels: Array, predicted: Array, classes: int = 10) -> Arra
 
 
 def confusion(labels: Array, predicted: Array, classes: int = 10) -> Picture:
-    """Draw the confusion matrix: rows are the true classes, columns the model's answers.
-
-    Raises:
-        BadInput: see `confusion_matrix`.
-    """
+    """Draw the confusion matrix: rows are the true classes, columns the model's answers."""
     counts = confusion_matrix(labels, predicted, classes)
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    with figure(5.4, 5.2) as (made, axes):
+    with figure(5.4, 5.2) as (fig, axes):
         axes.grid(visible=False)
         # Only the mistakes are shaded: the diagonal would drown them.
         axes.imshow(wrong, cmap="Oranges", vmin=0, vmax=max(4, 1.5 * wrong.max()))
         for row, column in np.ndindex(counts.shape):
             if count := counts[row, column]:
                 weight = "normal" if row == column else "bold"
-                axes.text(
-                    column,
-                    row,
-                    str(count),
-                    ha="center",
-                    va="center",
-                    weight=weight,
-                    color="0.35" if row == column else "black",
-                )
-        axes.set_xticks(range(classes))
-        axes.set_yticks(range(classes))
-        axes.set_xlabel("the model's answer")
+                color = "0.35" if row == column else "black"
+                centered(axes, column, row, str(count), weight=weight, color=color)
+        axes.set(xticks=range(classes), yticks=range(classes), xlabel="the model's answer")
         axes.set_ylabel("the true digit" if classes == 10 else "the true class")
-    return show(made, said(counts, wrong))
+    return show(fig, sentence(counts, wrong))
 
 
-def said(counts: Array, wrong: Array) -> str:
+def sentence(counts: Array, wrong: Array) -> str:
     """The finding: how many are wrong, and which mistake is the most frequent."""
     total, mistakes = counts.sum(), wrong.sum()
     head = f"Confusion matrix: {total - mistakes:,} of {total:,} answers lie on the diagonal"

@@ -13,18 +13,16 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, dropdown
-from gpulearn.plot.style import figure, looks, plain_decades
+from gpulearn.plot.style import figure, looks, note, plain_decades
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:
     from gpulearn.train.history import Epoch, History, Step
 
-__all__ = ["compare_runs", "runs_table", "smoothed", "training_board", "training_explorer"]
-
 SMOOTHING = 20  # steps; less than an epoch of the digits
 LOG_FROM = 30.0  # largest ÷ smallest value from which an axis is logarithmic
-# what compare_runs can draw -> the axis, and how a last value is said
+# what compare_runs can draw -> the axis, and how a last value is written
 CURVES = {
     "loss": ("loss of the batch", "{:.3g}"),
     "gradient_norm": ("norm of the gradient", "{:.3g}"),
@@ -32,6 +30,11 @@ CURVES = {
     "test_loss": ("loss, held-out digits", "{:.3g}"),
     "test_accuracy": ("right, held-out digits (%)", "{:.1f} %"),
 }
+SHARE = 0.25  # of the time may go into drawing
+RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0)
+# 0, since a list of choices shows a None as nothing chosen
+CLIPS = {"none": 0.0, "at 3": 3.0, "at 1": 1.0, "at 0.3": 0.3}
+SCHEDULES = ("constant", "cosine", "warm-up")
 
 
 def smoothed(values: Sequence[float], window: int = SMOOTHING) -> list[float]:
@@ -46,7 +49,7 @@ def smoothed(values: Sequence[float], window: int = SMOOTHING) -> list[float]:
     ]
 
 
-def finding(steps: Sequence[Step], epochs: Sequence[Epoch]) -> str:
+def summary(steps: Sequence[Step], epochs: Sequence[Epoch]) -> str:
     """One sentence on a run: where its loss went, what it got right, how large its gradients."""
     if not steps:
         return "No step has been taken yet."
@@ -55,13 +58,14 @@ def finding(steps: Sequence[Step], epochs: Sequence[Epoch]) -> str:
         bad = next(step.step for step in steps if not math.isfinite(step.loss))
         return f"After {len(steps):,} steps: at step {bad:,} the loss was no finite number."
     largest = max(filter(math.isfinite, (step.gradient_norm for step in steps)), default=math.inf)
-    said = (
+    accuracy = (
+        f"; {epochs[-1].test_accuracy:.1%} of the held-out digits are right" if epochs else ""
+    )
+    return (
         f"After {len(steps):,} steps the loss, a mean over up to {SMOOTHING} steps, went from "
         f"{steps[0].loss:.3g} to {losses[-1]:.3g}; the gradient's norm was at most {largest:.3g}"
+        f"{accuracy}."
     )
-    if not epochs:
-        return f"{said}."
-    return f"{said}; {epochs[-1].test_accuracy:.1%} of the held-out digits are right."
 
 
 def draw_run(
@@ -69,47 +73,34 @@ def draw_run(
 ) -> Picture:
     """Four panels of one run: loss, held-out accuracy, norm of the gradient, learning rate.
 
-    Args:
-        steps: one entry for each step, as in `History.steps`.
-        epochs: one entry for each evaluation, as in `History.epochs`.
-        clip: the norm at which gradients were clipped, drawn as a line.
+    `clip` is the norm at which gradients were clipped, drawn as a line.
     """
-    with figure(9.5, 5.4, 2, 2, sharex=True) as (made, ((loss, right), (norm, rate))):
-        blue, orange, red, grey = _colours()[:4]
-        at = [step.step for step in steps]
-        tested = [epoch.step for epoch in epochs]
-        ends = [epoch.test_loss for epoch in epochs]
-        losses = [step.loss for step in steps]
-        loss.plot(at, losses, color=blue, alpha=0.35, linewidth=1, label="each batch")
-        loss.plot(at, smoothed(losses), color=blue, label=f"mean of {SMOOTHING}")
-        loss.plot(tested, ends, "s--", color=orange, markersize=5, label="held out")
+    with figure(9.5, 5.4, 2, 2, sharex=True) as (fig, ((loss, right), (norm, rate))):
+        at, tested = [step.step for step in steps], [epoch.step for epoch in epochs]
+        losses, ends = [step.loss for step in steps], [epoch.test_loss for epoch in epochs]
+        loss.plot(at, losses, color="C0", alpha=0.35, linewidth=1, label="each batch")
+        loss.plot(at, smoothed(losses), color="C0", label=f"mean of {SMOOTHING}")
+        loss.plot(tested, ends, "s--", color="C1", markersize=5, label="held out")
         _axis(loss, "loss", losses + ends)
         loss.legend(loc="best", fontsize=9)
         shares = [100 * epoch.test_accuracy for epoch in epochs]
-        right.plot(tested, shares, "s--", color=orange, markersize=5)
-        right.set_ylabel("held-out digits right (%)")
-        right.set_ylim(0, 102)
+        right.plot(tested, shares, "s--", color="C1", markersize=5)
+        right.set(ylabel="held-out digits right (%)", ylim=(0, 102))
         if shares:
             below = 20 if shares[-1] > 30 else -8
-            right.annotate(
-                f"{shares[-1]:.1f} %",
-                (tested[-1], shares[-1]),
-                ha="right",
-                xytext=(0, -below),
-                textcoords="offset points",
-            )
+            note(right, f"{shares[-1]:.1f} %", (tested[-1], shares[-1]), (0, -below), ha="right")
         norms = [step.gradient_norm for step in steps]
-        norm.plot(at, norms, color=red, linewidth=1)
+        norm.plot(at, norms, color="C2", linewidth=1)
         _axis(norm, "norm of the gradient", norms)
         if clip is not None:
             norm.axhline(clip, color="0.3", linestyle=":", label=f"clipped to {clip:g}")
             norm.legend(loc="best", fontsize=9)
-        rate.plot(at, [step.rate for step in steps], color=grey)
+        rate.plot(at, [step.rate for step in steps], color="C3")
         rate.set_ylabel("learning rate")
         rate.set_ylim(bottom=0)
         for panel in (norm, rate):
             panel.set_xlabel("step")
-    return show(made, f"Four curves over the steps of a training run. {finding(steps, epochs)}")
+    return show(fig, f"Four curves over the steps of a training run. {summary(steps, epochs)}")
 
 
 def compare_runs(runs: Mapping[str, History], curve: str = "loss") -> Picture:
@@ -119,15 +110,12 @@ def compare_runs(runs: Mapping[str, History], curve: str = "loss") -> Picture:
         runs: what each run is called → what `gl.fit` returned.
         curve: "loss" (a mean over 20 steps), "gradient_norm", "rate", "test_loss" or
             "test_accuracy".
-
-    Raises:
-        BadInput: there is no run, something is none, or there is no such curve.
     """
     require.choice("curve", curve, CURVES)
     _check_runs(runs)
     label, form = CURVES[curve]
     ends, every = [], []
-    with figure() as (made, axes):
+    with figure() as (fig, axes):
         for (name, run), line in zip(runs.items(), looks(list(runs)), strict=True):
             at, values = _points(run, curve)
             axes.plot(at, values, label=name, markevery=max(1, len(at) // 8), **line)
@@ -138,32 +126,26 @@ def compare_runs(runs: Mapping[str, History], curve: str = "loss") -> Picture:
         if curve == "test_accuracy":
             axes.set_ylim(0, 102)
         axes.legend()
-    return show(made, f"{label[0].upper()}{label[1:]} over steps; at the end: {', '.join(ends)}.")
+    return show(fig, f"{label[0].upper()}{label[1:]} over steps; at the end: {', '.join(ends)}.")
 
 
 def runs_table(runs: Mapping[str, History]) -> Table:
-    """How several training runs ended: one row a run.
-
-    Args:
-        runs: what each run is called → what `gl.fit` returned.
-
-    Raises:
-        BadInput: there is no run, or something is none.
-    """
+    """How several training runs ended: one row a run, name → what `gl.fit` returned."""
     _check_runs(runs)
-    return table([_row(name, run) for name, run in runs.items()], "Time measured here.")
-
-
-def _row(name: str, run: History) -> dict[str, str]:
-    last = run.epochs[-1]
-    return {
-        "run": name,
-        "largest gradient": f"{max(step.gradient_norm for step in run.steps):.3g}",
-        "training loss": f"{last.train_loss:.3g}",
-        "held-out loss": f"{last.test_loss:.3g}",
-        "held out, right": f"{last.test_accuracy:.1%}",
-        "time": format_seconds(run.seconds),
-    }
+    rows = []
+    for name, run in runs.items():
+        last = run.epochs[-1]
+        rows.append(
+            {
+                "run": name,
+                "largest gradient": f"{max(step.gradient_norm for step in run.steps):.3g}",
+                "training loss": f"{last.train_loss:.3g}",
+                "held-out loss": f"{last.test_loss:.3g}",
+                "held out, right": f"{last.test_accuracy:.1%}",
+                "time": format_seconds(run.seconds),
+            }
+        )
+    return table(rows, "Time measured here.")
 
 
 def _check_runs(runs: Mapping[str, History]) -> None:
@@ -183,26 +165,15 @@ def _points(run: History, curve: str) -> tuple[list[int], list[float]]:
     return [record.step for record in records], values
 
 
-def _colours() -> list[str]:
-    """The style's colours: names such as "C0" would be looked up when it is no longer set."""
-    from matplotlib import rcParams
-
-    return list(rcParams["axes.prop_cycle"].by_key()["color"])
-
-
 def _axis(axes: Any, label: str, values: Sequence[float]) -> None:
     """Label an axis; make it logarithmic where the values lie far apart."""
     finite = [value for value in values if math.isfinite(value) and value > 0]
     if finite and max(finite) > LOG_FROM * min(finite):
-        few = max(finite) / min(finite) < 10**3.5
-        plain_decades(axes, (1, 3) if few else (1,))
+        plain_decades(axes, (1, 3) if max(finite) / min(finite) < 10**3.5 else (1,))
         label += ", logarithmic"
     else:
         axes.set_ylim(bottom=0)
     axes.set_ylabel(label)
-
-
-SHARE = 0.25  # of the time may go into drawing
 
 
 class TrainingBoard:
@@ -238,24 +209,24 @@ class TrainingBoard:
         return draw_run(self.steps, self.epochs, clip=self._clip)
 
     def _repr_html_(self) -> str:
-        said = escape(finding(self.steps, self.epochs))
-        return f'<p role="status">{said}</p>{self.picture().image}'
+        text = escape(summary(self.steps, self.epochs))
+        return f'<p role="status">{text}</p>{self.picture().image}'
 
     def __repr__(self) -> str:
-        return f"[training board: {finding(self.steps, self.epochs)}]"
+        return f"[training board: {summary(self.steps, self.epochs)}]"
 
     def _draw(self) -> None:
         from IPython.display import display
 
         started = monotonic()
-        shown_now = {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        content = {"text/html": self._repr_html_(), "text/plain": repr(self)}
         if self._place is None:
-            self._place = display(shown_now, raw=True, display_id=True)
+            self._place = display(content, raw=True, display_id=True)
         else:
-            self._place.update(shown_now, raw=True)
+            self._place.update(content, raw=True)
         # Drawing may take a while on a busy machine, and training is what the cell is for.
-        took = monotonic() - started
-        self._next = monotonic() + max(self._every, took / SHARE)
+        now = monotonic()
+        self._next = now + max(self._every, (now - started) / SHARE)
 
     def _ipython_display_(self) -> None:
         """As a cell's last value: bring the picture that stands there already up to date."""
@@ -282,9 +253,6 @@ def training_board(*, clip: float | None = None, every: float = 0.4) -> Training
         every: least seconds between two drawings; drawing never takes more than a quarter of
             the time.
 
-    Raises:
-        BadInput: a number is not above zero.
-
     >>> training_board()
     [training board: No step has been taken yet.]
     """
@@ -293,12 +261,6 @@ def training_board(*, clip: float | None = None, every: float = 0.4) -> Training
     if clip is not None:
         require.above_zero("clip", clip)
     return TrainingBoard(clip=clip, every=every)
-
-
-RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0)
-# 0, since a list of choices shows a None as nothing chosen
-CLIPS = {"none": 0.0, "at 3": 3.0, "at 1": 1.0, "at 0.3": 0.3}
-SCHEDULES = ("constant", "cosine", "warm-up")
 
 
 def draw_training(
@@ -311,23 +273,15 @@ def draw_training(
     steps: list[Step] = []
     ends: list[Epoch] = []
     stopped = ""
+    records: dict[str, Any] = {"on_step": steps.append, "on_epoch": ends.append}
+    method: dict[str, Any] = {"lr": rate, "schedule": schedule, "clip": clip or None}
     try:
-        fit(
-            LeNet(seed=0),
-            data,
-            epochs=epochs,
-            lr=rate,
-            optimizer="momentum",
-            schedule=schedule,
-            clip=clip or None,
-            progress=False,
-            on_step=steps.append,
-            on_epoch=ends.append,
-        )
+        fit(LeNet(seed=0), data, epochs=epochs, optimizer="momentum", progress=False, **method,
+            **records)  # fmt: skip
     except TrainingError as error:  # an answer like any other: this rate is too high
         stopped = f" {error}"
-    said = f"Rate {rate:g}, clip {clip or 'none'}, {schedule}. {finding(steps, ends)}{stopped}"
-    return draw_run(steps, ends, clip=clip or None), said
+    text = f"Rate {rate:g}, clip {clip or 'none'}, {schedule}. {summary(steps, ends)}{stopped}"
+    return draw_run(steps, ends, clip=clip or None), text
 
 
 def training_explorer(data: Any, epochs: int = 4) -> Explorer:
@@ -336,14 +290,10 @@ def training_explorer(data: Any, epochs: int = 4) -> Explorer:
     Args:
         data: `gl.digits()`, or what else `gl.fit` takes.
         epochs: passes over the data, so that a change takes less than a second.
-
-    Raises:
-        BadInput: the data are none, or epochs is no whole number above zero.
     """
-    require.package("ipywidgets", "training.training_explorer")
     epochs = require.whole("epochs", epochs)
     controls = {
-        "rate": choices("rate", [(f"{rate:g}", rate) for rate in RATES], 1.0),
+        "rate": choices("rate", RATES, 1.0, "{:g}"),
         "clip": dropdown("clip", list(CLIPS.items()), 0.0),
         "schedule": dropdown("schedule", SCHEDULES, SCHEDULES[0]),
     }

@@ -21,12 +21,12 @@ def test_the_table_says_from_when_on_a_goal_is_kept():
     ground, path = walked()
     wild = descend(ground, ground.start, gradient_step, lr=0.2, steps=2000)
     ball = descend(ground, ground.start, momentum_step, lr=0.05, steps=200)
-    made = gl.plot.compare_descents({"plain": path, "wild": wild, "ball": ball}, goal=0.01)
-    column = made.headings.index("J ≤ 0.01 from step")
-    first = [int(np.argmax(one.values <= 0.01)) for one in (path, ball)]
-    assert made.rows[0][column:] == (str(first[0]), "")
-    assert made.rows[1][column:] == ("–", "diverged")
-    since = int(made.rows[2][column])
+    table = gl.plot.compare_descents({"plain": path, "wild": wild, "ball": ball}, goal=0.01)
+    column = table.headings.index("J ≤ 0.01 from step")
+    first = [int(np.argmax(walk.values <= 0.01)) for walk in (path, ball)]
+    assert table.rows[0][column:] == (str(first[0]), "")
+    assert table.rows[1][column:] == ("–", "diverged")
+    since = int(table.rows[2][column])
     assert first[1] < since  # the ball was low for a moment, and rose again
     assert ball.values[since - 1] > 0.01 >= ball.values[since:].max()
     assert descent_outcomes.settled(path, path.values[-1] / 2) is None
@@ -46,39 +46,35 @@ def test_basins_are_drawn_where_they_are_and_their_shares_told(figures_of):
     assert "unsettled 12 %, escaped 12 %" in picture.alt
     names = [text.get_text() for text in figures[0].legends[0].get_texts()]
     assert names == ["escaped", "unsettled", *(f"minimum {m}" for m in range(4))]
-    assert descent_outcomes.said_of_basins(np.array([[0] * 999 + [1]])) == (
+    assert descent_outcomes.basin_shares(np.array([[0] * 999 + [1]])) == (
         "minimum 0 over 99 %, minimum 1 under 1 %"
     )
 
 
 def test_a_race_tells_the_best_rate_and_how_many_arrive():
     bowl = gl.optim.surface("bowl")
-    found = settling_rates(bowl, [1.0, 0.0], 1e-3, gradient_step)
+    ends = settling_rates(bowl, [1.0, 0.0], 1e-3, gradient_step)
     # the distance is multiplied by 1 − η; the loss is half its square
-    for since, rate in found:
+    for since, rate in ends:
         expected = 1 if rate == 1 else np.ceil(np.log(np.sqrt(2e-3)) / np.log1p(-rate))
         assert since == expected
-    assert [rate for _, rate in found] == [rate for rate in RATES if rate > 0.004]
-    made = gl.plot.race_methods({"bowl": (bowl, [1.0, 0.0], 1e-3)})
-    assert [row[0] for row in made.rows] == list(METHODS)
-    assert made.rows[0][1] == "1 at rate 1; 8 of 10 rates"
+    assert [rate for _, rate in ends] == [rate for rate in RATES if rate > 0.004]
+    table = gl.plot.race_methods({"bowl": (bowl, [1.0, 0.0], 1e-3)})
+    assert [row[0] for row in table.rows] == list(METHODS)
+    assert table.rows[0][1] == "1 at rate 1; 8 of 10 rates"
     banana = gl.optim.surface("Rosenbrock")
     assert gl.plot.race_methods({"a": (banana, banana.start, 1e-3)}).rows[0][1] == "over 1000"
 
 
 @pytest.mark.parametrize(
-    ("grounds", "said"),
-    [({}, "grounds is {}"), ({"a": 1}, "a is 1: give .loss, start, goal"),
-     ({"a": (gl.optim.surface("bowl"), [1.0, 1.0], "low")}, "the goal of a is 'low'")],
-)  # fmt: skip
-def test_a_race_on_no_ground_is_refused(grounds, said):
-    with pytest.raises(BadInput, match=said):
-        gl.plot.race_methods(grounds)
-
-
-@pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
+        (lambda: gl.plot.race_methods({}), "grounds is {}"),
+        (lambda: gl.plot.race_methods({"a": 1}), "a is 1: give .loss, start, goal"),
+        (
+            lambda: gl.plot.race_methods({"a": (gl.optim.surface("bowl"), [1.0, 1.0], "low")}),
+            "the goal of a is 'low'",
+        ),
         (lambda: gl.plot.compare_descents({"a": walked(2)[1]}, goal=-1), "goal is -1"),
         (lambda: gl.plot.compare_descents({"a": [1.0]}), "a is .*gl.optim.descend returned"),
         (lambda: gl.plot.basins({}), "one to 4"),
@@ -86,6 +82,6 @@ def test_a_race_on_no_ground_is_refused(grounds, said):
         (lambda: gl.plot.basins({"a": np.zeros(4)}), "in shape"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(bad, said):
-    with pytest.raises(BadInput, match=said):
+def test_bad_input_is_told_in_a_sentence(bad, message):
+    with pytest.raises(BadInput, match=message):
         bad()

@@ -62,11 +62,6 @@ def test_what_stands_in_several_figures_has_one_colour():
     assert len(set(colours)) == 6
 
 
-def test_markers_and_lines_follow_the_place():
-    assert [look["marker"] for look in style.looks(["Adam", "torch"])] == ["o", "s"]
-    assert style.looks(["x"] * 9)[8]["marker"] == "o"
-
-
 def test_every_subject_is_found_as_a_word_in_a_label():
     for name, colour in style.SUBJECTS.items():
         assert style.looks([name])[0]["color"] == f"C{colour}"

@@ -5,7 +5,7 @@ import pytest
 import gpulearn as gl
 from gpulearn.parallel.allreduce import ALGORITHMS
 from gpulearn_lessons.collectives import all_reduce, all_reduce_explorer, all_reduce_times
-from gpulearn_lessons.collectives.all_reduce_times import draw, fastest_spans, size_text
+from gpulearn_lessons.collectives.all_reduce_times import fastest_spans
 
 MEASURED = {
     "root": {1e3: 1e-4, 1e6: 9e-3},
@@ -46,10 +46,10 @@ def test_the_alt_says_who_is_fastest_and_what_is_modelled():
 
 
 def test_each_series_says_where_it_is_from(figures_of):
-    kept = figures_of(all_reduce_times)
+    figures = figures_of(all_reduce_times)
     link = gl.parallel.Link(1e-4, 1e9)
     all_reduce(MEASURED, {"ring": link}, ranks=4)
-    axes = kept[0].axes[0]
+    axes = figures[0].axes[0]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == [
         "via one root, measured", "ring, measured", "ring, modelled", "library, measured",
@@ -62,12 +62,12 @@ def test_each_series_says_where_it_is_from(figures_of):
 
 
 def test_ticks_are_sizes_and_plain_numbers(figures_of):
-    kept = figures_of(all_reduce_times)
+    figures = figures_of(all_reduce_times)
     all_reduce(MEASURED, ranks=4)
     all_reduce({}, "10 Gbit", ranks=1024)
-    for made in kept:
-        made.canvas.draw()
-    few, many = [one.axes[0] for one in kept]
+    for fig in figures:
+        fig.canvas.draw()
+    few, many = [fig.axes[0] for fig in figures]
     sizes = [text.get_text() for text in few.get_xticklabels()]
     assert {"1 KB", "10 KB", "100 KB", "1 MB"} <= set(sizes)
     assert {"0.2", "0.5", "1", "2", "5"} <= {text.get_text() for text in few.get_yticklabels()}
@@ -85,19 +85,3 @@ def test_bad_input_is_told():
         all_reduce({}, ranks=4)
     with pytest.raises(gl.errors.BadInput, match="ranks is 3: give a power of two"):
         all_reduce_explorer(3)
-
-
-def test_sizes_read_well():
-    assert [size_text(s) for s in (12, 1024, 2e6, 33554432, 1e9)] == [
-        "12 bytes", "1 KB", "2 MB", "34 MB", "1 GB",
-    ]  # fmt: skip
-
-
-def test_the_widget_follows_its_controls():
-    explorer = all_reduce_explorer()
-    assert "1,024 ranks, 100 Gbit" in repr(explorer)
-    explorer.controls["link"].value = "NVLink 4"
-    explorer.controls["ranks"].value = 8
-    assert "8 ranks, NVLink 4" in repr(explorer)
-    assert not explorer.faults.outputs
-    assert draw("NVLink 4", 8)[1] in repr(explorer)

@@ -45,9 +45,9 @@ def test_the_explorer_draws_anew_and_says_what_limits():
 
 
 def test_a_run_costs_what_its_hours_cost():
-    _, said = draw("1.3 billion", 20e9, "T4", 8, "10 Gbit")  # float16, PCI Express
-    assert "20 billion tokens take" in said
-    assert said.count("$") == 1  # one price is known of it, and two of an H100
+    _, text = draw("1.3 billion", 20e9, "T4", 8, "10 Gbit")  # float16, PCI Express
+    assert "20 billion tokens take" in text
+    assert text.count("$") == 1  # one price is known of it, and two of an H100
     _, short = draw("1.3 billion", 20e9, "H100", 1024, "400 Gbit")
     assert "hours" in short
     assert short.count("$") == 2

@@ -8,16 +8,8 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn_lessons.shared_memory import bank_explorer, bank_request
-from gpulearn_lessons.shared_memory.banks import OFFSETS, SIZES, STRIDES, draw
-
-
-@pytest.mark.parametrize(
-    ("stride", "conflicts"), [(0, 0), (1, 0), (2, 1), (3, 0), (4, 3), (16, 15), (32, 31), (33, 0)]
-)
-@pytest.mark.parametrize("offset", [0, 5, 31])
-def test_strides_of_float32(stride, conflicts, offset):
-    assert bank_request(stride, offset).conflicts == conflicts
+from gpulearn_lessons.shared_memory import bank_request
+from gpulearn_lessons.shared_memory.banks import draw
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
@@ -56,25 +48,11 @@ def test_words_of_other_sizes():
 
 
 def test_the_sentence_says_what_the_picture_shows():
-    picture, said = draw(32, 3, 4)
-    assert said.endswith("the warp reads 1 of 32 banks in 32 passes: 31 bank conflicts.")
+    picture, text = draw(32, 3, 4)
+    assert text.endswith("the warp reads 1 of 32 banks in 32 passes: 31 bank conflicts.")
     assert "lie in 1 column, so it takes 32 passes" in picture.alt
     assert draw(33, 0, 4)[1].endswith("32 of 32 banks in 1 pass: no bank conflict.")
     assert "(2 at best for words of 8 bytes): no bank conflict" in draw(1, 0, 8)[1]
-
-
-def test_every_choice_can_be_drawn():
-    for stride, offset, size in ((STRIDES[0], 0, 4), (STRIDES[1], OFFSETS[1], 8), (7, 9, 2)):
-        assert draw(stride, offset, size)[0].png.startswith(b"\x89PNG")
-
-
-def test_the_explorer_redraws_and_reads_without_a_front_end():
-    explorer = bank_explorer()
-    assert "no bank conflict" in repr(explorer)
-    explorer.controls["stride"].value = 32
-    assert "31 bank conflicts" in explorer.picture.value
-    explorer.controls["word_bytes"].value = SIZES["8 bytes (float64)"]
-    assert "30 bank conflicts" in explorer.picture.value
 
 
 @pytest.mark.parametrize("bad", [{"stride": -1}, {"stride": 1.5}, {"offset": True}])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn_lessons.training import confusion, confusion_matrix
-from gpulearn_lessons.training.classification import said as confusion_said
+from gpulearn_lessons.training.classification import sentence
 
 
 @settings(max_examples=30)
@@ -30,7 +30,7 @@ def test_the_most_frequent_mistake_is_named():
         "5 of 5 answers lie on the diagonal, none beside it."
     )
     once = np.array([[1, 1], [0, 2]])
-    assert confusion_said(once, once - np.diag([1, 2])).endswith("no mistake was made twice.")
+    assert sentence(once, once - np.diag([1, 2])).endswith("no mistake was made twice.")
 
 
 @pytest.mark.parametrize(

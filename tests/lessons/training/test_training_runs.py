@@ -19,7 +19,7 @@ from gpulearn_lessons.training import (
     training_explorer,
     training_runs,
 )
-from gpulearn_lessons.training.training_runs import draw_run, draw_training, finding, smoothed
+from gpulearn_lessons.training.training_runs import draw_run, draw_training, smoothed, summary
 
 
 @pytest.fixture(autouse=True)
@@ -44,31 +44,31 @@ SMALL = gl.data.Digits(*(part[:96] for part in gl.digits()))
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=60), st.integers(1, 25))
 def test_smoothing_is_the_mean_of_the_last_values(values, window):
-    found = smoothed(values, window)
-    assert len(found) == len(values)
-    for place, value in enumerate(found):
+    means = smoothed(values, window)
+    assert len(means) == len(values)
+    for place, value in enumerate(means):
         assert math.isclose(
             value, np.mean(values[max(0, place + 1 - window) : place + 1]), abs_tol=1e-12
         )
 
 
 def test_a_finding_names_losses_norm_and_accuracy():
-    assert finding(RUN.steps, RUN.epochs) == (
+    assert summary(RUN.steps, RUN.epochs) == (
         "After 4 steps the loss, a mean over up to 20 steps, went from 2.3 to 1.01; the gradient's "
         "norm was at most 2; 87.5% of the held-out digits are right."
     )
-    assert finding([], []) == "No step has been taken yet."
-    assert finding(RUN.steps, []).endswith("norm was at most 2.")
+    assert summary([], []) == "No step has been taken yet."
+    assert summary(RUN.steps, []).endswith("norm was at most 2.")
 
 
 def test_a_finding_names_the_step_at_which_the_loss_was_no_number():
-    said = finding(steps_of([2.3, math.nan, 1.0]), [])
-    assert said == "After 3 steps: at step 2 the loss was no finite number."
+    text = summary(steps_of([2.3, math.nan, 1.0]), [])
+    assert text == "After 3 steps: at step 2 the loss was no finite number."
 
 
 def test_a_gradient_that_overflowed_is_not_the_largest():
     steps = [replace(RUN.steps[0], gradient_norm=math.inf), *RUN.steps[1:]]
-    assert "norm was at most 2;" in finding(steps, RUN.epochs)
+    assert "norm was at most 2;" in summary(steps, RUN.epochs)
     assert draw_run(steps, RUN.epochs).png.startswith(b"\x89PNG")
 
 
@@ -200,9 +200,9 @@ def test_a_board_refuses_what_it_cannot_draw():
 
 
 def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
-    picture, said = draw_training(SMALL, 1, rate=0.05, clip=1.0, schedule="cosine")
-    assert said.startswith("Rate 0.05, clip 1.0, cosine. After 2 steps")
-    assert "of the held-out digits are right" in said
+    picture, text = draw_training(SMALL, 1, rate=0.05, clip=1.0, schedule="cosine")
+    assert text.startswith("Rate 0.05, clip 1.0, cosine. After 2 steps")
+    assert "of the held-out digits are right" in text
     _, unclipped = draw_training(SMALL, 6, rate=0.5, clip=0.0, schedule="cosine")
     _, clipped = draw_training(SMALL, 6, rate=0.5, clip=0.01, schedule="cosine")
     assert unclipped.split("loss")[1] != clipped.split("loss")[1]
