@@ -20,16 +20,6 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.require import shown
 
-__all__ = [
-    "Cost",
-    "all_reduce_cost",
-    "all_reduce_seconds",
-    "fit_alpha_beta",
-    "fit_link",
-    "halving_doubling_cost",
-    "ring_bytes_per_rank",
-]
-
 
 @require.sizes("ranks")
 @require.positive(or_zero=("size",))
@@ -39,9 +29,6 @@ def ring_bytes_per_rank(ranks: int, size: float) -> float:
     Args:
         ranks: N, the number of ranks.
         size: S, the tensor's size in bytes.
-
-    Raises:
-        BadInput: `ranks` is no whole number above zero, or `size` is below zero.
 
     >>> ring_bytes_per_rank(ranks=4, size=1000)
     1500.0
@@ -65,9 +52,6 @@ def halving_doubling_cost(ranks: int, size: float, link: Link) -> tuple[int, flo
     Returns:
         Rounds one after another, 2·log₂N; bytes that each rank sends, 2(N−1)/N · S; and seconds,
         rounds · α + bytes · β.
-
-    Raises:
-        BadInput: `ranks` is no power of two, or `size` is below zero.
 
     >>> halving_doubling_cost(4, 1000, Link(latency=1e-6, bandwidth=1e9))
     (4, 1500.0, 5.5e-06)
@@ -111,9 +95,6 @@ def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
         size: S, the tensor's size in bytes; for "ring" and "halving" a multiple of N elements, or
             large.
 
-    Raises:
-        BadInput: the algorithm is not known, or a number is out of range.
-
     >>> all_reduce_cost("ring", ranks=4, size=1000)
     Cost(rounds=6, path_bytes=1500.0, messages=24, total_bytes=6000.0, busiest_bytes=1500.0)
     """
@@ -137,9 +118,6 @@ def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str
         ranks: N, the number of ranks.
         size: S, the tensor's size in bytes.
         link: the link between any two of them, or its name.
-
-    Raises:
-        BadInput: the algorithm or the link is not known, or a number is out of range.
 
     >>> all_reduce_seconds("ring", ranks=1024, size=1e9, link=Link(10e-6, 10e9))
     0.2202646875
@@ -233,10 +211,6 @@ def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[fl
         α in seconds and β in seconds per byte. Either can come out below zero where the times
         do not follow the model.
 
-    Raises:
-        BadInput: the lists differ in length, fewer than two sizes are different, or a time is
-            not above zero.
-
     >>> alpha, beta = fit_alpha_beta([1000, 2000, 8000], [11e-6, 12e-6, 18e-6])
     >>> f"{alpha:.2g} s, {1 / beta:.2g} bytes per second"
     '1e-05 s, 1e+09 bytes per second'
@@ -263,10 +237,6 @@ def fit_link(
         ranks: how many ranks took part in each measurement, at least 2.
         sizes: bytes of the tensor in each.
         seconds: the time that each took.
-
-    Raises:
-        BadInput: the lists differ in length, a value is out of range, or the measurements
-            cannot tell latency from bandwidth.
 
     >>> from gpulearn.parallel.costs import all_reduce_seconds
     >>> true = Link(20e-6, 2e9)

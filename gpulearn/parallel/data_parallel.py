@@ -32,24 +32,12 @@ from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
 from gpulearn.require import shown
 
-__all__ = [
-    "BucketedDataParallel",
-    "NaiveDataParallel",
-    "OverlappingDataParallel",
-    "Replica",
-    "send_when_full",
-]
-
 
 class Replica(nn.Module):
     """This rank's copy of a model: it starts as rank 0's, and its buffers stay rank 0's.
 
     Args:
         module: the model; `replica.module` gives it back.
-
-    Raises:
-        BadInput: this is no model, it holds a replica, or the ranks' models differ.
-        RankError: this is no rank.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -108,9 +96,6 @@ class Replica(nn.Module):
 
         For uneven shards: every rank says it, and it holds for one step. A rank with 0 samples
         may leave `backward` out, and also the model itself if that has no buffers.
-
-        Raises:
-            BadInput: `samples` is no count, or no rank has samples.
         """
         self._samples = samples
 
@@ -216,10 +201,6 @@ class BucketedDataParallel(Replica):
     Args:
         module: the model.
         most_bytes: of a bucket.
-
-    Raises:
-        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
-        RankError: this is no rank.
     """
 
     def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
@@ -261,10 +242,6 @@ class OverlappingDataParallel(BucketedDataParallel):
     Every rank must send its buckets in the same order, or sums of different buckets would meet.
     So a full bucket waits until those before it have left; what no `backward` fills leaves in
     `average`, with zeros for the parameters that this rank did not use.
-
-    Raises:
-        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
-        RankError: this is no rank.
     """
 
     def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:

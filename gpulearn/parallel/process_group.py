@@ -26,16 +26,6 @@ from gpulearn.parallel.communicator import current
 from gpulearn.require import listed, shown
 from simt.device import selection
 
-__all__ = [
-    "RankInfo",
-    "exchange_hosts",
-    "gather_results",
-    "init_process_group",
-    "rank_info",
-    "torchrun_environment",
-    "usable_gpus",
-]
-
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -74,9 +64,6 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
 
     Returns:
         "rank", "size" and perhaps "local"; empty if this process was started alone.
-
-    Raises:
-        BadInput: only some of the variables are set, or one is no number in its range.
 
     >>> torchrun_environment({"HOME": "/root"})
     {}
@@ -181,10 +168,6 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
     Yields:
         This rank's place: its number, how many there are, its device.
 
-    Raises:
-        BadInput: only some of torchrun's variables are set, or one is no number in its range.
-        RankError: the other ranks did not come in time.
-
     >>> with init_process_group() as place:
     ...     place.rank, place.size
     (0, 1)
@@ -234,9 +217,6 @@ def gather_results(result: R) -> list[R]:
 
     Args:
         result: this rank's; anything that can be pickled.
-
-    Raises:
-        RankError: this is no rank of a process group.
 
     >>> with init_process_group():
     ...     gather_results(49)

@@ -13,8 +13,6 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import rank as this_rank
 from gpulearn.parallel.communicator import world_size
 
-__all__ = ["UNEVEN", "ShardSampler", "shard_indices"]
-
 UNEVEN = ("pad", "drop", "keep")
 
 
@@ -55,9 +53,6 @@ def shard_indices(
         seed: of the shuffling; None keeps the samples in their order. The same on all ranks.
         epoch: changes the order from epoch to epoch.
 
-    Raises:
-        BadInput: a number is out of range, or there is no such way to be uneven.
-
     >>> [shard_indices(10, rank, 4) for rank in range(4)]
     [[0, 4, 8], [1, 5, 9], [2, 6, 0], [3, 7, 1]]
     >>> [shard_indices(10, rank, 4, uneven="keep") for rank in range(4)]
@@ -84,10 +79,6 @@ class ShardSampler(Sampler[int]):
         size: how many ranks there are; as many as run if None.
         uneven: "pad", "drop" or "keep".
         seed: of the shuffling, the same on all ranks; None keeps the samples in their order.
-
-    Raises:
-        BadInput: a number is out of range.
-        RankError: `rank` or `size` is None, and there are no ranks here.
 
     >>> sampler = ShardSampler(6, rank=0, size=2, seed=0)
     >>> first, again = list(sampler), list(sampler)

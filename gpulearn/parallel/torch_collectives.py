@@ -13,8 +13,6 @@ from gpulearn.parallel.collectives import broadcast
 from gpulearn.parallel.communicator import Handle, current, irecv, isend
 from gpulearn.parallel.torch_messages import TorchChannel
 
-__all__ = ["Summing", "begin_sum", "copy_from", "largest_over_ranks", "sum_over_ranks"]
-
 
 class Summing(Protocol):
     """A sum over all ranks that is under way."""

@@ -26,8 +26,6 @@ from torch import Tensor
 
 from gpulearn.errors import BadInput
 
-__all__ = ["MessageChecks", "Side", "TorchChannel", "misfit", "torch_channel"]
-
 PATIENCE_SECONDS = 0.2  # how long a message may take before somebody looks after it
 LOOK_SECONDS = 0.1
 LOWEST = 1 << 30  # tags below are left to those who call torch's own send
@@ -84,11 +82,7 @@ class MessageChecks:
         return side
 
     def end(self, side: Side) -> None:
-        """Note that one side is through.
-
-        Raises:
-            BadInput: the other side was of another size or dtype.
-        """
+        """Note that one side is through."""
         self._open.pop(side, None)
         if side.wrong:
             raise BadInput(side.wrong)
@@ -181,11 +175,7 @@ class Transfer:
             arrived.notify_all()
 
     def wait(self) -> Tensor:
-        """Wait until it is through.
-
-        Raises:
-            BadInput: the other side is of another size or dtype.
-        """
+        """Wait until it is through."""
         try:
             if self._watcher is None:
                 self._work.wait()

@@ -17,8 +17,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["MirroredOptimizer", "PerReplica", "Strategy", "case_mirrored_strategy"]
-
 Array = Any
 
 
@@ -57,9 +55,6 @@ class Strategy:
     Args:
         replicas: how many.
 
-    Raises:
-        BadInput: that is no number above zero.
-
     >>> strategy = Strategy(2)
     >>> strategy.run(sum, [0, 1, 2, 3])  # a plain value: the same for both
     PerReplica(values=(6, 6))
@@ -94,9 +89,6 @@ class Strategy:
         Returns:
             A `PerReplica` of what each returned, pairs as a pair of them; with one replica, what
             that returned itself.
-
-        Raises:
-            BadInput: not all replicas hand over as many gradients, or it is called in one.
         """
         if self.running is not None:
             raise BadInput("strategy.run is called in a replica's function: call it outside.")
@@ -125,11 +117,7 @@ class Strategy:
         return PerReplica(tuple(returned))
 
     def reduce(self, how: str, value: Any) -> Any:
-        """The sum or the mean over the replicas.
-
-        Raises:
-            BadInput: `how` is neither "sum" nor "mean".
-        """
+        """The sum or the mean over the replicas."""
         how = require.choice("how", how, ("sum", "mean"))
         if isinstance(value, PerReplica):
             total = sum(value.values)

@@ -12,8 +12,6 @@ from gpulearn.parallel.averaging import broadcast_weights
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["mend_the_replicas"]
-
 
 def mend_the_replicas(
     model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], lr: float = 0.1
@@ -30,9 +28,6 @@ def mend_the_replicas(
 
     Returns:
         The mean loss of each whole batch, before its step; the same on all ranks.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def losses(seed):

@@ -14,8 +14,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.checkpointing import save_checkpoint
 
-__all__ = ["AsyncCheckpointer", "snapshot"]
-
 
 def snapshot(state: Any, into: Any = None) -> Any:
     """A copy of a state in the host's memory, which later steps cannot change.
@@ -88,7 +86,6 @@ class AsyncCheckpointer:
         """Copy the state and let the thread write it, once the save before is done.
 
         Raises:
-            BadInput: it is closed already.
             CheckpointError: the save before could not be written; this one was not begun.
         """
         if self._closed:

@@ -15,8 +15,6 @@ from gpulearn import require
 from gpulearn.errors import CheckpointError
 from gpulearn_lessons.fault_tolerance.manifests import MEET, last_complete, load_parts, saving_parts
 
-__all__ = ["SaveCrash", "crash_while_saving"]
-
 MEMORY = Path("/dev/shm")  # where there is such a folder: a disk takes its time to be sure
 Saving = Callable[[Path, int, int, int, dict[str, Any]], Iterator[str]]
 

@@ -15,8 +15,6 @@ from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
 
-__all__ = ["ElasticRun", "resume_elastic"]
-
 FEATURES = 4
 
 

@@ -14,14 +14,6 @@ import numpy as np
 
 from gpulearn import require
 
-__all__ = [
-    "best_interval",
-    "checkpoint_interval",
-    "daly_interval",
-    "lost_share",
-    "young_interval",
-]
-
 
 @require.positive("cost", "mtbf")
 def young_interval(cost: float, mtbf: float) -> float:

@@ -21,16 +21,6 @@ from gpulearn.errors import BadInput, CheckpointError
 from gpulearn.parallel.communicator import barrier, rank, world_size
 from gpulearn.require import shown
 
-__all__ = [
-    "MEET",
-    "last_complete",
-    "load_parts",
-    "parts_writer",
-    "save_parts",
-    "saving_parts",
-    "writing",
-]
-
 MEET = "meets the others"  # a point that no rank passes before all have come to it
 MANIFEST = "manifest.json"
 KEPT = 2  # complete checkpoints
@@ -134,9 +124,6 @@ def parts_writer() -> Callable[[Path, dict[str, Any]], None]:
 
     Returns:
         `save_parts` of a folder and a state, whose "step" says how many steps are done.
-
-    Raises:
-        BadInput: this is no real rank.
     """
     if not dist.is_initialized():
         raise BadInput("There is no process group: call parts_writer in real ranks (gl.launch).")

@@ -20,8 +20,6 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import clock, rank
 from gpulearn.require import shown
 
-__all__ = ["StepMonitor", "prometheus_text", "serve_metrics", "write_shares"]
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PART = re.compile(r"[^\W\d]\w*")
 
@@ -56,11 +54,7 @@ class StepMonitor:
 
     @contextlib.contextmanager
     def measure(self, part: str) -> Iterator[None]:
-        """Count the time of a `with` block as a part of this step, such as "compute".
-
-        Raises:
-            BadInput: the name is not made of letters, digits and underscores.
-        """
+        """Count the time of a `with` block as a part of this step, such as "compute"."""
         if not isinstance(part, str) or not PART.fullmatch(part):
             raise BadInput(f"part is {shown(part)}: give a word, such as 'compute'.")
         begin = clock()

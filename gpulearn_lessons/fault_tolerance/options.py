@@ -12,8 +12,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.settings import checked_seed
 
-__all__ = ["Options", "options_from"]
-
 MODELS = ("LeNet", "MLP")
 WRAPPERS = ("naive", "bucketed", "overlapping", "library")
 # option -> what reads its text (None: a switch), and what --help says of it
@@ -44,9 +42,6 @@ class Options:
     """A run. With the same options it sees the same batches, however many ranks share them.
 
     `python -m gpulearn_lessons.fault_tolerance.train --help` says what each is.
-
-    Raises:
-        BadInput: one of them makes no sense.
 
     >>> Options(batch=256, lr_batch=64).factor
     4.0

@@ -77,7 +77,6 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
     """Train on this rank's part of each batch, together with the other ranks.
 
     Raises:
-        BadInput: the ranks cannot share a batch evenly.
         CheckpointError: there is nothing to go on from, or it is of another run.
         TrainingError: the loss is no finite number.
 

@@ -15,15 +15,6 @@ from gpulearn.parallel.data_parallel import Replica
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.require import shown
 
-__all__ = [
-    "CompressedDataParallel",
-    "Sparse",
-    "all_reduce_float16",
-    "all_reduce_top_k",
-    "check_share",
-    "top_k",
-]
-
 METHODS = ("top-k", "float16")
 
 
@@ -54,9 +45,6 @@ def top_k(tensor: Tensor, keep: float) -> Sparse:
         tensor: any shape, fewer than 2³¹ entries, at least one.
         keep: between 0 and 1.
 
-    Raises:
-        BadInput: `keep` is no share.
-
     >>> top_k(torch.tensor([1.0, -5.0, 0.5, 3.0]), keep=0.5)
     Sparse(places=tensor([1, 3], dtype=torch.int32), values=tensor([-5.,  3.]))
     """
@@ -80,10 +68,6 @@ def all_reduce_top_k(tensor: Tensor, residual: Tensor, keep: float) -> int:
 
     Returns:
         The bytes of this rank's entries. They go to each of the other ranks, round a ring.
-
-    Raises:
-        BadInput: `keep` is no share.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def twice():
@@ -143,10 +127,6 @@ class CompressedDataParallel(Replica):
         bytes_whole: of the gradients as they are.
         error: how far what this rank gave is from its gradient, as ‖difference‖ / ‖gradient‖.
 
-    Raises:
-        BadInput: this is no model, there is no such method, or `keep` is no share.
-        RankError: this is no rank.
-
     >>> import gpulearn as gl
     >>> def step():
     ...     replica = CompressedDataParallel(nn.Linear(100, 1), "top-k", keep=0.01)
@@ -175,11 +155,7 @@ class CompressedDataParallel(Replica):
         self.error = 0.0
 
     def weigh(self, samples: int) -> None:
-        """Not for compressed gradients.
-
-        Raises:
-            BadInput: always.
-        """
+        """Not for compressed gradients."""
         raise BadInput("Compressed gradients are averaged evenly: give all ranks as many samples.")
 
     def _average(self) -> None:

@@ -21,8 +21,6 @@ from gpulearn.parallel.communicator import barrier, rank, world_size
 from gpulearn_lessons.sharded_training.flat import FlatBlock
 from gpulearn_lessons.sharded_training.optimizer_state import ShardedOptimizer
 
-__all__ = ["load_sharded", "reshard_checkpoint", "save_sharded"]
-
 
 def reshard_checkpoint(
     read: Callable[[int], Tensor], count: int, wrote: int, rank: int, ranks: int
@@ -94,9 +92,6 @@ def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
     Args:
         sharded: the same model, in any of the stages, with the same kind of optimiser.
         folder: where the files are.
-
-    Raises:
-        BadInput: the checkpoint is of another model.
     """
     mesh = _mesh()
     metadata = FileSystemReader(folder).read_metadata().state_dict_metadata

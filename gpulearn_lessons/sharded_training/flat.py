@@ -13,15 +13,10 @@ from gpulearn.parallel.collectives import broadcast, gather_rows
 from gpulearn.parallel.communicator import Handle, irecv, isend, rank, world_size
 from gpulearn.require import shown
 
-__all__ = ["FlatBlock", "Gathering", "Scattering", "blocks_of", "flat_row", "shard_length"]
-
 
 @require.sizes("count", "ranks")
 def shard_length(count: int, ranks: int) -> int:
     """Numbers in each shard of a row: ⌈count/N⌉, so the last shards may end in padding.
-
-    Raises:
-        BadInput: a number is no whole number above zero.
 
     >>> shard_length(10, 4)
     3
@@ -98,10 +93,6 @@ class FlatBlock:
         count: numbers in its parameters.
         rows: (N, ⌈count/N⌉): the row, a shard in each line; the rest at its end is padding.
         shard: (⌈count/N⌉,), a parameter for the optimiser: this rank's line of `rows`.
-
-    Raises:
-        BadInput: the parameters have several dtypes.
-        RankError: this is no rank.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -178,11 +169,7 @@ def _need_one_dtype(module: nn.Module) -> None:
 
 
 def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[FlatBlock]:
-    """A model's blocks as flat ones: those that are given, or its children that have parameters.
-
-    Raises:
-        BadInput: this is no model, or a parameter is frozen, in no block or in two.
-    """
+    """A model's blocks as flat ones: those that are given, or its children that have parameters."""
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {shown(model)}: give a torch.nn.Module.")
     chosen = list(model.children()) if blocks is None else list(blocks)

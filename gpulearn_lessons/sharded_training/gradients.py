@@ -12,8 +12,6 @@ from gpulearn.parallel.links import Link
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
 from gpulearn_lessons.sharded_training.optimizer_state import Make, ShardedOptimizer
 
-__all__ = ["ShardedGradients"]
-
 
 class ShardedGradients(ShardedOptimizer):
     """As `ShardedOptimizer`, and of the gradients each rank keeps its shard.

@@ -16,8 +16,6 @@ from gpulearn.train.memory import MemoryBudget
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
 from gpulearn_lessons.sharded_training.flat import blocks_of
 
-__all__ = ["Make", "ShardedOptimizer"]
-
 Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
 
 
@@ -36,10 +34,6 @@ class ShardedOptimizer:
         blocks: the modules that are exchanged one by one; the model's children if None.
         offload: the link to the host, such as "PCIe 4", if the optimiser's state and its
             parameters are to stay there; None keeps them on the device.
-
-    Raises:
-        BadInput: a parameter is in no block or in two, is frozen, or the link is not known.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> from functools import partial
@@ -88,9 +82,6 @@ class ShardedOptimizer:
 
         Returns:
             The length before.
-
-        Raises:
-            BadInput: `most` is not above zero.
         """
         require.above_zero("most", most)
         self.exchange()

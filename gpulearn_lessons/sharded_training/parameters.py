@@ -16,8 +16,6 @@ from gpulearn_lessons.sharded_training.flat import FlatBlock, Scattering
 from gpulearn_lessons.sharded_training.gradients import ShardedGradients
 from gpulearn_lessons.sharded_training.optimizer_state import Make
 
-__all__ = ["ShardedParameters"]
-
 
 class ShardedParameters(ShardedGradients):
     """As `ShardedGradients`, and of the parameters each rank keeps its shard.

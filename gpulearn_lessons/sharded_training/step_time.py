@@ -13,8 +13,6 @@ from gpulearn.parallel.communicator import barrier, clock, compute
 from gpulearn.parallel.links import Link, as_link
 from gpulearn_lessons.sharded_training.parameters import ShardedParameters
 
-__all__ = ["TimedBlock", "sharded_seconds", "timed_step"]
-
 
 class _Take(torch.autograd.Function):
     """Passes numbers on; the clock takes `seconds` forward and twice as many backward."""
@@ -95,9 +93,6 @@ def sharded_seconds(
         seconds: f, of each block's forward pass.
         link: between any two ranks, or its name.
         prefetch: whether the next block is gathered while this one computes.
-
-    Raises:
-        BadInput: a number is out of range, or the link is not known.
 
     >>> sharded_seconds(2, 4, 1000, 0.25, Link(0.5, 1e9))
     9.000024

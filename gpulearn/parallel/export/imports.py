@@ -11,8 +11,6 @@ from typing import Any
 
 from gpulearn.parallel.export.source import unwrapped
 
-__all__ = ["Imports", "has_name", "home_of", "of_notebook"]
-
 
 class Imports:
     """Collects import lines.

@@ -14,8 +14,6 @@ from gpulearn.parallel.export.source import global_names, source_of, unwrapped
 from gpulearn.parallel.export.values import Line, NotPlain, line_that_made, same, written
 from gpulearn.require import shown
 
-__all__ = ["Parts"]
-
 MOST = 4000  # characters of one constant: what is longer is data, and belongs into a file
 
 
@@ -56,9 +54,6 @@ class Parts:
             name: the name.
             value: what it stands for in the notebook.
             user: who uses it, for the sentence that refuses it.
-
-        Raises:
-            BadInput: it cannot be written down, or the name stands for something else already.
         """
         if name in self._meaning:
             known = self._meaning[name]
@@ -80,11 +75,7 @@ class Parts:
         return name
 
     def text_of(self, what: str, value: Any, user: str) -> tuple[str, list[str]]:
-        """The text that makes a plain value, and the names in it.
-
-        Raises:
-            BadInput: it cannot be written down; `what` names it in the sentence.
-        """
+        """The text that makes a plain value, and the names in it."""
         named: dict[str, Any] = {}
 
         def name_of(part: Any) -> str | None:

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["global_names", "parsed", "returns_something", "source_of", "unwrapped"]
-
 Def = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

@@ -15,8 +15,6 @@ from gpulearn.parallel.export.source import returns_something, source_of, unwrap
 from gpulearn.parallel.process_group import gather_results, init_process_group
 from gpulearn.require import shown
 
-__all__ = ["to_torchrun"]
-
 RETURNED = """\
     for number, result in enumerate(results):  # on rank 0; the others have none
         print(f"rank {number} returned {result}")"""
@@ -45,10 +43,6 @@ def to_torchrun(
 
     Returns:
         The path.
-
-    Raises:
-        BadInput: the file is there, or something that the function uses cannot be written down;
-            the sentence names it.
 
     >>> import tempfile
     >>> from statistics import fmean

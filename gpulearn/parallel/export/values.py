@@ -21,8 +21,6 @@ import torch
 from gpulearn.parallel.export.source import parsed
 from gpulearn.parallel.launch.messages import packed
 
-__all__ = ["Line", "NotPlain", "line_that_made", "same", "written"]
-
 ATOMS = (type(None), bool, int, range, str, bytes)
 WIDTH = 88  # characters of a line
 

@@ -15,20 +15,6 @@ from gpulearn.errors import RankError, in_lines
 from gpulearn.parallel.launch.flight_recorder import Late, differing, late
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
 
-__all__ = [
-    "ECHO",
-    "LOG",
-    "MISMATCH",
-    "Interrupted",
-    "absent",
-    "error_of",
-    "from_transport",
-    "location",
-    "own_frames",
-    "plain",
-    "too_much",
-]
-
 MISMATCH = "Detected mismatch between collectives on ranks"
 # gloo puts its file and line in front, the peer's port in the middle, and advice behind
 PLACE = re.compile(r"\[\S*gloo/\S+:\d+\]\s*")

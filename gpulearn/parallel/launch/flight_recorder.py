@@ -19,8 +19,6 @@ import torch
 
 from gpulearn.parallel.launch.messages import RANK, Call, Calls, TraceFrame
 
-__all__ = ["Late", "differing", "late", "recorded"]
-
 # in which of its tensors a collective is the same on every rank
 SAME = {
     **dict.fromkeys(("all_gather", "all_reduce", "broadcast", "gather", "reduce"), "input"),

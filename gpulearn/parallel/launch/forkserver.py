@@ -16,8 +16,6 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 
-__all__ = ["context", "meeting_place", "processes", "start_server", "surroundings"]
-
 PRELOADED = ["gpulearn.parallel.launch.preloaded"]  # what the server imports for all ranks
 # a socket's path may have 103 bytes; behind this folder come the server's, 18 more, one launch's,
 # 18, and the name of a socket in it, up to 12

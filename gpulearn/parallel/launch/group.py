@@ -23,8 +23,6 @@ from gpulearn.parallel.launch.forkserver import context, start_server, surroundi
 from gpulearn.parallel.launch.messages import STUCK, Calls, Failure, Job, Result, TraceFrame
 from gpulearn.parallel.launch.streams import RankLines
 
-__all__ = ["Group"]
-
 
 def _need_files(number: int, duplicated: int) -> None:
     """Raise OSError unless so many more files can be opened.

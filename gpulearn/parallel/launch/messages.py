@@ -23,24 +23,6 @@ from cloudpickle import cloudpickle
 from gpulearn.errors import BadInput, RankError
 from gpulearn.require import shown
 
-__all__ = [
-    "STUCK",
-    "Call",
-    "Calls",
-    "Failure",
-    "Job",
-    "Result",
-    "Returned",
-    "TraceFrame",
-    "causes_of",
-    "frames_of",
-    "own_copy",
-    "packed",
-    "results_of",
-    "traceback_of",
-    "travelling_call",
-]
-
 RANK = str(Path(__file__).with_name("rank.py"))
 R = TypeVar("R")
 MOST_CAUSES = 5
@@ -211,11 +193,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
-    """A function and its arguments as bytes.
-
-    Raises:
-        BadInput: one of them cannot become bytes.
-    """
+    """A function and its arguments as bytes."""
     try:
         return packed((fn, args))
     except Exception:
@@ -316,11 +294,7 @@ def own_copy(payload: bytes) -> Any:
 
 
 def results_of(payloads: Sequence[bytes]) -> list[Any]:
-    """Load what ranks returned; an object of a class of the notebook is one of that class.
-
-    Raises:
-        RankError: a result cannot be loaded.
-    """
+    """Load what ranks returned; an object of a class of the notebook is one of that class."""
     results = []
     for rank, payload in enumerate(payloads):
         try:

@@ -36,8 +36,6 @@ from gpulearn.parallel.launch.messages import (
 )
 from simt.device.selection import release_data
 
-__all__ = ["FOLDER", "failure", "run", "said", "travelling"]
-
 FOLDER = "GPULEARN_SERVER_FOLDER"  # the environment variable that names it
 # the server, from which ranks are copied, takes its folder away when the launcher is gone
 if folder := os.environ.pop(FOLDER, None):

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-__all__ = ["RankLines", "prefixed_output"]
-
 WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")  # as Python writes it
 BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
 

@@ -12,8 +12,6 @@ from gpulearn.parallel.launch.failures import location, own_frames
 from gpulearn.parallel.launch.messages import TraceFrame
 from gpulearn.parallel.simulate.network import AnyRequest, Request
 
-__all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
-
 MOST_RANKS = 8  # that are listed
 
 

@@ -12,8 +12,6 @@ from typing import NoReturn
 
 import torch
 
-__all__ = ["Ended", "Scheduler"]
-
 GRACE_SECONDS = 1.0  # for a rank that is ended to tidy up
 
 

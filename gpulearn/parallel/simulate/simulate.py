@@ -34,8 +34,6 @@ from gpulearn.require import shown
 from gpulearn.train.history import progress_bar
 from simt.device.selection import waited_seconds
 
-__all__ = ["counted", "exits_fail", "simulate"]
-
 
 @contextlib.contextmanager
 def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
@@ -124,10 +122,6 @@ def simulate(
 
     Returns:
         Results, simulated clocks, messages, bytes, and a timeline.
-
-    Raises:
-        BadInput: there is no such number of ranks or no such link, or an argument cannot travel.
-        RankError: a rank failed, or all wait for one another; each is named with its line.
 
     >>> import gpulearn as gl
     >>> def pass_on():

@@ -12,8 +12,6 @@ from typing import Generic, NamedTuple, TypeVar
 from gpulearn.parallel.links import Link
 from gpulearn.perf.timing import format_seconds
 
-__all__ = ["KINDS", "Interval", "Simulation"]
-
 R = TypeVar("R")
 KINDS = ("compute", "send", "receive", "wait")
 

@@ -19,8 +19,6 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_ou
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 from gpulearn_lessons.model_parallel.pipeline_parallel.validity import check_schedule
 
-__all__ = ["PassSpan", "ScheduleTimes", "bubble_fraction", "time_schedule", "zero_bubble_fraction"]
-
 NO_TIME = Link(latency=0.0, bandwidth=1e30, name="messages that take no time")
 
 
@@ -91,9 +89,6 @@ def time_schedule(
         weights: the part of a backward pass that its half for the weights takes.
         link: between two ranks; messages take no time if None.
         size: bytes of what one stage sends to the next, and of the gradient that comes back.
-
-    Raises:
-        BadInput: the schedule cannot be carried out, or a time is not above zero.
 
     >>> import gpulearn as gl
     >>> time_schedule(model_parallel.schedule("GPipe", ranks=4, micro_batches=4))
@@ -177,9 +172,6 @@ def bubble_fraction(ranks: int, micro_batches: int, chunks: int = 1) -> float:
         micro_batches: m.
         chunks: v, stages on each rank.
 
-    Raises:
-        BadInput: one is not a whole number above zero.
-
     >>> bubble_fraction(ranks=4, micro_batches=4)
     0.42857142857142855
     """
@@ -207,9 +199,6 @@ def zero_bubble_fraction(
         forward: F, seconds of a forward pass.
         for_input: I, of the half of the backward pass that is for the input.
         for_weights: W, of the half for the weights.
-
-    Raises:
-        BadInput: a number is not above zero.
 
     >>> zero_bubble_fraction(ranks=4, micro_batches=4)
     0.2

@@ -19,8 +19,6 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.validity import (
     needs,
 )
 
-__all__ = ["PassWork", "carry_out", "position"]
-
 # of what travels between stages, by their number in a header
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 MOST_AXES = 6
@@ -43,11 +41,7 @@ class PassWork(Protocol):
 
 
 def position(schedule: Schedule, ranks: Sequence[int] | None) -> tuple[int, tuple[int, ...]]:
-    """Which rank of the pipeline this one is, and the numbers of all of its ranks.
-
-    Raises:
-        BadInput: there are not as many ranks as the schedule has, or this is none of them.
-    """
+    """Which rank of the pipeline this one is, and the numbers of all of its ranks."""
     peers = tuple(range(world_size())) if ranks is None else require.several("ranks", ranks)
     if len(peers) != len(schedule.ranks):
         raise BadInput(
@@ -68,9 +62,6 @@ def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = 
         schedule: what each rank does; one that `check_schedule` refuses does not begin.
         work: what an action is.
         ranks: the ranks of the pipeline, first to last; all if None.
-
-    Raises:
-        BadInput: the schedule cannot be carried out, or not by these ranks.
     """
     check_schedule(schedule)
     me, peers = position(schedule, ranks)

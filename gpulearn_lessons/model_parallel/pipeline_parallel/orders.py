@@ -6,8 +6,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 
-__all__ = ["SCHEDULES", "pipeline_schedule", "schedule", "warm_up"]
-
 SCHEDULES = ("naive", "GPipe", "1F1B", "interleaved", "ZB-H1")
 
 
@@ -30,10 +28,6 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
         ranks: p, how many ranks.
         micro_batches: m, into how many parts a batch is cut.
         chunks: v, stages on each rank, for "interleaved": rank r has stages r, r + p, r + 2·p, …
-
-    Raises:
-        BadInput: the name is not known, only "interleaved" can have chunks, or the ranks do not
-            divide its micro-batches.
 
     >>> schedule("1F1B", ranks=2, micro_batches=3)
     rank  stages  order
@@ -78,9 +72,6 @@ def pipeline_schedule(rank: int, ranks: int, micro_batches: int) -> list[tuple[s
 
     Returns:
         Pairs such as ("F", 0) and ("B", 0), forward and backward of micro-batch 0.
-
-    Raises:
-        BadInput: there is no such rank, or no micro-batch.
 
     >>> pipeline_schedule(1, ranks=2, micro_batches=2)
     [('F', 0), ('B', 0), ('F', 1), ('B', 1)]

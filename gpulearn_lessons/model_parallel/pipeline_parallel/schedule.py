@@ -12,8 +12,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
-__all__ = ["KINDS_OF_PASS", "Action", "Schedule"]
-
 KINDS_OF_PASS = {
     "F": "forward",
     "B": "backward",
@@ -55,9 +53,6 @@ class Schedule:
         name: what tables and figures call it.
         ranks: for each rank its actions. A pair such as ("F", 0) stands for an action of the
             stage that has the rank's number; a triple names the stage as well.
-
-    Raises:
-        BadInput: something in it is no action.
 
     >>> Schedule("by hand", [[("F", 0), ("B", 0)], [("F", 0), ("B", 0)]])
     rank  stages  order

@@ -17,8 +17,6 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_ou
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 from gpulearn_lessons.model_parallel.pipeline_parallel.weights_later import SplitStage
 
-__all__ = ["PipelineStep", "run_schedule", "split_stages"]
-
 Loss = Callable[[Tensor, Tensor], Tensor]
 Stages = Sequence[nn.Module] | Mapping[int, nn.Module]
 
@@ -46,9 +44,6 @@ def split_stages(layers: nn.Sequential, stages: int) -> list[nn.Module]:
     Args:
         layers: such as a `gl.nn.Decoder`, whose layers are its embedding, blocks and scores.
         stages: how many, at most one a layer.
-
-    Raises:
-        BadInput: layers is no `nn.Sequential`, or there are fewer layers than stages.
 
     >>> [len(stage) for stage in split_stages(nn.Sequential(*map(nn.Identity, range(5))), 3)]
     [2, 2, 1]
@@ -82,10 +77,6 @@ def run_schedule(
 
     Returns:
         The loss, and how much was held.
-
-    Raises:
-        BadInput: the schedule cannot be carried out, or does not fit stages, micro-batches or
-            ranks.
 
     >>> import gpulearn as gl
     >>> def step():

@@ -10,8 +10,6 @@ from torch.nn import functional
 
 from gpulearn.parallel.communicator import rank, recv, send
 
-__all__ = ["mend_the_pipeline"]
-
 Batch = Sequence[tuple[Tensor, Tensor]]
 
 
@@ -26,9 +24,6 @@ def mend_the_pipeline(stage: nn.Module, batches: Sequence[Batch], lr: float = 0.
         batches: each a list of micro-batches, pairs of inputs and targets, (n, width) each; the
             last one may have fewer rows. The same on both ranks.
         lr: learning rate.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def weight():

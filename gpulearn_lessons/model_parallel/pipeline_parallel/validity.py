@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from gpulearn.errors import BadInput
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 
-__all__ = ["check_schedule", "needed_by", "needs"]
-
 # of one micro-batch on one stage: the passes that there are, in order
 WHOLE, SPLIT = ("F", "B"), ("F", "I", "W")
 
@@ -39,10 +37,6 @@ def check_schedule(schedule: Schedule, *, blocking: bool = False) -> None:
         schedule: what each rank is to do.
         blocking: whether a send ends only when the other side receives, as `gl.parallel.send`
             does; else it lets its rank go on at once, as `isend`.
-
-    Raises:
-        BadInput: a pass is missing, is there twice or comes too early on its rank, or ranks wait
-            for one another in a ring; the sentence names each of them.
 
     >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("F", 0)]]))
     Traceback (most recent call last):

@@ -7,8 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SplitStage"]
-
 
 class SplitStage:
     """One forward pass through a stage, whose backward pass can be done in two halves.

@@ -8,17 +8,12 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 
-__all__ = ["part_activation_bytes", "part_parameters", "tensor_parallel_bytes"]
-
 
 def part_parameters(shape: DecoderShape, ranks: int) -> int:
     """Parameters on each rank: the matrices are divided, norms and some biases are not.
 
     Of a block 12·w²/N in the matrices, 7·w/N biases of columns, 2·w biases after sums and 4·w in
     norms; two tables of ⌈v/N⌉·w, places t·w, and 2·w in the last norm.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
 
     >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
     >>> part_parameters(shape, 1) == shape.parameters(), part_parameters(shape, 4)
@@ -46,9 +41,6 @@ def part_activation_bytes(
         ranks: N.
         itemsize: bytes of a number.
         by_places: as of `TensorParallelDecoder`.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
     """
     count, t, w = _ranks(shape, ranks), shape.context, shape.width
     n = require.whole("rows", rows) * t
@@ -76,9 +68,6 @@ def tensor_parallel_bytes(
         ranks: N.
         itemsize: bytes of a number.
         by_places: as of `TensorParallelDecoder`.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
 
     >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
     >>> tensor_parallel_bytes(shape, 16, 2)

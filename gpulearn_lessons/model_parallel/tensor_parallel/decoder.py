@@ -24,8 +24,6 @@ from gpulearn_lessons.model_parallel.tensor_parallel.operations import (
     sum_of_ranks,
 )
 
-__all__ = ["TensorParallelDecoder"]
-
 
 class EmbeddingPart(nn.Module):
     """This rank's rows of the token table; a row that it lacks comes from the others' sum."""
@@ -77,10 +75,6 @@ class TensorParallelDecoder(nn.Sequential):
         decoder: the whole model, the same on all ranks; it is left as it is.
         by_places: split the rows' places over the ranks wherever the layers do not (sequence
             parallelism, arXiv 2205.05198): no rank keeps all of a norm's input.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> import torch

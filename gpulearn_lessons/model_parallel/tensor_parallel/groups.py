@@ -21,8 +21,6 @@ from gpulearn.parallel.communicator import (
 )
 from gpulearn.require import shown
 
-__all__ = ["subgroup"]
-
 
 class _Subgroup:
     """Some of a channel's ranks, numbered anew."""
@@ -71,10 +69,6 @@ def subgroup(ranks: Sequence[int]) -> Iterator[Channel]:
 
     Yields:
         The group's channel, which `using_channel` enters again.
-
-    Raises:
-        BadInput: one is no rank or comes twice, or this rank is not among them.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def total():

@@ -16,8 +16,6 @@ from gpulearn_lessons.model_parallel.tensor_parallel.decoder import TensorParall
 from gpulearn_lessons.model_parallel.tensor_parallel.layers import vocabulary_loss
 from gpulearn_lessons.model_parallel.tensor_parallel.mesh import Mesh
 
-__all__ = ["HybridDecoder"]
-
 
 class _Stage(nn.Sequential):
     """Layers of one stage, which speak along the tensor axis wherever they are called."""
@@ -44,10 +42,6 @@ class HybridDecoder(nn.Module):
 
     Attributes:
         stage: this rank's layers.
-
-    Raises:
-        BadInput: there are more stages than layers and tables, or the mesh does not fit.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> from gpulearn.nn.transformer_costs import DecoderShape
@@ -90,9 +84,6 @@ class HybridDecoder(nn.Module):
 
         Returns:
             The loss over all rows, the same on all ranks.
-
-        Raises:
-            BadInput: there are more replicas than rows.
         """
         if len(tokens) < self.mesh.sizes["data"]:
             raise BadInput(f"data is {self.mesh.sizes['data']}: there are {len(tokens)} rows.")

@@ -106,9 +106,6 @@ class ColumnParallel(nn.Module):
         whole: the layer, the same on all ranks.
         copies: whether the gradient of the input is added over the ranks here; not where several
             layers share an input that `copy_to_ranks` has been given once.
-
-    Raises:
-        BadInput: the ranks do not divide the columns.
     """
 
     def __init__(self, whole: nn.Linear, *, copies: bool = True) -> None:
@@ -133,9 +130,6 @@ class RowParallel(nn.Module):
     Args:
         whole: the layer, the same on all ranks.
         by_places: leave each rank its places of the sum alone, (b, t, i/N) → (b, t/N, o).
-
-    Raises:
-        BadInput: the ranks do not divide the inputs.
     """
 
     def __init__(self, whole: nn.Linear, *, by_places: bool = False) -> None:
@@ -220,11 +214,7 @@ def vocabulary_loss(scores: Tensor, targets: Tensor, first: int) -> Tensor:
 
 
 def own_part(what: str, count: int) -> slice:
-    """This rank's part of so many columns, inputs or heads.
-
-    Raises:
-        BadInput: the ranks do not divide them.
-    """
+    """This rank's part of so many columns, inputs or heads."""
     ranks = world_size()
     if count % ranks:
         raise BadInput(

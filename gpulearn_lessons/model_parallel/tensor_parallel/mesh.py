@@ -11,8 +11,6 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import Channel, rank, world_size
 from gpulearn_lessons.model_parallel.tensor_parallel.groups import subgroup
 
-__all__ = ["AXES", "Mesh"]
-
 AXES = ("data", "pipeline", "tensor")
 
 
@@ -25,9 +23,6 @@ class Mesh:
         data: how many replicas.
         pipeline: how many stages each replica has.
         tensor: how many ranks share each layer.
-
-    Raises:
-        BadInput: one is not a whole number above zero.
 
     >>> mesh = Mesh(data=2, tensor=4)
     >>> mesh.places(6)
@@ -46,11 +41,7 @@ class Mesh:
         return self.sizes["data"] * self.sizes["pipeline"] * self.sizes["tensor"]
 
     def places(self, number: int) -> dict[str, int]:
-        """Where a rank stands along each axis.
-
-        Raises:
-            BadInput: the mesh has no such rank.
-        """
+        """Where a rank stands along each axis."""
         if require.from_zero("number", number) >= self.size:
             raise BadInput(f"number is {number}: the mesh has ranks 0 to {self.size - 1}.")
         rest, found = number, {}
@@ -59,11 +50,7 @@ class Mesh:
         return {axis: found[axis] for axis in AXES}
 
     def line(self, axis: str, number: int) -> list[int]:
-        """The ranks that differ from a rank along one axis alone, itself among them.
-
-        Raises:
-            BadInput: there is no such axis or rank.
-        """
+        """The ranks that differ from a rank along one axis alone, itself among them."""
         require.choice("axis", axis, AXES)
         here = self.places(number)
         step = {"tensor": 1, "pipeline": self.sizes["tensor"]}.get(
@@ -73,10 +60,6 @@ class Mesh:
 
     def along(self, axis: str) -> AbstractContextManager[Channel]:
         """Let this rank's line along an axis be all that there is.
-
-        Raises:
-            BadInput: there is no such axis, or there are more ranks than the mesh has, or fewer.
-            RankError: this is no rank.
 
         >>> import gpulearn as gl
         >>> def total():
@@ -96,9 +79,6 @@ class Mesh:
 
         Args:
             moved: bytes or messages by (sender, receiver), such as a simulation's `bytes_moved`.
-
-        Raises:
-            BadInput: something went between ranks that differ along two axes.
 
         >>> Mesh(data=2, tensor=2).by_axis({(0, 1): 10, (3, 2): 10, (0, 2): 5})
         Counter({'tensor': 20, 'data': 5})

@@ -21,8 +21,6 @@ from gpulearn.parallel.collectives import all_gather, reduce_scatter
 from gpulearn.parallel.communicator import current, using_channel, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["copy_to_ranks", "gather_places", "scatter_sums", "sum_of_ranks"]
-
 
 class _Conjugate(torch.autograd.Function):
     """One operation forward, the other one backward."""
@@ -114,9 +112,6 @@ def scatter_sums(x: Tensor) -> Tensor:
     """Add the ranks' x and keep this rank's places: (b, t, …) → (b, t/N, …).
 
     Forward a reduce-scatter, backward an all-gather: together the bytes of one all-reduce.
-
-    Raises:
-        BadInput: the ranks do not divide the places.
 
     >>> import gpulearn as gl
     >>> def added():

@@ -21,8 +21,6 @@ from gpulearn_lessons.parameter_server.server.replica import (
     unit_push,
 )
 
-__all__ = ["Crash", "CrashRun", "crash_everywhere", "run_with_crashes"]
-
 TRIES = 3  # that a worker sends one push while nobody dies
 WORDS = {
     "received": "when it has come",

@@ -16,8 +16,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.models import MLP
 
-__all__ = ["DigitsTask"]
-
 
 class DigitsTask:
     """An MLP on the digits, dealt out to clients.
@@ -33,9 +31,6 @@ class DigitsTask:
     Attributes:
         samples: as given.
         start: the weights at the beginning, of shape (n,).
-
-    Raises:
-        BadInput: there are not so many digits, or a number is out of range.
 
     >>> task = DigitsTask([800, 100])
     >>> tuple(task.start.shape), task.gradient(task.start, 1, 0).shape == task.start.shape

@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from gpulearn_lessons.parameter_server.server.replica import Push, ServerState
 
-__all__ = ["EventLog", "ProcessEvent", "read_events"]
-
 
 class ProcessEvent(NamedTuple):
     """One thing that one process did.

@@ -9,8 +9,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn_lessons.parameter_server.server.processes import POINTS, WORKER_POINTS
 
-__all__ = ["ANY_MOMENT", "Kill", "drawn", "known"]
-
 WHOM = ("primary", "backup", "worker")
 ANY_MOMENT = "any moment"
 
@@ -39,10 +37,6 @@ def _points(whom: str) -> tuple[str, ...]:
 
 
 def known(kill: Kill) -> Kill:
-    """A kill as it was given.
-
-    Raises:
-        BadInput: there is no such process or point.
-    """
+    """A kill as it was given."""
     whom = require.choice("process to kill", kill[0], WHOM)
     return Kill(whom, require.choice("point", kill[1], [*_points(whom), ANY_MOMENT]))

@@ -26,8 +26,6 @@ from gpulearn_lessons.parameter_server.server.replica import (
     serve_with_backup,
 )
 
-__all__ = ["KillReport", "run_with_kills"]
-
 LONGEST_SECONDS = 0.004  # until a kill from outside; a push takes a few tenths of a millisecond
 
 
@@ -92,10 +90,6 @@ def run_with_kills(
         seed: of the kills, and of how many pushes lie between them.
         handle: what a server does with a push.
         timeout: seconds that the whole run may take.
-
-    Raises:
-        BadInput: a number is out of range, or a kill has no such point.
-        RankError: `handle` raised, or the run did not come to its end in time.
 
     >>> run_with_kills([Kill("primary", "forwarded"), Kill("worker", "pushed")], pushes=20)
     2 kills, 40 pushes acknowledged: 0 lost, 0 applied twice

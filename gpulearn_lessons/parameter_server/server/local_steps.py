@@ -97,9 +97,6 @@ def local_fixed_point(
         lr: learning rate, below 2/λ for each.
         every: local steps between two averages.
 
-    Raises:
-        BadInput: a number is out of range, or there is not one minimum for each curvature.
-
     >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=1), 6)
     0.9
     >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=100), 2)

@@ -30,8 +30,6 @@ from gpulearn.parallel.communicator import (
 from gpulearn.parallel.torch_messages import TorchChannel
 from gpulearn_lessons.parameter_server.server.staleness import bounded_staleness
 
-__all__ = ["ServerRun", "Update", "apply_gradient", "train_with_server"]
-
 Gradient = Callable[[Tensor, int, int], Tensor]
 Apply = Callable[[Any, Any, float, int, int], int]
 
@@ -115,10 +113,6 @@ def train_with_server(
 
     Returns:
         What the server saw, on rank 0; None on the workers.
-
-    Raises:
-        BadInput: a number is out of range, or there is not a time for each worker.
-        RankError: there is no worker.
 
     >>> import gpulearn as gl
     >>> def halve(weights, worker, step):

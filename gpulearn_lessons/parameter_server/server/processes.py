@@ -27,8 +27,6 @@ from gpulearn_lessons.parameter_server.server.replica import (
     unit_push,
 )
 
-__all__ = ["POINTS", "WORKER_POINTS", "be_server", "be_worker"]
-
 POINTS = (
     "received",
     "before forward",

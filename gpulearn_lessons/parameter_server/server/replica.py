@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Push", "PushHandler", "ServerState", "count_pushes", "serve_with_backup", "unit_push"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -12,14 +12,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = [
-    "apply_stale_gradient",
-    "bounded_staleness",
-    "delayed_descent",
-    "growth_with_delay",
-    "largest_stable_rate",
-]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -92,9 +84,6 @@ def largest_stable_rate(curvature: float, delay: int) -> float:
         curvature: λ, above zero.
         delay: τ, how many updates old each gradient is.
 
-    Raises:
-        BadInput: a number is out of range.
-
     >>> [round(largest_stable_rate(1.0, delay), 3) for delay in (0, 1, 2, 10)]
     [2.0, 1.0, 0.618, 0.149]
     """
@@ -110,9 +99,6 @@ def growth_with_delay(step: float, delay: int) -> float:
     Args:
         step: ηλ, rate times curvature.
         delay: τ, how many updates old each gradient is.
-
-    Raises:
-        BadInput: a number is out of range.
 
     >>> round(growth_with_delay(0.5, 0), 3), round(growth_with_delay(1.0, 1), 3)
     (0.5, 1.0)
@@ -141,9 +127,6 @@ def delayed_descent(
 
     Returns:
         |θ|, of shape (steps + 1,).
-
-    Raises:
-        BadInput: a number is out of range.
 
     >>> delayed_descent(0.5, 1, steps=4)
     array([1.  , 0.5 , 0.  , 0.25, 0.25])
