@@ -12,8 +12,7 @@ from gpulearn.errors import RankError
 from gpulearn.judge.answers import Answer, Answers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.parameter_server.server.crashes import CrashRun, crash_everywhere
-from gpulearn_lessons.parameter_server.server.kill_plan import Kill
-from gpulearn_lessons.parameter_server.server.kills import run_with_kills
+from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
 from gpulearn_lessons.parameter_server.server.replica import Push, ServerState, serve_with_backup
 
 answers = Answers(serve_with_backup)
