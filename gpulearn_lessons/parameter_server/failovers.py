@@ -93,7 +93,7 @@ class FailOver(NamedTuple):
 def fail_over(events: Sequence[ProcessEvent]) -> FailOver:
     """The first fail-over of a run in which pushes were under way.
 
-    >>> from gpulearn_lessons.parameter_server.server.kill_plan import Kill
+    >>> from gpulearn_lessons.parameter_server.server.kills import Kill
     >>> from gpulearn_lessons.parameter_server.server.kills import run_with_kills
     >>> run = fail_over(run_with_kills([Kill("primary", "forwarded")], pushes=10).events)
     >>> run.moments[-1].roles
@@ -216,7 +216,7 @@ def failover_player(report: KillReport) -> Player:
     Args:
         report: what `run_with_kills` returned, with a primary among its kills.
 
-    >>> from gpulearn_lessons.parameter_server.server.kill_plan import Kill
+    >>> from gpulearn_lessons.parameter_server.server.kills import Kill
     >>> from gpulearn_lessons.parameter_server.server.kills import run_with_kills
     >>> failover_player(run_with_kills([Kill("primary", "forwarded")], pushes=10))
     [interactive figure: Step ... Server 1 is dead. Server 2, the primary, has ...]

@@ -10,8 +10,7 @@ from gpulearn.errors import RankError
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.parameter_server.server.crashes import CrashRun, crash_everywhere
-from gpulearn_lessons.parameter_server.server.kill_plan import Kill
-from gpulearn_lessons.parameter_server.server.kills import run_with_kills
+from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
 from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
 
 KILLS = (

@@ -11,16 +11,10 @@ from torch import nn
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn_lessons.sharded_training import (
-    ShardedOptimizer,
-    ShardedParameters,
-    load_sharded,
-    reshard_checkpoint,
-    save_sharded,
-)
+from gpulearn_lessons.sharded_training import load_sharded, reshard_checkpoint, save_sharded
 
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
-STAGES = {"state": ShardedOptimizer, "parameters": ShardedParameters}
+STAGES = {"state": gl.parallel.ShardedOptimizer, "parameters": gl.parallel.ShardedParameters}
 
 
 def go_on(stage, read, write, steps):
@@ -68,11 +62,7 @@ def test_a_checkpoint_takes_the_place_of_another(tmp_path):
     folder = tmp_path / "checkpoint"
     gl.launch(go_on, 3, "state", None, str(folder), range(1), backend="gloo")
     whole = gl.launch(warned, 2, "state", None, str(folder), range(2), backend="gloo")
-    assert {file.name for file in folder.iterdir()} == {
-        ".metadata",
-        "__0_0.distcp",
-        "__1_0.distcp",
-    }
+    assert {file.name for file in folder.iterdir()} == {".metadata", "__0_0.distcp", "__1_0.distcp"}
     later = gl.launch(go_on, 2, "state", str(folder), None, range(2, 3), backend="gloo")
     assert later[0] != whole[0][:1]
     wanted = gl.launch(go_on, 2, "state", None, None, range(3), backend="gloo")
@@ -81,7 +71,7 @@ def test_a_checkpoint_takes_the_place_of_another(tmp_path):
 
 def refuse(folder):
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)).double()
-    trained = ShardedOptimizer(model, ADAMW)
+    trained = gl.parallel.ShardedOptimizer(model, ADAMW)
     with pytest.raises(gl.errors.BadInput) as caught:
         load_sharded(trained, folder)
     return str(caught.value)

@@ -15,9 +15,6 @@ from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.train.memory import Live
 from gpulearn_lessons.sharded_training import (
-    ShardedGradients,
-    ShardedOptimizer,
-    ShardedParameters,
     offload_bytes,
     sharded_seconds,
     timed_step,
@@ -27,11 +24,11 @@ from gpulearn_lessons.sharded_training import (
 
 SHAPE = DecoderShape(vocabulary=11, context=6, width=8, heads=2, layers=2)
 STAGES = {
-    "state": ShardedOptimizer,
-    "gradients": ShardedGradients,
-    "parameters": ShardedParameters,
-    "prefetch": partial(ShardedParameters, prefetch=True),
-    "offload": partial(ShardedOptimizer, offload="PCIe 4"),
+    "state": gl.parallel.ShardedOptimizer,
+    "gradients": gl.parallel.ShardedGradients,
+    "parameters": gl.parallel.ShardedParameters,
+    "prefetch": partial(gl.parallel.ShardedParameters, prefetch=True),
+    "offload": partial(gl.parallel.ShardedOptimizer, offload="PCIe 4"),
 }
 SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
@@ -108,22 +105,6 @@ def test_each_stage_equals_one_process(build, ranks):
             run = gl.simulate(sharded, ranks, stage, build, make, torch.float64)
             for weights, _ in run.results:
                 assert away(weights, right) < 1e-12, stage
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
-@pytest.mark.parametrize(
-    ("build", "make", "most"),
-    [(perceptron, SGD, 1e-6), (perceptron, ADAMW, 1e-6), (decoder, ADAMW, 1e-5)],
-)
-def test_in_float32_rounding_is_all_that_differs(build, make, most, ranks):
-    """A decoder with SGD at this rate is missing: one process itself is 1e-4 from float64 there.
-
-    Its descent is not stable for all seeds, and makes every rounding larger, sharded or not.
-    """
-    right = alone(build, make, torch.float32)
-    for stage in STAGES:
-        run = gl.simulate(sharded, ranks, stage, build, make, torch.float32)
-        assert away(run.results[-1][0], right) < most, stage
 
 
 def test_real_ranks_train_as_one_process_too():
@@ -223,7 +204,7 @@ def test_a_step_takes_what_the_formula_says(ranks, seconds):
 
 def offloaded(link):
     model = nn.Sequential(nn.Linear(9, 10))
-    trained = ShardedOptimizer(model, ADAMW, offload=link)
+    trained = gl.parallel.ShardedOptimizer(model, ADAMW, offload=link)
     model(torch.ones(1, 9)).sum().backward()
     trained.exchange()
     gl.parallel.barrier()
@@ -247,7 +228,7 @@ def test_offloaded_state_is_on_the_host_and_its_way_takes_time():
 
 def twice():
     model = nn.Sequential(nn.Linear(2, 2))
-    ShardedGradients(model, SGD)
+    gl.parallel.ShardedGradients(model, SGD)
     for _ in range(2):
         model(torch.ones(1, 2)).sum().backward()
 
@@ -262,7 +243,7 @@ def refused(what):
     if what == "mixed":
         model[1].bias.data = model[1].bias.data.double()
     with pytest.raises(BadInput) as caught:
-        ShardedOptimizer(None if what == "none" else model, SGD, blocks=blocks)
+        gl.parallel.ShardedOptimizer(None if what == "none" else model, SGD, blocks=blocks)
     return str(caught.value)
 
 
