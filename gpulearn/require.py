@@ -1,4 +1,7 @@
-"""Turns bad input and missing packages into one clear sentence."""
+"""Turns bad input and missing packages into one clear sentence.
+
+Each function raises `BadInput` where a value is not what it asks for, unless it says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -15,38 +18,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
-from simt.wording import install_command, shorten, shown
+from simt.wording import install_command, shown
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = [
-    "OPTIONAL",
-    "above_zero",
-    "all_of",
-    "ascending",
-    "checked",
-    "choice",
-    "each",
-    "from_zero",
-    "install_command",
-    "installed",
-    "listed",
-    "missing",
-    "named",
-    "package",
-    "positive",
-    "real_array",
-    "same_length",
-    "same_shape",
-    "several",
-    "shapes",
-    "shorten",
-    "shown",
-    "sizes",
-    "together",
-    "whole",
-]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,11 +39,7 @@ OPTIONAL = {
 
 
 def package(name: str, purpose: str) -> Any:
-    """Import an optional package, or say in one sentence what brings it.
-
-    Raises:
-        MissingPackage: it is not installed.
-    """
+    """Import an optional package, or raise `MissingPackage`, which says what brings it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -86,11 +57,7 @@ def missing(name: str, purpose: str) -> MissingPackage:
 
 
 def choice(what: str, value: object, known: Iterable[str]) -> str:
-    """Return `value` if it is one of `known`, else name the nearest.
-
-    Raises:
-        BadInput: `value` is none of them.
-    """
+    """Return `value` if it is one of `known`, else name the nearest."""
     names = list(known)
     if isinstance(value, str) and value in names:
         return value
@@ -128,57 +95,41 @@ def same_length(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 raise BadInput(f"{name} is {shown(given[name])}: give a list of numbers.")
             lengths[name] = len(given[name])
         if len(set(lengths.values())) > 1:
-            said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise BadInput(f"{said} entries: they must be as many.")
+            both = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise BadInput(f"{both} entries: they must be as many.")
 
     return together(check)
 
 
 def whole(name: str, value: object) -> int:
-    """Return a whole number above zero as Python's own integer, which does not overflow.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Return a whole number above zero as Python's own integer, which does not overflow."""
     return _integer(name, value, 1, "above zero")
 
 
 def from_zero(name: str, value: object) -> int:
-    """Return a whole number from 0, such as a rank or a step counted from 0, as `whole` does.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Return a whole number from 0, such as a rank or a step counted from 0, as `whole` does."""
     return _integer(name, value, 0, "from 0")
 
 
-def _integer(name: str, value: object, least: int, said: str) -> int:
+def _integer(name: str, value: object, least: int, wanted: str) -> int:
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = least - 1
     if number < least:
-        raise BadInput(f"{name} is {shown(value)}: give a whole number {said}.")
+        raise BadInput(f"{name} is {shown(value)}: give a whole number {wanted}.")
     return number
 
 
 def above_zero(name: str, value: object) -> None:
-    """Check that a value is a number above zero, and finite.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Check that a value is a number above zero, and finite."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not 0 < value < math.inf:  # type: ignore[operator]
         raise BadInput(f"{name} is {shown(value)}: give a number above zero.")
 
 
 def real_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """A value as an array of floats; float32 and the like stay what they are.
-
-    Raises:
-        BadInput: it holds something else than real numbers.
-    """
+    """A value as an array of floats; float32 and the like stay what they are."""
     import numpy as np  # not above: `import gpulearn` stays without it
 
     try:
@@ -195,8 +146,7 @@ def real_array(name: str, value: Any) -> np.ndarray[Any, Any]:
 def several(name: str, values: Any, such_as: str = "") -> tuple[Any, ...]:
     """Return a list, or whatever can be gone through, as a tuple; text is one value.
 
-    Raises:
-        BadInput: it is a single value; the message gives `such_as`, or a list of that value.
+    The sentence gives the example `such_as`, or a list of the single value.
     """
     if not isinstance(values, Iterable) or isinstance(values, str):
         example = such_as or f"[{shown(values)}]"
@@ -205,16 +155,9 @@ def several(name: str, values: Any, such_as: str = "") -> tuple[Any, ...]:
 
 
 def named(name: str, values: Any, wanted: str, most: float = math.inf) -> Mapping[str, Any]:
-    """Return a mapping that holds something, such as {"label": numbers}.
+    """Return a mapping of one to `most` entries, such as {"label": numbers}.
 
-    Args:
-        name: what the argument is called.
-        values: the argument.
-        wanted: what to give, for the sentence.
-        most: how many entries there may be.
-
-    Raises:
-        BadInput: it is no mapping, is empty, or has more entries.
+    `wanted` says what to give, for the sentence.
     """
     if not isinstance(values, Mapping) or not 0 < len(values) <= most:
         raise BadInput(f"{name} is {shown(values)}: give {wanted}.")
@@ -222,16 +165,9 @@ def named(name: str, values: Any, wanted: str, most: float = math.inf) -> Mappin
 
 
 def each(values: Mapping[str, Any], kind: type | str, wanted: str, start: str = "{} is") -> None:
-    """Check that all values of a mapping are of one kind.
+    """Check that all values of a mapping are of one kind: of a class, or with an attribute.
 
-    Args:
-        values: name → value.
-        kind: a class, or an attribute by which such a value is known.
-        wanted: what to give, for the sentence.
-        start: how the sentence begins; {} stands for the value's name.
-
-    Raises:
-        BadInput: one is of another kind.
+    `wanted` says what to give, for the sentence; in `start`, {} stands for the value's name.
     """
     for name, value in values.items():
         if not (hasattr(value, kind) if isinstance(kind, str) else isinstance(value, kind)):
@@ -239,27 +175,19 @@ def each(values: Mapping[str, Any], kind: type | str, wanted: str, start: str = 
 
 
 def all_of(kind: type, values: Iterable[Any], word: str, wanted: str) -> None:
-    """Check that all values are of one class, which a sentence calls by `word`.
-
-    Raises:
-        BadInput: one is of another; `wanted` says what to give.
-    """
+    """Check that all values are of one class, which a sentence calls by `word`."""
     for value in values:
         if not isinstance(value, kind):
             raise BadInput(f"{shown(value)} is no {word}: give {wanted}.")
 
 
 def ascending(name: str, values: object) -> tuple[int, ...]:
-    """Return ascending whole numbers above zero as a tuple.
-
-    Raises:
-        BadInput: they are not.
-    """
+    """Return ascending whole numbers above zero as a tuple."""
     values = several(name, values, "[64, 128]")
-    found = tuple(whole(f"an entry of {name}", value) for value in values)
-    if not found or any(a >= b for a, b in itertools.pairwise(found)):
-        raise BadInput(f"{name} is {shown(list(found))}: give at least one, ascending.")
-    return found
+    sizes = tuple(whole(f"an entry of {name}", value) for value in values)
+    if not sizes or any(a >= b for a, b in itertools.pairwise(sizes)):
+        raise BadInput(f"{name} is {shown(list(sizes))}: give at least one, ascending.")
+    return sizes
 
 
 def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -302,8 +230,8 @@ def same_shape(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if not _is_numeric(given[name]):
                 raise BadInput(f"{name} is {shown(given[name])}: give an array of numbers.")
         if len({given[name].shape for name in names}) > 1:
-            said = ", ".join(f"{name} has shape {given[name].shape}" for name in names)
-            raise BadInput(f"{said}: they must be the same.")
+            both = ", ".join(f"{name} has shape {given[name].shape}" for name in names)
+            raise BadInput(f"{both}: they must be the same.")
 
     return together(check)
 
@@ -314,12 +242,26 @@ def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     A letter stands for one size wherever it occurs.
     """
 
-    def match_all(given: dict[str, Any]) -> None:
+    def check(given: dict[str, Any]) -> None:
         seen: dict[str, tuple[str, int]] = {}
         for name, letters in expected.items():
-            _match(name, given[name], letters.split(), seen)
+            array, wanted = given[name], f"({', '.join(letters.split())})"
+            shape = getattr(array, "shape", None)
+            if shape is None or not _is_numeric(array, unknown="f"):
+                raise BadInput(
+                    f"{name} is {shown(array)}: give an array of numbers of shape {wanted}."
+                )
+            if len(shape) != len(letters.split()):
+                raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")
+            for letter, size in zip(letters.split(), shape, strict=True):
+                owner, known = seen.setdefault(letter, (name, size))
+                if size != known:
+                    raise BadInput(
+                        f"{name} has shape {tuple(shape)}, but {letter} is {known} in {owner}: "
+                        f"{name} must be {wanted}."
+                    )
 
-    return together(match_all)
+    return together(check)
 
 
 def together(
@@ -332,19 +274,9 @@ def together(
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        names, parameters = signature.parameters.keys(), signature.parameters.values()
-        placed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        left_out = {p.name: p.default for p in parameters if p.default is not p.empty}
-        by_name = all(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters)
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            given = dict(zip(placed, args, strict=False)) | kwargs
-            whole = left_out | given  # an answer is tried thousands of times, and binding is slow
-            clear = len(given) == len(args) + len(kwargs) and whole.keys() == names
-            if by_name and clear:
-                judge(whole)
-                return function(**whole)  # type: ignore[call-arg]
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             judge(bound.arguments)
@@ -358,19 +290,3 @@ def together(
 def _is_numeric(array: Any, unknown: str = "?") -> bool:
     """Whether an array holds numbers; `unknown` is the kind of what has no NumPy dtype."""
     return getattr(getattr(array, "dtype", None), "kind", unknown) in "iufbcO"
-
-
-def _match(name: str, array: Any, letters: list[str], seen: dict[str, tuple[str, int]]) -> None:
-    shape = getattr(array, "shape", None)
-    wanted = f"({', '.join(letters)})"
-    if shape is None or not _is_numeric(array, unknown="f"):
-        raise BadInput(f"{name} is {shown(array)}: give an array of numbers of shape {wanted}.")
-    if len(shape) != len(letters):
-        raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")
-    for letter, size in zip(letters, shape, strict=True):
-        owner, known = seen.setdefault(letter, (name, size))
-        if size != known:
-            raise BadInput(
-                f"{name} has shape {tuple(shape)}, but {letter} is {known} in {owner}: "
-                f"{name} must be {wanted}."
-            )

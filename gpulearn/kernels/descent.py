@@ -12,28 +12,16 @@ With momentum 0 it is plain gradient descent. The starts that lead to one minimu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
-from gpulearn.kernels.indexing import blocks_for
-from gpulearn.kernels.specification import Specification, blocks_along
+from gpulearn.kernels.indexing import blocks_for, blocks_over
+from gpulearn.kernels.specification import Array, Specification
 
-__all__ = [
-    "DESCEND_ALL",
-    "DESCEND_ON_GPU",
-    "ESCAPED",
-    "MINIMA",
-    "UNSETTLED",
-    "basins",
-    "descend_all",
-    "descend_all_numpy",
-    "descend_on_gpu",
-]
-
-Vector = np.ndarray[Any, Any]
 Window = tuple[float, float, float, float]
 
 # (x, y) of the four minima, one in each quadrant; the first is exact, the others are roots of
@@ -50,23 +38,17 @@ FAR = np.float32(1e6)  # x² + y² from where nobody comes back: the slope grows
 
 @cuda.jit
 def descend_all(
-    xs: Vector, ys: Vector, rate: float, momentum: float, most: int, basin: Vector, taken: Vector
+    xs: Array, ys: Array, rate: float, momentum: float, most: int, basin: Array, taken: Array
 ) -> None:
     """Walk downhill from each start until J < 0.0001: to which minimum, in how many steps?
 
-    Launch: one thread for each start, so at least n threads in one dimension, such as
-    `[blocks_for(n, 128), 128]`. Pass `rate` and `momentum` as `np.float32`: a Python float is
-    a float64, and so is whatever is computed with it.
+    The starts `xs` and `ys` are float32 (n,). `rate` is `np.float32(…)`, and so is `momentum`, the
+    share of the last step that is kept, 0 ≤ momentum < 1: a Python float is a float64, and so is
+    whatever is computed with it. After `most` steps a thread gives up. It writes to `basin`, int32
+    (n,), the row of `MINIMA`, `UNSETTLED` where the limit came first, `ESCAPED` where the walk left
+    for good; and to `taken`, int32 (n,), its steps.
 
-    Args:
-        xs: first coordinates of the starts, float32, shape (n,).
-        ys: second coordinates, float32, shape (n,).
-        rate: the learning rate, float32.
-        momentum: share of the last step that is kept, float32, 0 ≤ momentum < 1.
-        most: the number of steps after which a thread gives up.
-        basin: int32, shape (n,), overwritten: 0 to 3 for the row of `MINIMA`, `UNSETTLED`
-            where the limit came first, `ESCAPED` where the walk left for good.
-        taken: int32, shape (n,), overwritten: the steps taken.
+    Launch: at least n threads in one dimension, such as `[blocks_for(n, 128), 128]`.
 
     >>> basin, taken = np.zeros((2, 3), np.int32)
     >>> xs, ys = np.array([[3, -4, 90], [2, 4, 90]], np.float32)
@@ -104,22 +86,12 @@ def basins(
     window: Window = (-6.0, 6.0, -6.0, 6.0),
     side: int = 240,
     most: int = 300,
-) -> Vector:
-    """Launch `descend_all` for side × side starts, evenly over a window.
-
-    Args:
-        rate: the learning rate, above zero.
-        momentum: share of the last step that is kept, 0 ≤ momentum < 1.
-        window: (left, right, bottom, top) of the starts.
-        side: starts along each side.
-        most: the number of steps after which a walk is given up.
+) -> Array:
+    """Launch `descend_all` for side × side starts, evenly over a window (left, right, bottom, top).
 
     Returns:
         The minimum that each start leads to, int32, (side, side): y grows with the row, x with
         the column; `UNSETTLED` or `ESCAPED` where there is none.
-
-    Raises:
-        BadInput: a number is out of range.
 
     >>> basins(0.01, window=(-3, 3, -3, 3), side=2)
     array([[2, 3],
@@ -133,8 +105,8 @@ def basins(
     basin, taken = (cuda.to_device(np.zeros(side * side, np.int32)) for _ in range(2))
     numbers = np.float32(rate), np.float32(momentum), most
     descend_all[blocks_for(side * side, BLOCK), BLOCK](*starts, *numbers, basin, taken)
-    found: Vector = basin.copy_to_host().reshape(side, side)
-    return found
+    minima: Array = basin.copy_to_host().reshape(side, side)
+    return minima
 
 
 def _check(rate: float, momentum: float) -> None:
@@ -144,26 +116,16 @@ def _check(rate: float, momentum: float) -> None:
 
 
 def descend_all_numpy(
-    xs: Vector, ys: Vector, rate: float, momentum: float = 0.0, most: int = 500
-) -> tuple[Vector, Vector]:
+    xs: Array, ys: Array, rate: float, momentum: float = 0.0, most: int = 500
+) -> tuple[Array, Array]:
     """The same walks with NumPy, all at once: the form against which the kernel is held.
 
     The operations are those of the kernel, in the same order and in float32, so that on the
     SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation that
     rounds once; there, starts on the border between two basins may end in the other one.
 
-    Args:
-        xs: first coordinates of the starts, any shape.
-        ys: second coordinates, of the same shape.
-        rate: the learning rate, above zero.
-        momentum: share of the last step that is kept, 0 ≤ momentum < 1.
-        most: the number of steps after which a walk is given up.
-
     Returns:
         basin and taken, int32, in the shape of the starts; see `descend_all`.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of range.
 
     >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
@@ -197,17 +159,12 @@ def descend_all_numpy(
     return basin.reshape(shape), taken.reshape(shape)
 
 
-def walks(
-    xs: Vector, ys: Vector, rate: Any, momentum: Any, most: int, basin: Vector, taken: Vector
-) -> tuple[Vector, Vector]:
-    """What `descend_all` must leave in `basin` and `taken`."""
-    return descend_all_numpy(xs, ys, float(rate), float(momentum), most)
-
-
 DESCEND_ALL = Specification(
     descend_all,
-    walks,
-    grid=lambda xs, *more, block: blocks_along(xs.size, block),
+    lambda xs, ys, rate, momentum, most, basin, taken: descend_all_numpy(
+        xs, ys, float(rate), float(momentum), most
+    ),
+    grid=blocks_over(0),
     block=BLOCK,
     outputs=(5, 6),
 )
@@ -215,21 +172,13 @@ DESCEND_ALL = Specification(
 
 @cuda.jit
 def descend_on_gpu(
-    xs: Vector, ys: Vector, rate: float, steps: int, end_x: Vector, end_y: Vector
+    xs: Array, ys: Array, rate: float, steps: int, end_x: Array, end_y: Array
 ) -> None:
     """Walk a number of steps downhill from each start: where does each walk end?
 
-    Launch: one thread for each start, so at least n threads in one dimension, such as
-    `[blocks_for(n, 128), 128]`. Pass `rate` as `np.float32`. The walk is kept in registers: a
-    thread loads its start once and stores its end once, 16 bytes whatever the number of steps.
-
-    Args:
-        xs: first coordinates of the starts, float32, shape (n,).
-        ys: second coordinates, float32, shape (n,).
-        rate: the learning rate, float32.
-        steps: the number of steps of each walk.
-        end_x: float32, shape (n,), overwritten: where the walks end.
-        end_y: float32, shape (n,), overwritten.
+    `xs`, `ys`, `end_x` and `end_y` are float32 (n,), `rate` is `np.float32(…)`. Launch: as
+    `descend_all`. The walk is kept in registers: a thread loads its start once and stores its end
+    once, 16 bytes whatever the number of steps.
 
     >>> end_x, end_y = np.zeros((2, 2), np.float32)
     >>> xs, ys = np.array([[3, -4], [2, 4]], np.float32)
@@ -249,12 +198,10 @@ def descend_on_gpu(
 
 
 def ends(
-    xs: Vector, ys: Vector, rate: Any, steps: int, end_x: Vector, end_y: Vector
-) -> tuple[Vector, Vector]:
-    """What `descend_on_gpu` must leave in `end_x` and `end_y`."""
-    eta = np.float32(rate)
-    x: Vector = xs.astype(np.float32)
-    y: Vector = ys.astype(np.float32)
+    xs: Array, ys: Array, rate: Any, steps: int, end_x: Array, end_y: Array
+) -> tuple[Array, Array]:
+    """Where the walks of `descend_on_gpu` end, with NumPy."""
+    x, y, eta = xs, ys, np.float32(rate)
     for _ in range(steps):
         a = x * x + y - ELEVEN
         b = x + y * y - SEVEN
@@ -262,10 +209,4 @@ def ends(
     return x, y
 
 
-DESCEND_ON_GPU = Specification(
-    descend_on_gpu,
-    ends,
-    grid=lambda xs, *more, block: blocks_along(xs.size, block),
-    block=BLOCK,
-    outputs=(4, 5),
-)
+DESCEND_ON_GPU = replace(DESCEND_ALL, kernel=descend_on_gpu, reference=ends, outputs=(4, 5))

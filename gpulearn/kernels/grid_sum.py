@@ -2,41 +2,35 @@
 
 A barrier holds for one block only, so no block knows when the others have finished. Two
 launches of `reduction.sum_blocks` need no such knowledge, since a launch begins when the one
-before it has ended. The kernels here do it in one launch.
+before it has ended. The kernels here do it in one launch. `values` is float32 (n,), `total` is
+(1,), and `sums` has an element for each block.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.reduction import FULL_WARP, THREADS, WARP, few_blocks, sums_in_rounds
-from gpulearn.kernels.specification import Specification
-
-__all__ = [
-    "GRID_SUM_ATOMIC",
-    "GRID_SUM_COOPERATIVE",
-    "GRID_SUM_LAST",
-    "grid_sum_atomic",
-    "grid_sum_cooperative",
-    "grid_sum_last",
-]
-
-Vector = np.ndarray[tuple[int], Any]
+from gpulearn.kernels.reduction import (
+    FULL_WARP,
+    SUM_BLOCKS,
+    THREADS,
+    WARP,
+    few_blocks,
+    sums_in_rounds,
+)
+from gpulearn.kernels.specification import Array, Specification
 
 
 @cuda.jit
-def grid_sum_atomic(values: Vector, total: Vector) -> None:
+def grid_sum_atomic(values: Array, total: Array) -> None:
     """Each block sums its part; its first thread adds that to the total, atomically.
 
-    Args:
-        values: float32, shape (n,).
-        total: float32, shape (1,); must hold 0 before the launch.
-
-    Launch: any grid; blocks of at most `THREADS` threads, a power of two. Blocks end in no
-    fixed order, so the rounding of a float sum may change from run to run.
+    `total` holds 0 before the launch. Launch: any grid; blocks of at most `THREADS` threads, a
+    power of two. Blocks end in no fixed order, so the rounding of a float sum may change from run
+    to run.
 
     >>> total = np.zeros(1, np.float32)
     >>> grid_sum_atomic[4, 32](np.ones(1000, np.float32), total)
@@ -61,22 +55,12 @@ def grid_sum_atomic(values: Vector, total: Vector) -> None:
 
 
 @cuda.jit
-def grid_sum_cooperative(values: Vector, sums: Vector, total: Vector) -> None:
+def grid_sum_cooperative(values: Array, sums: Array, total: Array) -> None:
     """Each block sums its part; all blocks wait for each other; block 0 adds the sums up.
 
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block, at most `THREADS` of them.
-        total: float32, shape (1,).
-
-    Launch: blocks of `THREADS` threads or fewer, a power of two, and no more blocks than the
-    GPU holds at once (`.max_cooperative_grid_blocks` of the compiled kernel): those that wait
-    never make room for one that has not begun.
-
-    >>> total = np.zeros(1, np.float32)
-    >>> grid_sum_cooperative[4, 32](np.ones(1000, np.float32), np.zeros(4, np.float32), total)
-    >>> total
-    array([1000.], dtype=float32)
+    Launch: blocks of `THREADS` threads or fewer, a power of two, at most `THREADS` of them, and no
+    more than the GPU holds at once (`.max_cooperative_grid_blocks` of the compiled kernel): those
+    that wait never make room for one that has not begun.
     """
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
@@ -103,19 +87,13 @@ def grid_sum_cooperative(values: Vector, sums: Vector, total: Vector) -> None:
 
 
 @cuda.jit
-def grid_sum_last(values: Vector, sums: Vector, ticket: Vector, total: Vector) -> None:
+def grid_sum_last(values: Array, sums: Array, ticket: Array, total: Array) -> None:
     """Each block stores its sum and draws a ticket; whoever draws the last adds the sums up.
 
     A fence stands between a block's sum and its ticket: whoever sees the ticket sees the sum. The
     second one keeps the last block from reading sums before it has its ticket. Who adds what to
-    whom is fixed, so the result is the same in every run; in the end the ticket is 0 again, for
-    the next launch.
-
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block.
-        ticket: int32, shape (1,); must hold 0 before the launch.
-        total: float32, shape (1,).
+    whom is fixed, so the result is the same in every run. `ticket` is int32 (1,); it holds 0 before
+    the launch, and after it again, for the next one.
 
     Launch: blocks of one warp, 32 threads. The pattern is that of the sample
     "threadFenceReduction" of the CUDA toolkit.
@@ -142,23 +120,24 @@ def grid_sum_last(values: Vector, sums: Vector, ticket: Vector, total: Vector) -
             cuda.atomic.exch(ticket, 0, 0)
 
 
-def sums_ticket_and_total(
-    values: Vector, sums: Vector, ticket: Vector, total: Vector
-) -> tuple[Vector, Vector, Vector]:
-    """What `grid_sum_last` must leave in `sums`, `ticket` and `total`."""
-    whole = values.sum(dtype=np.float64, keepdims=True)
-    return sums_in_rounds(values, sums, WARP)[0], np.zeros_like(ticket), whole.astype(total.dtype)
-
-
-def raised_total(values: Vector, total: Vector) -> tuple[Vector]:
-    """What `grid_sum_atomic` must leave in `total`, added in float64."""
+def raised_total(values: Array, total: Array) -> tuple[Array]:
+    """The total, raised by all values, added in float64."""
     return ((total + values.sum(dtype=np.float64)).astype(total.dtype),)
 
 
-def sums_and_total(values: Vector, sums: Vector, total: Vector) -> tuple[Vector, Vector]:
-    """What `grid_sum_cooperative` must leave in `sums` and `total`."""
-    whole = values.sum(dtype=np.float64, keepdims=True)
-    return *sums_in_rounds(values, sums), whole.astype(total.dtype)
+def sums_and_total(
+    values: Array, sums: Array, total: Array, block: int = THREADS
+) -> tuple[Array, Array]:
+    """The sum of each block and that of all values, added in float64."""
+    return *sums_in_rounds(values, sums, block), *raised_total(values, np.zeros_like(total))
+
+
+def sums_ticket_and_total(
+    values: Array, sums: Array, ticket: Array, total: Array
+) -> tuple[Array, Array, Array]:
+    """The same of blocks of one warp, and the ticket for the next launch."""
+    sums, total = sums_and_total(values, sums, total, WARP)
+    return sums, np.zeros_like(ticket), total
 
 
 GRID_SUM_ATOMIC = Specification(
@@ -168,17 +147,13 @@ GRID_SUM_ATOMIC = Specification(
     block=THREADS,
     updated=(1,),
 )
-GRID_SUM_COOPERATIVE = Specification(
-    grid_sum_cooperative,
-    sums_and_total,
-    grid=lambda values, sums, total, block: sums.size,
-    block=THREADS,
-    outputs=(1, 2),
+GRID_SUM_COOPERATIVE = replace(
+    SUM_BLOCKS, kernel=grid_sum_cooperative, reference=sums_and_total, outputs=(1, 2)
 )
-GRID_SUM_LAST = Specification(
-    grid_sum_last,
-    sums_ticket_and_total,
-    grid=lambda values, sums, ticket, total, block: sums.size,
+GRID_SUM_LAST = replace(
+    SUM_BLOCKS,
+    kernel=grid_sum_last,
+    reference=sums_ticket_and_total,
     block=WARP,
     outputs=(1, 3),
     updated=(2,),

@@ -2,7 +2,8 @@
 
 Every thread brings one value or more, and they must share the counts. First without any care
 (wrong), then with an atomic update for each value, then with counts that each block keeps for
-itself in shared memory and merges at the end.
+itself in shared memory and merges at the end. `values` are n whole numbers from 0; `counts` is
+int32, a bin for each value, and holds zeros before the launch.
 
 Source of the last form: J. Gómez-Luna et al., "An optimized approach to histogram computation
 on GPU", Machine Vision and Applications 24 (2013), which calls it replication.
@@ -11,45 +12,23 @@ on GPU", Machine Vision and Applications 24 (2013), which calls it replication.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.indexing import blocks_over
 from gpulearn.kernels.reduction import few_blocks
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "BINS",
-    "HISTOGRAM_GLOBAL",
-    "HISTOGRAM_RACY",
-    "HISTOGRAM_SHARED",
-    "histogram_global",
-    "histogram_racy",
-    "histogram_shared",
-]
+from gpulearn.kernels.specification import Array, Specification
 
 BINS = 256  # one for each value of a byte; what a block keeps in shared memory
-Vector = np.ndarray[tuple[int], Any]
 
 
 @cuda.jit
-def histogram_racy(values: Vector, counts: Vector) -> None:
+def histogram_racy(values: Array, counts: Array) -> None:
     """Count with a plain `+= 1`: wrong as soon as two threads meet in one bin.
 
     The update is a read, an addition and a write. A thread that reads before another has
-    written loses that one's update.
-
-    Args:
-        values: n whole numbers in [0, bins).
-        counts: int32, one bin for each value; must hold zeros before the launch.
-
-    Launch: at least n threads. Costs a load and a store of `counts` for each value.
-
-    >>> counts = np.zeros(BINS, np.int32)
-    >>> histogram_racy[1, 3](np.array([7, 8, 9], np.uint8), counts)  # no two values alike
-    >>> counts[7:10]
-    array([1, 1, 1], dtype=int32)
+    written loses that one's update. Launch: at least n threads.
     """
     i = cuda.grid(1)
     if i < values.size:
@@ -57,12 +36,8 @@ def histogram_racy(values: Vector, counts: Vector) -> None:
 
 
 @cuda.jit
-def histogram_global(values: Vector, counts: Vector) -> None:
+def histogram_global(values: Array, counts: Array) -> None:
     """Count with one atomic update of global memory for each value.
-
-    Args:
-        values: n whole numbers in [0, bins).
-        counts: int32, one bin for each value; must hold zeros before the launch.
 
     Launch: at least n threads. Costs n atomic updates of global memory; those that meet in
     one bin wait for each other.
@@ -78,16 +53,12 @@ def histogram_global(values: Vector, counts: Vector) -> None:
 
 
 @cuda.jit
-def histogram_shared(values: Vector, counts: Vector) -> None:
+def histogram_shared(values: Array, counts: Array) -> None:
     """Count in a private copy for each block, in shared memory, and merge the copies.
 
-    Args:
-        values: n whole numbers in [0, counts.size).
-        counts: int32, at most `BINS` bins; must hold zeros before the launch.
-
-    Launch: any grid and block, since the threads stride over the values and over the bins.
-    Costs n atomic updates of shared memory, which are near, and bins × blocks of global
-    memory: choose few blocks, so that each merges once for many values.
+    At most `BINS` bins. Launch: any grid and block, since the threads stride over the values and
+    over the bins. Costs n atomic updates of shared memory, which are near, and bins × blocks of
+    global memory: choose few blocks, so that each merges once for many values.
 
     >>> counts = np.zeros(10, np.int32)
     >>> histogram_shared[2, 32](np.arange(100) % 10, counts)
@@ -106,17 +77,13 @@ def histogram_shared(values: Vector, counts: Vector) -> None:
         cuda.atomic.add(counts, b, private[b])
 
 
-def counted(values: Vector, counts: Vector) -> tuple[Vector]:
+def counted(values: Array, counts: Array) -> tuple[Array]:
     """The counts, raised by how often each value occurs."""
     return (counts + np.bincount(values, minlength=counts.size).astype(counts.dtype),)
 
 
 HISTOGRAM_GLOBAL = Specification(
-    histogram_global,
-    counted,
-    grid=lambda values, counts, block: blocks_along(values.size, block),
-    block=256,
-    updated=(1,),
+    histogram_global, counted, grid=blocks_over(0), block=256, updated=(1,)
 )
 HISTOGRAM_RACY = replace(HISTOGRAM_GLOBAL, kernel=histogram_racy)  # where no two values are alike
 HISTOGRAM_SHARED = replace(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpulearn import require
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["blocks_for", "global_index", "guard_cost", "sectors_of_a_warp"]
+from gpulearn import require
+from gpulearn.kernels.specification import Shape, blocks_along
 
 
 def global_index(block: int, block_size: int, thread: int) -> int:
@@ -12,11 +14,6 @@ def global_index(block: int, block_size: int, thread: int) -> int:
 
     It is what `cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x` gives in a kernel, and
     `cuda.grid(1)` for short (CUDA C++ Programming Guide, "Thread Hierarchy").
-
-    Args:
-        block: the number of the thread's block, from 0.
-        block_size: how many threads each block has.
-        thread: the number of the thread in its block, from 0 to block_size − 1.
 
     >>> global_index(2, 125, 7)
     257
@@ -30,13 +27,30 @@ def blocks_for(n: int, block_size: int) -> int:
 
     Whole numbers only: n / block_size as a float is wrong beyond 2⁵³.
 
-    Raises:
-        BadInput: an argument is not a whole number above zero.
-
     >>> blocks_for(500, 128), blocks_for(512, 128), blocks_for(513, 128)
     (4, 4, 5)
     """
     return (n + block_size - 1) // block_size
+
+
+def blocks_over(place: int, covers: Shape | None = None) -> Callable[..., Shape]:
+    """The `grid` of a `Specification` whose blocks cover argument number `place`, x over columns.
+
+    A block covers `covers` elements, without it as many as it has threads.
+
+    >>> import numpy as np
+    >>> blocks_over(1)("image", np.zeros((75, 67)), block=(32, 8))
+    (3, 10)
+    """
+
+    def grid(*args: Any, block: Any) -> Shape:
+        array, each = args[place], covers or block
+        blocks: Shape = blocks_along(
+            array.shape[::-1] if isinstance(each, tuple) else array.size, each
+        )
+        return blocks
+
+    return grid
 
 
 @require.sizes("n", "block_size")
@@ -46,9 +60,6 @@ def guard_cost(n: int, block_size: int) -> tuple[int, int, int]:
     Of a launch with no more blocks than n elements need, guarded by `if i < n`. At most one warp
     diverges: the one that holds both the last element and a thread beyond it. Each block begins
     with a new warp (CUDA C++ Programming Guide, "SIMT Architecture").
-
-    Raises:
-        BadInput: an argument is not a whole number above zero.
 
     >>> guard_cost(500, 128), guard_cost(480, 128)
     ((4, 12, 1), (4, 32, 0))
@@ -66,12 +77,7 @@ def sectors_of_a_warp(start: int, step_x: int, step_y: int, block_x: int) -> int
     A thread of the block reads one number at start + x · step_x + y · step_y, in bytes, where x
     and y are its `threadIdx`. Threads are numbered with x running fastest (CUDA C++ Programming
     Guide, "Thread Hierarchy"). No number lies across two sectors, as none does that is aligned.
-
-    Args:
-        start: where thread (0, 0) reads.
-        step_x: how many bytes farther its neighbour in x reads.
-        step_y: how many bytes farther its neighbour in y reads.
-        block_x: how many threads the block has in x; in y there are enough for a warp.
+    The block has `block_x` threads in x; in y there are enough for a warp.
 
     >>> sectors_of_a_warp(0, 4, 2048, 32), sectors_of_a_warp(0, 2048, 4, 16)
     (4, 16)

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gpulearn import require
-
-__all__ = ["matmul_flops", "matmul_loops"]
-
-Matrix = np.ndarray[tuple[int, int], Any]
+from gpulearn.kernels.specification import Array
 
 
 @require.shapes(a="m n", b="n p")
-def matmul_loops(a: Matrix, b: Matrix) -> Matrix:
-    """C = A·B by three loops: C[i, j] = Σ_k A[i, k]·B[k, j].
+def matmul_loops(a: Array, b: Array) -> Array:
+    """C = A·B by three loops: C[i, j] = Σ_k A[i, k]·B[k, j], with A (m, n) and B (n, p).
 
-    Args:
-        a: matrix of shape (m, n).
-        b: matrix of shape (n, p).
-
-    Returns:
-        The product, of shape (m, p) and of the dtype that NumPy gives to products of the two.
-
-    Raises:
-        BadInput: an argument is no matrix, or the inner sizes differ.
+    The product (m, p) has the dtype that NumPy gives to products of the two.
 
     >>> matmul_loops(np.array([[1, 2]]), np.array([[3], [4]]))
     array([[11]])
@@ -46,9 +33,6 @@ def matmul_flops(m: int, n: int, p: int) -> int:
 
     Each of the m·p elements takes n products and n additions (the first is added to zero;
     this is the count that vendors' peak rates assume).
-
-    Raises:
-        BadInput: a size is not a whole number above zero.
 
     >>> matmul_flops(2, 3, 4)
     48

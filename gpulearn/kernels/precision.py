@@ -9,24 +9,15 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-__all__ = ["MANTISSA_BITS", "relative_error", "round_mantissa"]
-
 # stored bits of the significand (IEEE 754; TF32 and bfloat16: NVIDIA A100 white paper, 2020)
 MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10}
 
 
 def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
-    """Round float32 values to `bits` stored bits of significand, ties to even.
+    """Round float32 values to `bits` stored bits of significand, from 1 to 23, ties to even.
 
     With 7 bits these are bfloat16's numbers and with 10 TF32's, since both keep float32's
     exponent. Infinities and NaN stay what they are.
-
-    Args:
-        x: float32 array of any shape.
-        bits: from 1 to 23.
-
-    Raises:
-        BadInput: `x` is not float32, or `bits` is out of range.
 
     >>> round_mantissa(np.array([3.14159265], dtype=np.float32), 7)
     array([3.140625], dtype=float32)
@@ -50,11 +41,7 @@ def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
 
 
 def relative_error(c: Any, exact: np.ndarray) -> float:
-    """The error of a matrix against the exact one: ‖C − exact‖ / ‖exact‖ (Frobenius norm).
-
-    Raises:
-        BadInput: the two differ in shape, or the exact one is all zeros.
-    """
+    """The error of a matrix against the exact one: ‖C − exact‖ / ‖exact‖ (Frobenius norm)."""
     if np.asarray(c).dtype.kind not in "iuf" or np.asarray(exact).dtype.kind not in "iuf":
         raise BadInput(f"c is {require.shown(c)}: give two arrays of numbers.")
     if np.shape(c) != np.shape(exact):

@@ -1,9 +1,10 @@
 """The sum of the values of each block, four ways; each keeps more lanes at useful work.
 
-All four take the same arguments and the same launch: blocks of at most `THREADS` threads, a
-power of two, one value for each thread, `sums` with one element for each block. They differ in
-who adds what to whom. Where a thread has no value it brings 0, so that nobody leaves before a
-barrier. Applied twice, such a kernel sums up to `THREADS`² values; `grid_sum` has other ways.
+All kernels take float32 `values` (n,) and `sums`, with one element for each block. The four
+`block_sums` are launched alike: blocks of at most `THREADS` threads, a power of two, one value for
+each thread. They differ in who adds what to whom. Where a thread has no value it brings 0, so that
+nobody leaves before a barrier. Applied twice, such a kernel sums up to `THREADS`² values;
+`grid_sum` has other ways.
 
 Source of the ladder: M. Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007).
 """
@@ -12,50 +13,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "BLOCK_SUMS_INTERLEAVED",
-    "BLOCK_SUMS_PACKED",
-    "BLOCK_SUMS_SEQUENTIAL",
-    "BLOCK_SUMS_SHUFFLE",
-    "FULL_WARP",
-    "SUM_BLOCKS",
-    "THREADS",
-    "WARP",
-    "WARP_SUM",
-    "block_sums_interleaved",
-    "block_sums_packed",
-    "block_sums_sequential",
-    "block_sums_shuffle",
-    "few_blocks",
-    "sum_blocks",
-    "sums_in_rounds",
-    "sums_of_stretches",
-    "warp_sum",
-]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 WARP = 32  # lanes of a warp
 THREADS = 256  # the most threads of a block; what is reserved in shared memory
 FULL_WARP = 0xFFFFFFFF  # the mask of a shuffle in which all 32 lanes take part
-Vector = np.ndarray[tuple[int], Any]
 
 
 @cuda.jit
-def block_sums_interleaved(values: Vector, sums: Vector) -> None:
+def block_sums_interleaved(values: Array, sums: Array) -> None:
     """In round r every 2ʳ⁺¹-th thread adds its neighbour's sum to its own.
 
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block.
-
-    Launch: at least n threads; blocks of at most `THREADS` threads, a power of two. In the
-    first five rounds the active lanes thin out in every warp alike, and each warp diverges;
+    In the first five rounds the active lanes thin out in every warp alike, and each warp diverges;
     after them every second warp falls idle from round to round.
 
     >>> sums = np.zeros(2, np.float32)
@@ -79,20 +53,11 @@ def block_sums_interleaved(values: Vector, sums: Vector) -> None:
 
 
 @cuda.jit
-def block_sums_packed(values: Vector, sums: Vector) -> None:
+def block_sums_packed(values: Array, sums: Array) -> None:
     """The same tree, but its additions are given to the first threads of the block.
 
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block.
-
-    Launch: as above. Whole warps are idle instead of most lanes of each, but neighbouring
-    threads now use words that lie 2·step apart: their banks collide.
-
-    >>> sums = np.zeros(2, np.float32)
-    >>> block_sums_packed[2, 4](np.arange(8, dtype=np.float32), sums)
-    >>> sums
-    array([ 6., 22.], dtype=float32)
+    Whole warps are idle instead of most lanes of each, but neighbouring threads now use words that
+    lie 2·step apart: their banks collide.
     """
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
@@ -111,20 +76,11 @@ def block_sums_packed(values: Vector, sums: Vector) -> None:
 
 
 @cuda.jit
-def block_sums_sequential(values: Vector, sums: Vector) -> None:
+def block_sums_sequential(values: Array, sums: Array) -> None:
     """In each round the first half of the sums takes the second half on: sequential addressing.
 
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block.
-
-    Launch: as above. Active threads are neighbours, and so are the words that they use: no
-    bank conflict, and a warp diverges only when less than one warp is left.
-
-    >>> sums = np.zeros(2, np.float32)
-    >>> block_sums_sequential[2, 4](np.arange(8, dtype=np.float32), sums)
-    >>> sums
-    array([ 6., 22.], dtype=float32)
+    Active threads are neighbours, and so are the words that they use: no bank conflict, and a warp
+    diverges only when less than one warp is left.
     """
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
@@ -142,15 +98,11 @@ def block_sums_sequential(values: Vector, sums: Vector) -> None:
 
 
 @cuda.jit
-def block_sums_shuffle(values: Vector, sums: Vector) -> None:
+def block_sums_shuffle(values: Array, sums: Array) -> None:
     """Each warp sums by shuffles, from register to register; one warp sums the warps' sums.
 
-    Args:
-        values: float32, shape (n,).
-        sums: float32, one element for each block.
-
-    Launch: at least n threads; blocks of whole warps, at most 32 of them. One word of shared
-    memory for each warp and one barrier are all that is left of the tree.
+    Blocks of whole warps, at most 32 of them. One word of shared memory for each warp and one
+    barrier are all that is left of the tree.
 
     >>> sums = np.zeros(2, np.float32)
     >>> block_sums_shuffle[2, 64](np.ones(100, np.float32), sums)
@@ -175,15 +127,11 @@ def block_sums_shuffle(values: Vector, sums: Vector) -> None:
 
 
 @cuda.jit
-def sum_blocks(values: Vector, sums: Vector) -> None:
+def sum_blocks(values: Array, sums: Array) -> None:
     """As `block_sums_sequential`, with as many values for each thread as the grid leaves it.
 
-    Args:
-        values: float32, shape (n,); n may be 0.
-        sums: float32, one element for each block.
-
-    Launch: any grid; blocks of at most `THREADS` threads, a power of two. Each thread first
-    adds up the values that lie one grid apart, with no barrier; the tree comes once.
+    Launch: any grid; blocks of at most `THREADS` threads, a power of two; n may be 0. Each thread
+    first adds up the values that lie one grid apart, with no barrier; the tree comes once.
 
     >>> sums = np.zeros(2, np.float32)
     >>> sum_blocks[2, 32](np.ones(1000, np.float32), sums)
@@ -208,12 +156,8 @@ def sum_blocks(values: Vector, sums: Vector) -> None:
 
 
 @cuda.jit
-def warp_sum(values: Vector, sums: Vector) -> None:
-    """The sum of each 32 neighbouring values, by shuffles alone.
-
-    Args:
-        values: float32, shape (n,); the last warp's part may be shorter.
-        sums: float32, shape (⌈n / 32⌉,).
+def warp_sum(values: Array, sums: Array) -> None:
+    """The sum of each 32 neighbouring values, by shuffles alone; `sums` is (⌈n / 32⌉,).
 
     Launch: at least n threads; blocks of whole warps. No shared memory, no barrier.
 
@@ -232,13 +176,13 @@ def warp_sum(values: Vector, sums: Vector) -> None:
         sums[i // WARP] = total
 
 
-def sums_of_stretches(values: Vector, sums: Vector, block: int = THREADS) -> tuple[Vector]:
+def sums_of_stretches(values: Array, sums: Array, block: int = THREADS) -> tuple[Array]:
     """The sum of each `block` neighbouring values, added in float64."""
     starts = np.arange(0, values.size, block)
     return (np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype),)
 
 
-def sums_in_rounds(values: Vector, sums: Vector, block: int = THREADS) -> tuple[Vector]:
+def sums_in_rounds(values: Array, sums: Array, block: int = THREADS) -> tuple[Array]:
     """Each block's sum of `block` neighbours and of those one grid further on, in float64."""
     padded = np.pad(values, (0, -values.size % (sums.size * block)))
     total = padded.reshape(-1, sums.size, block).sum(axis=(0, 2), dtype=np.float64)
@@ -256,7 +200,7 @@ def few_blocks(elements: int, block: int) -> int:
 BLOCK_SUMS_INTERLEAVED = Specification(
     block_sums_interleaved,
     sums_of_stretches,
-    grid=lambda values, sums, block: sums.size,
+    grid=lambda values, sums, *others, block: sums.size,
     block=THREADS,
     outputs=(1,),
 )
@@ -267,7 +211,7 @@ SUM_BLOCKS = replace(BLOCK_SUMS_INTERLEAVED, kernel=sum_blocks, reference=sums_i
 WARP_SUM = Specification(
     warp_sum,
     partial(sums_of_stretches, block=WARP),
-    grid=lambda values, sums, block: blocks_along(values.size, block),
+    grid=blocks_over(0),
     block=THREADS,
     outputs=(1,),
 )

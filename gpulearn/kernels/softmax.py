@@ -10,35 +10,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "ARGMAX_ROWS",
-    "SOFTMAX_ROWS",
-    "argmax_rows",
-    "softmax_rows",
-]
-
-Matrix = np.ndarray[tuple[int, int], Any]
-Vector = np.ndarray[tuple[int], Any]
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 
 @cuda.jit
-def argmax_rows(scores: Matrix, places: Vector) -> None:
+def argmax_rows(scores: Array, places: Array) -> None:
     """The column of the largest value of each row; of equals, the first. One warp for a row.
 
-    Args:
-        scores: float32, shape (m, n), n ≥ 1.
-        places: int32, shape (m,).
-
-    Launch: at least 32·m threads; blocks of whole warps. The lanes reduce pairs (value,
-    column): a pair is larger if its value is, or its value is equal and its column smaller.
+    `scores` is float32 (m, n), n ≥ 1; `places` is int32 (m,). Launch: at least 32·m threads; blocks
+    of whole warps. The lanes reduce pairs (value, column): a pair is larger if its value is, or its
+    value is equal and its column smaller.
 
     >>> places = np.zeros(2, np.int32)
     >>> argmax_rows[1, 64](np.array([[3, 9, 9], [5, 1, 2]], np.float32), places)
@@ -65,15 +51,11 @@ def argmax_rows(scores: Matrix, places: Vector) -> None:
 
 
 @cuda.jit
-def softmax_rows(scores: Matrix, out: Matrix) -> None:
+def softmax_rows(scores: Array, out: Array) -> None:
     """The softmax of each row, safe for any finite scores. One warp for a row.
 
-    Args:
-        scores: float32, shape (m, n).
-        out: float32, shape (m, n); each row is positive and sums to 1.
-
-    Launch: at least 32·m threads; blocks of whole warps. Two reductions, for the maximum and
-    for the sum, in which every lane gets the result; each score is read three times.
+    `scores` and `out` are float32 (m, n). Launch: as `argmax_rows`. Two reductions, for the maximum
+    and for the sum, in which every lane gets the result; each score is read three times.
 
     >>> out = np.zeros((1, 2), np.float32)
     >>> softmax_rows[1, 32](np.array([[1000, 1000]], np.float32), out)
@@ -97,12 +79,7 @@ def softmax_rows(scores: Matrix, out: Matrix) -> None:
         out[row, j] = math.exp(scores[row, j] - largest) / total
 
 
-def places_of_maxima(scores: Matrix, places: Vector) -> tuple[Vector]:
-    """The column of each row's largest score; of equals, the first."""
-    return (scores.argmax(axis=1).astype(places.dtype),)
-
-
-def softmax(scores: Matrix, out: Matrix) -> tuple[Matrix]:
+def softmax(scores: Array, out: Array) -> tuple[Array]:
     """The softmax of each row, in float64."""
     powers = np.exp(scores.astype(np.float64) - scores.max(axis=1, keepdims=True))
     return ((powers / powers.sum(axis=1, keepdims=True)).astype(out.dtype),)
@@ -110,8 +87,8 @@ def softmax(scores: Matrix, out: Matrix) -> tuple[Matrix]:
 
 ARGMAX_ROWS = Specification(
     argmax_rows,
-    places_of_maxima,
-    grid=lambda scores, out, block: blocks_along(WARP * len(scores), block),
+    lambda scores, places: (scores.argmax(axis=1).astype(places.dtype),),
+    grid=lambda scores, *others, block: blocks_along(WARP * len(scores), block),
     block=128,
     outputs=(1,),
 )

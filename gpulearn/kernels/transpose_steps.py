@@ -1,43 +1,25 @@
 """The steps from `transpose_naive` to `transpose_tiled` that are right where tiles fill the matrix.
 
-All take `image` (rows, columns) and `out`
-(columns, rows), float32, and are launched with blocks of (TILE, TILE) threads and a grid of
-(ceil(columns / TILE), ceil(rows / TILE)).
+All take `image` (rows, columns) and `out` (columns, rows), float32, and are launched with blocks of
+(TILE, TILE) threads and a grid of (ceil(columns / TILE), ceil(rows / TILE)).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Array
 from gpulearn.kernels.transpose_tiled import PADDED, TILE, TRANSPOSE_TILED
-
-__all__ = [
-    "TRANSPOSE_PADDED",
-    "TRANSPOSE_SWIZZLED",
-    "TRANSPOSE_WHOLE",
-    "transpose_padded",
-    "transpose_swizzled",
-    "transpose_whole",
-]
-
-Matrix = np.ndarray[tuple[int, int], Any]
 
 
 @cuda.jit
-def transpose_whole(image: Matrix, out: Matrix) -> None:
+def transpose_whole(image: Array, out: Array) -> None:
     """Turn a tile in shared memory, with the barrier; right for sizes that tiles fill.
 
     4 sectors for each load and each store, 31 bank conflicts for each read of the tile.
-
-    >>> image = np.arange(TILE * TILE, dtype=np.float32).reshape(TILE, TILE)
-    >>> out = cuda.to_device(np.zeros_like(image))
-    >>> transpose_whole[1, (TILE, TILE)](cuda.to_device(image), out)
-    >>> bool((out.copy_to_host() == image.T).all())
-    True
     """
     tile = cuda.shared.array((TILE, TILE), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -48,7 +30,7 @@ def transpose_whole(image: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def transpose_padded(image: Matrix, out: Matrix) -> None:
+def transpose_padded(image: Array, out: Array) -> None:
     """As `transpose_whole`, with rows of the tile one float longer: no bank conflict."""
     tile = cuda.shared.array((TILE, PADDED), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -59,7 +41,7 @@ def transpose_padded(image: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def transpose_swizzled(image: Matrix, out: Matrix) -> None:
+def transpose_swizzled(image: Array, out: Array) -> None:
     """As `transpose_whole`, each row of the tile in another order: no conflict, and no padding.
 
     The word of row r and column c lies in place c XOR r of its row, so that the words of a column

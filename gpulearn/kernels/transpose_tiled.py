@@ -5,23 +5,21 @@ It takes the arguments of `transpose_naive`; `transpose_steps` holds the steps b
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = ["PADDED", "TILE", "TRANSPOSE_TILED", "column_passes", "transpose_tiled"]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array
+from gpulearn.kernels.transpose import TRANSPOSE_NAIVE
 
 TILE = 32  # rows and columns of a tile: a warp for each row
 PADDED = TILE + 1  # floats in a row of the tile, one of them never used
 
-Matrix = np.ndarray[tuple[int, int], Any]
-
 
 @cuda.jit
-def transpose_tiled(image: Matrix, out: Matrix) -> None:
+def transpose_tiled(image: Array, out: Array) -> None:
     """Write the transpose of `image` to `out`; each block turns one tile in shared memory.
 
     Rows of the image are read and rows of `out` are written, both by neighbouring lanes. The
@@ -30,18 +28,14 @@ def transpose_tiled(image: Matrix, out: Matrix) -> None:
     on and the words of a column lie in 32 banks.
 
     Load and store have a guard each, made of the indices that they use; the barrier has none.
-
-    Args:
-        image: float32 (h, w).
-        out: float32 (w, h).
+    `image` is float32 (h, w), `out` is (w, h).
 
     Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
     Cost: 4 sectors for each load and each store, one barrier, no bank conflict.
 
-    >>> a = np.arange(6, dtype=np.float32).reshape(2, 3)
-    >>> out = cuda.device_array((3, 2), np.float32)
-    >>> transpose_tiled[1, (TILE, TILE)](cuda.to_device(a), out)
-    >>> out.copy_to_host().tolist()
+    >>> out = np.zeros((3, 2), np.float32)
+    >>> transpose_tiled[1, (TILE, TILE)](np.arange(6, dtype=np.float32).reshape(2, 3), out)
+    >>> out.tolist()
     [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
     """
     tile = cuda.shared.array((TILE, PADDED), np.float32)
@@ -57,12 +51,9 @@ def transpose_tiled(image: Matrix, out: Matrix) -> None:
 def column_passes(side: int, width: int) -> int:
     """Passes over shared memory in which a warp reads `tile[tx, ty]` of a square tile.
 
-    The block has `side` × `side` threads, and `tile` as many float32; a row of the tile takes
-    `width` words. Where a row of threads is shorter than a warp, the warp reads several columns.
-
-    Args:
-        side: 8, 16 or 32.
-        width: words from one row of the tile to the next, at least `side`.
+    The block has `side` × `side` threads (8, 16 or 32), and `tile` as many float32; a row of the
+    tile takes `width` words, at least `side`. Where a row of threads is shorter than a warp, the
+    warp reads several columns.
 
     >>> column_passes(32, 32), column_passes(32, 33), column_passes(16, 16)
     (32, 1, 8)
@@ -75,15 +66,6 @@ def column_passes(side: int, width: int) -> int:
     return max(len(words) for words in words_of_bank)
 
 
-def transposed(image: Matrix, out: Matrix) -> tuple[Matrix]:
-    """What `out` must hold."""
-    return (image.T,)
-
-
-TRANSPOSE_TILED = Specification(
-    transpose_tiled,
-    transposed,
-    grid=lambda image, out, block: blocks_along(image.shape[::-1], (TILE, TILE)),
-    block=(TILE, TILE),
-    outputs=(1,),
+TRANSPOSE_TILED = replace(
+    TRANSPOSE_NAIVE, kernel=transpose_tiled, grid=blocks_over(0, (TILE, TILE)), block=(TILE, TILE)
 )

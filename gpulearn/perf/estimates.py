@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.perf.gpus import GPUS, gpu_spec
+from gpulearn.perf.gpus import GPUS, GpuSpec, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import format_seconds
@@ -17,8 +17,6 @@ from simt.observers.traffic import SECTOR
 
 if TYPE_CHECKING:
     from simt.report.report import Report
-
-__all__ = ["Estimate", "estimate"]
 
 # What the model leaves out; it stands under every estimate.
 ASSUMPTIONS = (
@@ -33,6 +31,7 @@ ASSUMPTIONS = (
     "cost nothing",
     f"the launch costs {format_seconds(LAUNCH_SECONDS)}",
 )
+SIDES = {"part": "left", "time": "right", "from": "left"}  # of the columns in a notebook
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,14 @@ class Estimate:
     flops64: int
 
     @property
+    def spec(self) -> GpuSpec:
+        """The GPU's data sheet."""
+        return gpu_spec(self.gpu)
+
+    @property
     def busy(self) -> float:
         """The part of the multiprocessors that get a block."""
-        return min(1.0, self.blocks / gpu_spec(self.gpu).multiprocessors)
+        return min(1.0, self.blocks / self.spec.multiprocessors)
 
     @property
     def seconds(self) -> float:
@@ -80,7 +84,7 @@ class Estimate:
     @property
     def seconds_at_least(self) -> float:
         """The same if every distinct sector comes from memory once."""
-        memory = self.bytes_at_least / gpu_spec(self.gpu).bandwidth
+        memory = self.bytes_at_least / self.spec.bandwidth
         return max(memory, self.arithmetic) / self.busy + self.launch
 
     @property
@@ -89,11 +93,6 @@ class Estimate:
         launch = self.launch * self.busy
         parts = {"memory": self.memory, "arithmetic": self.arithmetic, "launch": launch}
         return max(parts, key=parts.__getitem__)
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the model takes for granted, a sentence each."""
-        return ASSUMPTIONS
 
     @property
     def provenance(self) -> Provenance:
@@ -106,47 +105,46 @@ class Estimate:
         again = self.bytes_moved - self.bytes_at_least
         if not again:
             return ""
-        spec, each = gpu_spec(self.gpu), self.bytes_in_blocks / self.blocks
+        spec, each = self.spec, self.bytes_in_blocks / self.blocks
+        l1, l2 = spec.multiprocessor.cache_bytes, spec.l2_bytes
         within = self.bytes_loaded - self.bytes_in_blocks
         some = f"{_size(within)} of them" if within else "none"
-        said = f"{_size(again)} are moved again, {some} by loads within a block"
-        if within and each <= (l1 := spec.multiprocessor.cache_bytes):
-            said += f" ({_size(each)} each, of {_size(l1)} L1 and shared memory)"
-        whole = f"all {_size(self.bytes_at_least)}"
-        if self.bytes_at_least <= spec.l2_bytes:
-            return f"{said}; {whole} fit into the L2 of {_size(spec.l2_bytes)}"
-        large = [name for name, one in GPUS.items() if one.l2_bytes >= self.bytes_at_least]
+        text = f"{_size(again)} are moved again, {some} by loads within a block"
+        if within and each <= l1:
+            text += f" ({_size(each)} each, of {_size(l1)} L1 and shared memory)"
+        text += f"; all {_size(self.bytes_at_least)}"
+        if self.bytes_at_least <= l2:
+            return f"{text} fit into the L2 of {_size(l2)}"
+        large = [name for name, gpu in GPUS.items() if gpu.l2_bytes >= self.bytes_at_least]
         others = f", only into that of: {', '.join(large)}" if large else ", nor into another's"
-        return f"{said}; {whole} do not fit into the L2 of {_size(spec.l2_bytes)}{others}"
+        return f"{text} do not fit into the L2 of {_size(l2)}{others}"
 
     @property
-    def _rows(self) -> tuple[tuple[str, str, str], ...]:
-        spec = gpu_spec(self.gpu)
-        work = [
-            f"{count:,} {name} operations at {spec.vector[name] / 1e12:.3g} TFLOP/s"
-            for name, count in (("float32", self.flops32), ("float64", self.flops64))
-            if count
-        ]
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Part, time, and how it comes about."""
+        spec = self.spec
         moved = f"{self.bytes_moved:,} bytes at {spec.bandwidth / 1e9:,.4g} GB/s"
         rows = [("memory", format_seconds(self.memory), moved)]
         if self.caches:
             cached = format_seconds(self.bytes_at_least / spec.bandwidth)
             rows.append(("if cached", cached, self.caches))
-        operations = " + ".join(work) or "no operations"
-        rows.append(("arithmetic", format_seconds(self.arithmetic), operations))
+        operations = " + ".join(
+            f"{count:,} {name} operations at {spec.vector[name] / 1e12:.3g} TFLOP/s"
+            for name, count in (("float32", self.flops32), ("float64", self.flops64))
+            if count
+        )
+        rows.append(("arithmetic", format_seconds(self.arithmetic), operations or "no operations"))
         if self.busy < 1:
             blocks = "1 block uses" if self.blocks == 1 else f"{self.blocks} blocks use"
-            used = f"{blocks} {self.blocks} of {spec.multiprocessors}"
-            rows.append(("idle", f"× {1 / self.busy:.3g}", f"{used} multiprocessors"))
-        return (*rows, ("launch", format_seconds(self.launch), "assumed"))
+            used = f"{blocks} {self.blocks} of {spec.multiprocessors} multiprocessors"
+            rows.append(("idle", f"× {1 / self.busy:.3g}", used))
+        return [*rows, ("launch", format_seconds(self.launch), "assumed")]
 
     @property
     def _headline(self) -> str:
-        times = [format_seconds(t) for t in (self.seconds_at_least, self.seconds)]
-        return (
-            f"{self.kernel}: {' to '.join(dict.fromkeys(times))}, {self.provenance}; "
-            f"the limit is {_LIMITS[self.limit]}."
-        )
+        times = dict.fromkeys(map(format_seconds, (self.seconds_at_least, self.seconds)))
+        limit = "the launch itself" if self.limit == "launch" else self.limit
+        return f"{self.kernel}: {' to '.join(times)}, {self.provenance}; the limit is {limit}."
 
     def __str__(self) -> str:
         parts = "\n".join(f"  {name:10}  {time:>8}  {how}" for name, time, how in self._rows)
@@ -160,9 +158,8 @@ class Estimate:
             f'<td style="text-align:left">{escape(how)}</td></tr>'
             for name, time, how in self._rows
         )
-        sides = {"part": "left", "time": "right", "from": "left"}
         head = "".join(
-            f'<th scope="col" style="text-align:{side}">{word}</th>' for word, side in sides.items()
+            f'<th scope="col" style="text-align:{side}">{word}</th>' for word, side in SIDES.items()
         )
         assumed = "".join(f"<li>{escape(sentence)}</li>" for sentence in ASSUMPTIONS)
         return (
@@ -184,11 +181,8 @@ def _size(count: float) -> str:
     return f"{count:.4g} B"
 
 
-_LIMITS = {"memory": "memory", "arithmetic": "arithmetic", "launch": "the launch itself"}
-
-
 def estimate(report: Report, gpu: str = "T4") -> Estimate:
-    """Estimate the time of a launch on a named GPU from its counters.
+    """Estimate the time of a launch on a named GPU from its counters, as `gl.xray` reports them.
 
     max(bytes moved / bandwidth, float32 operations / peak + float64 operations / peak) + launch,
     with the GPU's bandwidth and peaks by its data sheet: a range, from `seconds_at_least`, where
@@ -196,13 +190,6 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
     which could. Of fewer blocks than multiprocessors both rates are taken to be that part: this is
     a model, in which a multiprocessor draws no more than its part of the bandwidth. The estimate
     prints its assumptions.
-
-    Args:
-        report: what `gl.xray` returned.
-        gpu: one of `gpulearn.perf.gpus.GPUS`.
-
-    Raises:
-        BadInput: `report` is no report, its launch was stopped, or the GPU is not known.
 
     >>> import numpy as np
     >>> from gpulearn import cuda, xray
@@ -226,14 +213,14 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
             f"{report.findings[0].message}"
         )
     spec = gpu_spec(gpu)
+    float32, float64 = (spec.vector[name] for name in ("float32", "float64"))
     counted = totals.distinct_sectors  # not in older reports, nor in a sample of blocks
     return Estimate(
         kernel=report.kernel,
         gpu=gpu,
         blocks=math.prod(report.grid),
         memory=totals.bytes_moved / spec.bandwidth,
-        arithmetic=totals.flops32 / spec.vector["float32"]
-        + totals.flops64 / spec.vector["float64"],
+        arithmetic=totals.flops32 / float32 + totals.flops64 / float64,
         launch=LAUNCH_SECONDS,
         bytes_moved=totals.bytes_moved,
         bytes_at_least=totals.bytes_at_least if counted else totals.bytes_moved,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,30 +17,13 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-from gpulearn.perf import gpus, recordings, roofline, timing
+from gpulearn.perf import gpus, recordings, timing
+from gpulearn.perf.roofline import matmul_seconds
 from gpulearn.perf.series import Provenance, Series
-from gpulearn.require import shown
 from simt.device import selection
 
-__all__ = [
-    "CONTENDERS",
-    "COPIES",
-    "cpu_times",
-    "float32_products",
-    "gpu_times",
-    "live_times",
-    "modelled_times",
-    "one_thread_and_all",
-    "peak_rate",
-    "prepared_product",
-    "random_matrix",
-    "rates",
-    "runs_here",
-]
-
 CONTENDERS = ("loops", "numpy", "torch")
-
-COPIES = ("none", "pageable", "pinned")
+COPIES = {"none": "", "pageable": ", with copies", "pinned": ", with copies, pinned"}
 
 
 def cpu_times(
@@ -54,30 +38,23 @@ def cpu_times(
         seconds: the time to spend, about, on the repeats of one size in each of two rounds.
 
     Raises:
-        BadInput: a size, `how` or `dtype` is not known.
-        MissingPackage: torch, which does the timing, is not installed.
+        MissingPackage: torch, which sets the number of threads, is not installed.
     """
     require.choice("way to multiply", how, CONTENDERS)
     if how == "torch":
-        series = live_times(sizes, dtype, on="cpu", seconds=seconds)
-    else:
-        require.choice(f"dtype for {how}", dtype, ("float32", "float64"))
-        multiply = matmul_loops if how == "loops" else np.matmul
-        series = _timed(
-            sizes,
-            lambda n: _call(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2))),
-            selection.cpu_name(),
-            seconds,
-            one_thread_and_all(),
-        )
-    return replace(series, name=f"{how}, {dtype}")
+        return replace(live_times(sizes, dtype, on="cpu", seconds=seconds), name=f"torch, {dtype}")
+    require.choice(f"dtype for {how}", dtype, ("float32", "float64"))
+    multiply: Any = matmul_loops if how == "loops" else np.matmul
+
+    def prepare(n: int) -> Callable[[], object]:
+        return partial(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2)))
+
+    where = selection.cpu_name()
+    return _timed(f"{how}, {dtype}", sizes, prepare, where, seconds, one_thread_and_all())
 
 
 def gpu_times(
-    sizes: Sequence[int],
-    dtype: str = "float32",
-    copies: bool | str = False,
-    model: str = "T4",
+    sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
 ) -> Series:
     """Times of n × n products on a GPU: live if there is one, else recorded, else modelled.
 
@@ -89,34 +66,27 @@ def gpu_times(
             model, which knows the link alone, gives both the same time.
         model: the GPU to model if there is neither a GPU here nor a recording. The default is
             the one that Colab lends.
-
-    Raises:
-        BadInput: the dtype, the way to copy or the GPU's name is not known.
     """
     require.choice("dtype", dtype, gpus.BYTES)
-    sizes = require.ascending("sizes", sizes)
-    kind = _way(copies)
+    sizes, way = require.ascending("sizes", sizes), _way(copies)
     if runs_here(dtype):
-        return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, kind))
-    recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, kind))
-    return recorded or modelled_times(sizes, dtype, copies, model)
+        return live_times(sizes, dtype, copies=way, name=_gpu_name(dtype, way))
+    if recording := recordings.find("matmul"):
+        seconds = {row["n"]: row["seconds"] for row in recording.where(dtype=dtype, copies=way)}
+        if set(sizes) <= set(seconds):
+            times = tuple(seconds[n] for n in sizes)
+            return Series(_gpu_name(dtype, way), sizes, times, recording.provenance)
+    return modelled_times(sizes, dtype, copies, model)
 
 
 def modelled_times(
     sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
 ) -> Series:
-    """What n × n products take on a named GPU by `roofline.matmul_seconds`.
-
-    Raises:
-        BadInput: the sizes, the dtype or the GPU is not known.
-    """
-    sizes, kind = require.ascending("sizes", sizes), _way(copies)
-    seconds = [
-        roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=kind != "none")
-        for n in sizes
-    ]
+    """What n × n products take on a named GPU by `roofline.matmul_seconds`."""
+    sizes, way = require.ascending("sizes", sizes), _way(copies)
+    seconds = (matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=way != "none") for n in sizes)
     where = Provenance("modelled", f"the {model}'s roofline")
-    return Series(_gpu_name(dtype, kind), sizes, tuple(seconds), where)
+    return Series(_gpu_name(dtype, way), sizes, tuple(seconds), where)
 
 
 def _way(copies: bool | str) -> str:
@@ -126,29 +96,17 @@ def _way(copies: bool | str) -> str:
     return "pageable" if copies else "none"
 
 
-def _gpu_name(dtype: str, copies: str) -> str:
-    said = {"none": "", "pageable": ", with copies", "pinned": ", with copies, pinned"}
-    return f"GPU, {dtype}{said[copies]}"
+def _gpu_name(dtype: str, way: str) -> str:
+    return f"GPU, {dtype}{COPIES[way]}"
 
 
 def runs_here(dtype: str) -> bool:
     """Whether there is a GPU here with this arithmetic; TF32 and bfloat16 came with Ampere."""
-    gpus = selection.current().gpus
-    if not gpus or (dtype in ("tf32", "bfloat16") and gpus[0].capability < (8, 0)):
+    here = selection.current().gpus
+    if not here or (dtype in ("tf32", "bfloat16") and here[0].capability < (8, 0)):
         return False
     require.package("torch", "Timing a GPU")
     return selection.torch_gpu()
-
-
-def _recorded(sizes: Sequence[int], dtype: str, copies: str, name: str) -> Series | None:
-    """The recorded times of exactly these sizes, or None."""
-    recording = recordings.find("matmul")
-    if recording is None:
-        return None
-    seconds = {row["n"]: row["seconds"] for row in recording.where(dtype=dtype, copies=copies)}
-    if not set(sizes) <= set(seconds):
-        return None
-    return Series(name, tuple(sizes), tuple(seconds[n] for n in sizes), recording.provenance)
 
 
 def live_times(
@@ -163,24 +121,19 @@ def live_times(
 
     `copies` is "none", "pageable" or "pinned": whether A and B start in the host's memory and
     C ends there, and of which kind that memory is.
-
-    Raises:
-        BadInput: an argument is none of these.
     """
     torch = require.package("torch", "Timing matrix products")
-    known = [name for name in gpus.BYTES if on == "cuda" or name != "tf32"]
+    known = [kind for kind in gpus.BYTES if on == "cuda" or kind != "tf32"]
     require.choice(f"dtype for torch on {on}", dtype, known)
     require.choice("way to copy", copies, COPIES)
     where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
 
     def prepare(n: int) -> Callable[[], object]:
-        a, b = (random_matrix(n, seed) for seed in (1, 2))
-        return prepared_product(a, b, dtype, copies, on)
+        return prepared_product(random_matrix(n, 1), random_matrix(n, 2), dtype, copies, on)
 
     with float32_products(torch, dtype == "tf32"):
         rounds = one_thread_and_all() if on == "cpu" else (1,)
-        found = _timed(sizes, prepare, where, seconds, rounds)
-    return replace(found, name=name or f"torch, {dtype}")
+        return _timed(name or f"torch, {dtype}", sizes, prepare, where, seconds, rounds)
 
 
 def peak_rate(n: int = 2048) -> float:
@@ -189,14 +142,13 @@ def peak_rate(n: int = 2048) -> float:
     The fastest of all repeats, with NumPy and with torch, on one thread and on all, of an n × n
     product: what the machine can do when nothing is in its way.
     """
-    flops = matmul_flops(n, n, n)
     torch = require.package("torch", "gl.perf.peak_rate")
     a, b = (random_matrix(n, seed) for seed in (1, 2))
-    by_torch = _call(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
-    times = list(timing.measure(_call(np.matmul, a, b)).times)
+    times = list(timing.measure(partial(np.matmul, a, b)).times)
+    by_torch = partial(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
     for _ in one_thread_and_all():
         times += timing.measure(by_torch).times
-    return flops / min(times)
+    return matmul_flops(n, n, n) / min(times)
 
 
 def one_thread_and_all() -> Iterator[int]:
@@ -215,11 +167,8 @@ def one_thread_and_all() -> Iterator[int]:
         torch.set_num_threads(every)
 
 
-def _call(multiply: Callable[[Any, Any], object], a: Any, b: Any) -> Callable[[], object]:
-    return lambda: multiply(a, b)
-
-
 def _timed(
+    name: str,
     sizes: Sequence[int],
     prepare: Callable[[int], Callable[[], object]],
     where: str,
@@ -233,22 +182,18 @@ def _timed(
     """
     sizes = require.ascending("sizes", sizes)
     runs = [[timing.fastest(prepare(n), seconds) for n in sizes] for _ in rounds]
+    best = tuple(min(time for time, _ in of_one_size) for of_one_size in zip(*runs, strict=True))
     # one disturbed measurement labels them all
     busy = any(origin.busy for one_round in runs for _, origin in one_round)
-    best = tuple(min(taken for taken, _ in of_one_size) for of_one_size in zip(*runs, strict=True))
-    return Series(where, sizes, best, Provenance("measured", where, busy=busy))
+    return Series(name, sizes, best, Provenance("measured", where, busy=busy))
 
 
 def rates(series: Series) -> tuple[float, ...]:
-    """Operations per second of n × n products: 2·n³ / seconds.
-
-    Raises:
-        BadInput: `series` is no series.
-    """
+    """Operations per second of n × n products: 2·n³ / seconds."""
     if not isinstance(series, Series):
         raise BadInput(
-            f"{shown(series)} is no series: give what gl.perf.cpu_times and gl.perf.gpu_times "
-            f"return."
+            f"{require.shown(series)} is no series: give what gl.perf.cpu_times and "
+            f"gl.perf.gpu_times return."
         )
     pairs = zip(series.sizes, series.seconds, strict=True)
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
@@ -268,10 +213,8 @@ def prepared_product(
     if copies == "none":
         x, y = (m.to(on) for m in host)
         return lambda: x @ y
-    x, y = (m.pin_memory() for m in host) if copies == "pinned" else host
-    z = torch.empty_like(x)
-    if copies == "pinned":
-        z = z.pin_memory()
+    host.append(torch.empty_like(host[0]))
+    x, y, z = (m.pin_memory() for m in host) if copies == "pinned" else host
     return lambda: z.copy_(x.to(on) @ y.to(on))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpulearn import require
 from gpulearn.errors import BadInput
@@ -14,8 +14,6 @@ from gpulearn.perf.roofline import Roof, arithmetic_intensity
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import fastest, watch_neighbours
 from simt.device import selection
-
-__all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
 
 ROUNDS = 2  # at most, if other programs disturb
 SIZES = {"cpu": (512, 1024, 2048), "cuda": (4096, 8192)}
@@ -32,9 +30,6 @@ class RoofPoint:
         bytes_moved: what must be moved between memory and processor at least.
         seconds: the fastest run.
         provenance: where it ran.
-
-    Raises:
-        BadInput: a number is not above zero.
     """
 
     name: str
@@ -44,9 +39,8 @@ class RoofPoint:
     provenance: Provenance
 
     def __post_init__(self) -> None:
-        require.above_zero("flops", self.flops)
-        require.above_zero("bytes_moved", self.bytes_moved)
-        require.above_zero("seconds", self.seconds)
+        for name in ("flops", "bytes_moved", "seconds"):
+            require.above_zero(name, getattr(self, name))
 
     @property
     def intensity(self) -> float:
@@ -63,31 +57,25 @@ class RoofPoint:
         return self.rate / roof.attainable(self.intensity)
 
 
+@require.positive("flops", "bytes_moved")
 def roof_point(
     name: str, function: Callable[[], object], flops: float, bytes_moved: float
 ) -> RoofPoint:
-    """Time a call, and place it by its operations and its bytes.
+    """Time a call without arguments, and place it by its operations and its bytes at least.
 
     As with `measured_roof`, the fastest of all repeats counts.
-
-    Args:
-        name: what is done.
-        function: does it, without arguments.
-        flops: its operations, counted by whoever wrote it.
-        bytes_moved: the bytes that it must move at least.
-
-    Raises:
-        BadInput: `function` cannot be called, or a number is not above zero.
-        MissingPackage: torch, which does the timing, is not installed.
     """
     if not callable(function):
         raise BadInput(
             f"function is {require.shown(function)}: give what can be called without arguments."
         )
-    require.above_zero("flops", flops)
-    require.above_zero("bytes_moved", bytes_moved)
     seconds, origin = fastest(function)
     return RoofPoint(name, flops, bytes_moved, seconds, origin)
+
+
+def _rounds(on: str) -> Iterable[int]:
+    """Of the CPU one thread, then all: usually faster, and less likely to be undisturbed."""
+    return one_thread_and_all() if on == "cpu" else (1,)
 
 
 @require.sizes("n")
@@ -98,21 +86,17 @@ def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
     8·n bytes, and of a sum a ← a + b, which reads and writes 12·n. Many CPUs read the target of a
     copy before they write it; no count sees that, and the sum, which has read its target, does
     not pay for it.
-    The default, 64 MiB twice, is more than the caches of most processors hold.
 
     Args:
-        n: how many float32 numbers an array has.
+        n: how many float32 numbers an array has. The default, 64 MiB twice, is more than the caches
+            of most processors hold.
         on: "cpu", or "cuda" for the memory of a GPU that torch can use.
-
-    Raises:
-        BadInput: an argument is none of these.
-        MissingPackage: torch is not installed.
     """
     torch = require.package("torch", "gl.perf.memory_bandwidth")
     require.choice("device", on, ("cpu", "cuda"))
     a, b = torch.randn(n, device=on), torch.randn(n, device=on)
     best = 0.0
-    for _ in one_thread_and_all() if on == "cpu" else (1,):
+    for _ in _rounds(on):
         copy, _ = fastest(lambda: b.copy_(a), seconds=0.3)
         add, _ = fastest(lambda: a.add_(b), seconds=0.3)
         best = max(best, 8 * n / copy, 12 * n / add)
@@ -120,18 +104,11 @@ def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
 
 
 def measured_roof(on: str = "cpu") -> Roof:
-    """Measure the float32 roofline of this machine's CPU, or of its GPU.
+    """Measure the float32 roofline of this machine's CPU, or with "cuda" of its GPU.
 
     The roof is the fastest run of a large matrix product, the slope that of a large copy or sum:
     what the machine does when nothing is in its way. Where other programs disturb, it tries
     once again.
-
-    Args:
-        on: "cpu", or "cuda" for a GPU that torch can use.
-
-    Raises:
-        BadInput: `on` is neither.
-        MissingPackage: torch is not installed.
     """
     torch = require.package("torch", "gl.measured_roof")
     require.choice("device", on, ("cpu", "cuda"))
@@ -142,27 +119,23 @@ def measured_roof(on: str = "cpu") -> Roof:
             bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
         if not neighbours.disturb:
             break
-    name = torch.cuda.get_device_name() if on == "cuda" else _cpu()
+    cpu = f"{selection.cpu_name()}, {selection.cores()} cores"
+    name = torch.cuda.get_device_name() if on == "cuda" else cpu
     return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbours.disturb))
-
-
-def _cpu() -> str:
-    return f"{selection.cpu_name()}, {selection.cores()} cores"
 
 
 def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
     """The most operations per second in a float32 product of large matrices, by torch.
 
     Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get
-    through undisturbed. So is one thread, and all of them are usually faster.
+    through undisturbed.
     """
     torch = require.package("torch", "gl.measured_roof")
     best = 0.0
     for n in sizes or SIZES[on]:
         a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
-        c = torch.empty_like(a)
-        call = functools.partial(torch.matmul, a, b, out=c)
+        multiply = partial(torch.matmul, a, b, out=torch.empty_like(a))
         with float32_products(torch, tf32=False):
-            for _ in one_thread_and_all() if on == "cpu" else (1,):
-                best = max(best, matmul_flops(n, n, n) / fastest(call, seconds=0.3)[0])
+            for _ in _rounds(on):
+                best = max(best, matmul_flops(n, n, n) / fastest(multiply, seconds=0.3)[0])
     return best

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +19,10 @@ from simt.core.findings import Stop
 from simt.core.limits import check_shape
 from simt.host.overloads import error_for
 
-__all__ = ["Occupancy", "blocks_that_fit", "occupancy", "warps_held"]
-
 WARP = 32
 REGISTER_UNIT = 256  # registers are handed out to a warp in units of so many
 PARTS = 4  # of a multiprocessor, each with its own registers
-MOST_REGISTERS = 255  # of a thread
+MAX_REGISTERS = 255  # of a thread
 
 
 def warps_held(block_size: int, most_threads: int, most_blocks: int) -> int:
@@ -67,7 +66,7 @@ def blocks_that_fit(
         fits["shared memory"] = one.shared_bytes // taken
     if registers is not None:
         of_a_warp = _up(require.whole("registers", registers) * WARP, REGISTER_UNIT)
-        possible = registers <= MOST_REGISTERS and of_a_warp * _up(warps, PARTS) <= one.registers
+        possible = registers <= MAX_REGISTERS and of_a_warp * _up(warps, PARTS) <= one.registers
         warps_each = one.registers // PARTS // of_a_warp
         fits["registers"] = warps_each * PARTS // warps if possible else 0
     return fits
@@ -120,29 +119,26 @@ class Occupancy:
         return tuple(name for name, count in self.fits.items() if count == self.blocks)
 
     def __str__(self) -> str:
-        spec = gpu_spec(self.gpu)
-        one = spec.multiprocessor
+        count, one = gpu_spec(self.gpu).multiprocessors, gpu_spec(self.gpu).multiprocessor
         has = {
-            "threads": f"{self.threads:,} of a block, {one.threads:,} of a multiprocessor",
-            "blocks": f"{one.blocks} of a multiprocessor",
-            "shared memory": f"{self.shared_bytes:,} bytes of a block, {one.shared_bytes:,} of a "
-            "multiprocessor",
-            "registers": f"{self.registers} of a thread, {one.registers:,} of a multiprocessor",
+            "threads": f"{self.threads:,} of a block, {one.threads:,}",
+            "blocks": str(one.blocks),
+            "shared memory": f"{self.shared_bytes:,} bytes of a block, {one.shared_bytes:,}",
+            "registers": f"{self.registers} of a thread, {one.registers:,}",
         }
         article = "an" if self.gpu[0] in "AHLR" else "a"  # as their names are said
-        held = f"{self.blocks} block{'s' * (self.blocks != 1)}"
         lines = [
-            f"{self.kernel} on {article} {self.gpu}: {held}, {self.warps} of "
-            f"{one.threads // WARP} warps ({self.share:.0%}) on a multiprocessor; "
-            f"the limit is {' and '.join(self.limits)}."
+            f"{self.kernel} on {article} {self.gpu}: {self.blocks} block{'s' * (self.blocks != 1)}"
+            f", {self.warps} of {one.threads // WARP} warps ({self.share:.0%}) on a "
+            f"multiprocessor; the limit is {' and '.join(self.limits)}."
         ]
-        lines += [f"  {name:13}  {count:>4}  {has[name]}" for name, count in self.fits.items()]
+        for name, blocks in self.fits.items():
+            lines.append(f"  {name:13}  {blocks:>4}  {has[name]} of a multiprocessor")
         if self.registers is None:
             lines.append("  registers         ?  only the compiler knows: give registers=")
-        at_once = self.blocks * spec.multiprocessors
-        if self.grid < spec.multiprocessors:
-            idle = spec.multiprocessors - self.grid
-            lines.append(f"{idle} of its {spec.multiprocessors} multiprocessors get no block.")
+        at_once = self.blocks * count
+        if self.grid < count:
+            lines.append(f"{count - self.grid} of its {count} multiprocessors get no block.")
         elif at_once:
             waves = f"{self.grid / at_once:.3g} times the {at_once:,} that run at a time"
             lines.append(f"{self.grid:,} blocks are {waves}.")
@@ -177,42 +173,32 @@ def occupancy(
     ... def nothing(a):
     ...     pass
     >>> nothing[1, 32](3)
-    >>> found = occupancy(nothing, 400, 96, "T4")
-    >>> found.blocks, found.warps, found.limits
+    >>> result = occupancy(nothing, 400, 96, "T4")
+    >>> result.blocks, result.warps, result.limits
     (10, 30, ('threads',))
     """
     if not hasattr(kernel, "get_shared_mem_per_block"):
         raise BadInput(
             f"occupancy was given {require.shown(kernel)}: give it a kernel, as cuda.jit makes it."
         )
-    static = _most(kernel.get_shared_mem_per_block())
+    static = _largest(kernel.get_shared_mem_per_block())
     if static is None:
         raise BadInput(
             f"{kernel.__name__} tells what it takes once it is compiled: launch it once, then ask."
         )
     if registers is None:
-        try:
-            registers = _most(kernel.get_regs_per_thread())
-        except NotImplementedError:  # the SIMT machine compiles nothing
-            registers = None
-    taken = static + require.from_zero("sharedmem", sharedmem)
+        with suppress(NotImplementedError):  # the SIMT machine compiles nothing
+            registers = _largest(kernel.get_regs_per_thread())
+    shared = static + require.from_zero("sharedmem", sharedmem)
     try:
-        full_grid, full_block = check_shape(grid, block, taken)
+        blocks, threads = map(math.prod, check_shape(grid, block, shared))
     except Stop as stop:
         raise error_for(stop.finding) from None
-    threads = math.prod(full_block)
-    return Occupancy(
-        kernel=kernel.__name__,
-        gpu=gpu,
-        grid=math.prod(full_grid),
-        threads=threads,
-        shared_bytes=taken,
-        registers=registers,
-        fits=blocks_that_fit(gpu_spec(gpu).multiprocessor, threads, taken, registers),
-    )
+    fits = blocks_that_fit(gpu_spec(gpu).multiprocessor, threads, shared, registers)
+    return Occupancy(kernel.__name__, gpu, blocks, threads, shared, registers, fits)
 
 
-def _most(answer: Any) -> int | None:
+def _largest(answer: Any) -> int | None:
     """The most of what a kernel says for its signatures; None if it has none."""
     values = answer.values() if isinstance(answer, dict) else [answer]
     return max(map(int, values), default=None)

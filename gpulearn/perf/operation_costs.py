@@ -7,11 +7,11 @@ array. Every array counts once, as in notebook 02.
 
 from __future__ import annotations
 
-import functools
 import math
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from gpulearn.nn import layers
 from gpulearn.nn.autograd import Variable
 from gpulearn.perf.timing import now
 
-__all__ = ["OperationWork", "graph_times", "graph_work"]
-
-Array = np.ndarray[Any, Any]
 SOFTMAX = 5  # operations for each element: compare, subtract, exponential, add, divide
 
 
@@ -57,29 +54,23 @@ class OperationWork:
 
 
 def graph_work(result: Variable) -> list[OperationWork]:
-    """Count what a result costs forward and backward, most operations first.
+    """Count what a computed Variable costs forward and backward, most operations first.
 
     A product (m, n) @ (n, p) counts 2·m·n·p operations, and as many for each operand whose
     gradient is wanted; a convolution likewise; softmax with cross-entropy 5 for each score, and
     one backward; everything else one for each element. A gradient that an addition passes on as
     it is costs nothing.
 
-    Args:
-        result: a Variable that was computed.
-
-    Raises:
-        BadInput: it is no Variable, or was not computed from others.
-
     >>> x, w = Variable(np.ones((2, 3)), requires_grad=False), Variable(np.ones((3, 4)))
     >>> graph_work((x @ w).relu())[0]
     OperationWork(operation='@', count=1, forward_flops=48, backward_flops=48, ...)
     """
-    found: dict[str, list[tuple[int, int, int, int]]] = {}
+    works: dict[str, list[tuple[int, int, int, int]]] = {}
     for node in _computed(result):
-        found.setdefault(node.operation, []).append(_work(node))
+        works.setdefault(node.operation, []).append(_work(node))
     rows = [
-        OperationWork(operation, len(works), *(sum(column) for column in zip(*works, strict=True)))
-        for operation, works in found.items()
+        OperationWork(operation, len(each), *(sum(column) for column in zip(*each, strict=True)))
+        for operation, each in works.items()
     ]
     return sorted(rows, key=lambda row: -row.flops)
 
@@ -87,42 +78,29 @@ def graph_work(result: Variable) -> list[OperationWork]:
 def graph_times(result: Variable, repeats: int = 5) -> dict[str, tuple[float, float]]:
     """Time each operation of a graph by itself: operation → seconds forward and backward.
 
-    Every node is computed anew from its operands' data, and passes back the gradient that
-    arrives there; the fastest of `repeats` counts, as for `gpulearn.roof_point`.
-
-    Args:
-        result: a Variable that was computed, of one number.
-        repeats: how often each is timed.
-
-    Raises:
-        BadInput: it is no such Variable, or an operation is not known here.
+    Every node that led to `result`, of one number, is computed anew from its operands' data, and
+    passes back the gradient that arrives there; the fastest of `repeats` counts, as for
+    `gpulearn.roof_point`.
     """
     require.whole("repeats", repeats)
     nodes = _computed(result)
     result.backward()
-    found: dict[str, tuple[float, float]] = {}
+    times: dict[str, tuple[float, float]] = {}
     for node in nodes:
-        back = functools.partial(node.shares, np.asarray(node.grad))
-        forward, backward = (
-            min(_seconds(call) for _ in range(repeats)) for call in (_again(node), back)
-        )
-        so_far = found.get(node.operation, (0.0, 0.0))
-        found[node.operation] = (so_far[0] + forward, so_far[1] + backward)
+        calls = _again(node), partial(node.shares, np.asarray(node.grad))
+        seconds = (min(timeit.repeat(c, timer=now, number=1, repeat=repeats)) for c in calls)
+        so_far = times.get(node.operation, (0.0, 0.0))
+        forward, backward = map(sum, zip(so_far, seconds, strict=True))
+        times[node.operation] = forward, backward
     for node in result.order():
         node.zero_grad()
-    return found
+    return times
 
 
 def _computed(result: object) -> list[Variable]:
     if not isinstance(result, Variable) or not result.parents:
         raise BadInput(f"result is {require.shown(result)}: give a Variable that was computed.")
     return [node for node in result.order() if node.parents]
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    start = now()
-    call()
-    return now() - start
 
 
 def _work(node: Variable) -> tuple[int, int, int, int]:
@@ -156,10 +134,6 @@ def _terms(node: Variable) -> int:
     return max(first.data.size // max(node.data.size, 1), 1)  # a sum reads all that it adds
 
 
-def _loss(logits: Array) -> object:
-    return layers.softmax_cross_entropy(logits, np.zeros(len(logits), int))
-
-
 AGAIN: dict[str, Callable[..., object]] = {
     "@": np.matmul,
     "+": np.add,
@@ -169,7 +143,7 @@ AGAIN: dict[str, Callable[..., object]] = {
     "relu": layers.relu,
     "tanh": np.tanh,
     "conv2d": layers.conv2d,
-    "softmax cross-entropy": _loss,
+    "softmax cross-entropy": lambda x: layers.softmax_cross_entropy(x, np.zeros(len(x), int)),
 }
 
 
@@ -178,6 +152,4 @@ def _again(node: Variable) -> Callable[[], object]:
         raise BadInput(
             f"{node.operation} cannot be timed by itself: these can, {', '.join(AGAIN)}."
         )
-    arrays = [parent.data for parent in node.parents]
-    function = AGAIN[node.operation]
-    return lambda: function(*arrays)
+    return partial(AGAIN[node.operation], *(parent.data for parent in node.parents))

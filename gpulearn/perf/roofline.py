@@ -1,7 +1,8 @@
 """How long work could take at best: the roofline model.
 
 Work of F operations that moves B bytes takes at least max(F / peak, B / bandwidth)
-seconds (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009).
+seconds (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009). Peaks are operations per
+second, bandwidths bytes per second, intensities operations per byte.
 """
 
 from __future__ import annotations
@@ -13,18 +14,6 @@ from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import BYTES, gpu_spec
 from gpulearn.perf.series import Provenance
 
-__all__ = [
-    "COPY_SECONDS",
-    "LAUNCH_SECONDS",
-    "Roof",
-    "arithmetic_intensity",
-    "attainable",
-    "matmul_seconds",
-    "plain",
-    "ridge_point",
-    "roof",
-]
-
 # Assumed for every GPU, and said wherever a model's time is shown: what it costs the host
 # to launch one kernel or to start one copy.
 LAUNCH_SECONDS = 5e-6
@@ -35,9 +24,6 @@ COPY_SECONDS = 10e-6
 def arithmetic_intensity(flops: float, bytes_moved: float) -> float:
     """Operations for each byte that is moved between memory and processor: F / B.
 
-    Raises:
-        BadInput: a number is below zero, or no byte is moved.
-
     >>> arithmetic_intensity(flops=2e6, bytes_moved=12e6)
     0.16666666666666666
     """
@@ -46,14 +32,7 @@ def arithmetic_intensity(flops: float, bytes_moved: float) -> float:
 
 @require.positive("peak", "bandwidth")
 def ridge_point(peak: float, bandwidth: float) -> float:
-    """The arithmetic intensity from which arithmetic is the limit, in operations per byte.
-
-    Args:
-        peak: operations per second.
-        bandwidth: bytes per second.
-
-    Raises:
-        BadInput: a number is not above zero.
+    """The arithmetic intensity from which arithmetic is the limit.
 
     >>> ridge_point(peak=8e12, bandwidth=320e9)
     25.0
@@ -67,14 +46,6 @@ def attainable(intensity: float, peak: float, bandwidth: float) -> float:
 
     min(peak, intensity · bandwidth): the roofline itself.
 
-    Args:
-        intensity: operations per byte.
-        peak: operations per second.
-        bandwidth: bytes per second.
-
-    Raises:
-        BadInput: a number is not above zero.
-
     >>> attainable(intensity=2.0, peak=8e12, bandwidth=320e9)
     640000000000.0
     """
@@ -83,11 +54,7 @@ def attainable(intensity: float, peak: float, bandwidth: float) -> float:
 
 @dataclass(frozen=True)
 class Roof:
-    """One roofline: `peak` in operations per second, `bandwidth` in bytes per second.
-
-    Raises:
-        BadInput: a number is not above zero.
-    """
+    """One roofline."""
 
     name: str
     peak: float
@@ -100,7 +67,7 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """The ridge point, in operations per byte."""
+        """The ridge point."""
         return ridge_point(self.peak, self.bandwidth)
 
     @property
@@ -113,7 +80,7 @@ class Roof:
         return "measured here" + (", while busy" if self.provenance.busy else "")
 
     def attainable(self, intensity: float) -> float:
-        """The most operations per second at an intensity (operations per byte)."""
+        """The most operations per second at an intensity."""
         return attainable(intensity, self.peak, self.bandwidth)
 
     def seconds(self, flops: float, bytes_moved: float) -> float:
@@ -147,9 +114,6 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
         units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
             which is what a kernel of our own uses).
 
-    Raises:
-        BadInput: the GPU, its arithmetic or `units` is not known.
-
     >>> roof("T4").ridge
     25.3125
     """
@@ -157,14 +121,14 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     require.choice("kind of units", units, ("any", "vector"))
     rates = spec.peak if units == "any" else spec.vector
     if not isinstance(dtype, str) or dtype not in rates:
-        said = dtype if isinstance(dtype, str) else require.shown(dtype)
-        raise BadInput(f"The {gpu} has no {said} arithmetic: choose from {', '.join(rates)}.")
+        name = dtype if isinstance(dtype, str) else require.shown(dtype)
+        raise BadInput(f"The {gpu} has no {name} arithmetic: choose from {', '.join(rates)}.")
     name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
-    return Roof(
-        name, rates[dtype], spec.bandwidth, Provenance("modelled", f"the {gpu}'s data sheet")
-    )
+    origin = Provenance("modelled", f"the {gpu}'s data sheet")
+    return Roof(name, rates[dtype], spec.bandwidth, origin)
 
 
+@require.sizes("m", "n", "p")
 def matmul_seconds(
     m: int, n: int, p: int, *, gpu: str, dtype: str = "float32", copies: bool = False
 ) -> float:
@@ -173,11 +137,7 @@ def matmul_seconds(
     max(2·m·n·p / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
     GPU and C back, over the link. Each matrix is moved once, so a real GPU is
     slower, unless its cache helps.
-
-    Raises:
-        BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.
     """
-    m, n, p = (require.whole(name, size) for name, size in (("m", m), ("n", n), ("p", p)))
     best = roof(gpu, dtype)
     moved = (m * n + n * p + m * p) * BYTES[dtype]
     seconds = LAUNCH_SECONDS + best.seconds(2 * m * n * p, moved)

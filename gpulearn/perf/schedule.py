@@ -25,22 +25,12 @@ from simt.host.work.operations import StreamOperation, WorkRecord, record_work
 if TYPE_CHECKING:
     from simt.core.findings import Finding
 
-__all__ = [
-    "ENGINES",
-    "EngineTask",
-    "Span",
-    "Timeline",
-    "from_profiler",
-    "modelled",
-    "schedule",
-    "timeline",
-]
-
 ENGINES = ("copy in", "compute", "copy out")
 ENGINE_OF = {
     "copy-in": "copy in", "copy-out": "copy out",
     "kernel": "compute", "copy-on-device": "compute",
 }  # fmt: skip
+COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}  # in the profiler's names
 ASSUMPTIONS = (
     "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
     "was asked for first",
@@ -104,9 +94,6 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
     A task begins when the host has asked for it, the tasks before it have ended and its engine is
     free; of several that could begin, the one that was asked for first.
 
-    Raises:
-        BadInput: a task comes after itself or a later one, or its engine is not known.
-
     >>> copy, kernel = EngineTask("copy in", 2.0), EngineTask("compute", 1.0, after=(0,))
     >>> [(span.begin, span.end) for span in schedule([copy, kernel])]
     [(0.0, 2.0), (2.0, 3.0)]
@@ -117,32 +104,29 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
             raise BadInput(f"task {i} comes after {task.after}: give the indices of earlier tasks.")
     spans: dict[int, Span] = {}
     last: dict[str, int] = {}  # the task that an engine did last
-    issued: dict[int, float] = {}  # of the tasks that wait
-    kept: dict[int, int | None] = {}  # for which task the host had waited when it asked
+    # of the tasks that wait: when the host asked, and for which task it had waited before that
+    waiting: dict[int, tuple[float, int | None]] = {}
 
-    def first() -> tuple[float, int, int | None]:
-        """Of the waiting tasks the one that begins first, when, and what kept it until then."""
-        found = []
-        for i, asked in issued.items():
-            task = tasks[i]
-            if any(before in issued for before in task.after):
-                continue
-            busy = [last[task.engine]] if task.engine in last else []
-            ends = {before: spans[before].end for before in (*task.after, *busy)}
-            latest = max(ends, key=ends.__getitem__, default=None)
-            if latest is None or ends[latest] <= asked:
-                found.append((asked, i, kept[i]))
-            else:
-                found.append((ends[latest], i, latest))
-        return min(found, key=lambda one: one[:2])
+    def start(i: int) -> tuple[float, int | None]:
+        """When a waiting task can begin, and what keeps it until then."""
+        asked, waited = waiting[i]
+        engine = [last[tasks[i].engine]] if tasks[i].engine in last else []
+        ends = {before: spans[before].end for before in (*tasks[i].after, *engine)}
+        latest = max(ends, key=ends.__getitem__, default=None)
+        if latest is None or ends[latest] <= asked:
+            return asked, waited
+        return ends[latest], latest
 
     def go_on(until: float, ended: int | None = None) -> None:
         """Begin what begins up to a moment, or until one task has ended."""
-        while issued and ended not in spans:
-            begin, i, why = first()
+        while waiting and ended not in spans:
+            ready = (i for i in waiting if not any(before in waiting for before in tasks[i].after))
+            i = min(ready, key=lambda i: start(i)[0])
+            begin, reason = start(i)
             if begin > until:
                 return
-            spans[i] = Span(tasks[i], issued.pop(i), begin, begin + tasks[i].seconds, why)
+            asked, _ = waiting.pop(i)
+            spans[i] = Span(tasks[i], asked, begin, begin + tasks[i].seconds, reason)
             if tasks[i].engine:
                 last[tasks[i].engine] = i
 
@@ -150,7 +134,7 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
     for i, task in enumerate(tasks):
         host += task.issue
         go_on(host)
-        issued[i], kept[i] = host, waited
+        waiting[i] = host, waited
         if task.host_waits:
             go_on(math.inf, ended=i)
             if spans[i].end > host:
@@ -226,19 +210,11 @@ class Timeline:
 
 
 def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
-    """Run a program and say what its copies and kernels did when.
+    """Run a program without arguments and say what its copies and kernels did when.
 
     Where there is a GPU the times are measured on it, in a second run, and `gpu` is not used.
     Elsewhere the program runs on the SIMT machine, which finds races between streams, and the times
     are modelled by the named GPU's data sheet, as `assumptions` says.
-
-    Args:
-        program: a function without arguments that copies and launches by `gpulearn.cuda`.
-        gpu: one of `gpulearn.perf.gpus.GPUS`.
-
-    Raises:
-        BadInput: the GPU is not known, or `program` is no function.
-        MissingPackage: there is a GPU, and torch is not installed.
     """
     gpu_spec(gpu)
     if not callable(program):
@@ -251,11 +227,7 @@ def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
 
 
 def modelled(work: WorkRecord, gpu: str) -> Timeline:
-    """The timeline of what the SIMT machine recorded with counters, on a named GPU.
-
-    Raises:
-        BadInput: the GPU is not known.
-    """
+    """The timeline of what the SIMT machine recorded with counters, on a named GPU."""
     tasks = [_task(operation, gpu_spec(gpu)) for operation in work]
     provenance = Provenance("modelled", f"the {gpu}'s data sheet")
     return Timeline(schedule(tasks), provenance, tuple(work.findings))
@@ -265,25 +237,17 @@ def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
     """An operation of the machine's with its times on a GPU."""
     kind, issue, seconds = operation.kind, 0.0, 0.0
     if kind == "kernel":
-        report = operation.report
-        assert report is not None
-        cost = estimate(report, spec.name)
+        assert operation.report is not None
+        cost = estimate(operation.report, spec.name)
         issue, seconds = cost.launch, cost.seconds - cost.launch
     elif kind in ("copy-in", "copy-out"):
         issue, seconds = COPY_SECONDS, operation.bytes / spec.link
-    elif kind == "copy-on-device":
-        each = 2 if kind == "copy-on-device" else 1  # read and written, or written alone
-        issue, seconds = LAUNCH_SECONDS, each * operation.bytes / spec.bandwidth
+    elif kind == "copy-on-device":  # read and written
+        issue, seconds = LAUNCH_SECONDS, 2 * operation.bytes / spec.bandwidth
     return EngineTask(
-        engine=ENGINE_OF.get(kind, ""),
-        seconds=seconds,
-        issue=issue,
-        after=operation.after,
-        host_waits=operation.host_waits,
-        stream=operation.stream,
-        name=operation.name,
-        line=operation.line,
-    )
+        ENGINE_OF.get(kind, ""), seconds, issue, operation.after, operation.host_waits,
+        operation.stream, operation.name, operation.line,
+    )  # fmt: skip
 
 
 def _measured(program: Callable[[], object]) -> Timeline:
@@ -299,29 +263,16 @@ def _measured(program: Callable[[], object]) -> Timeline:
 
 
 def from_profiler(events: Iterable[Any], device: str) -> Timeline:
-    """The timeline of what torch's profiler saw on a GPU.
-
-    Args:
-        events: what `profiler.events()` holds; those of the CPU are passed over.
-        device: the GPU's name.
-    """
-    seen = sorted(
-        (e for e in events if e.device_type.name == "CUDA"), key=lambda e: e.time_range.start
-    )
-    zero = seen[0].time_range.start if seen else 0.0
+    """The timeline of what torch's profiler saw on a GPU, among `profiler.events()`."""
+    seen = [event for event in events if event.device_type.name == "CUDA"]
+    seen.sort(key=lambda event: event.time_range.start)
     spans: list[Span] = []
-    for one in seen:
-        begin, end = ((t - zero) * 1e-6 for t in (one.time_range.start, one.time_range.end))
-        engine = next((e for mark, e in _COPIES.items() if mark in one.name), "compute")
-        task = EngineTask(engine, end - begin, stream=one.device_resource_id, name=one.name)
-        spans.append(Span(task, begin, begin, end, _kept(spans, begin)))
+    for event in seen:
+        times = event.time_range.start, event.time_range.end
+        begin, end = ((time - seen[0].time_range.start) * 1e-6 for time in times)
+        engine = next((e for mark, e in COPIES.items() if mark in event.name), "compute")
+        task = EngineTask(engine, end - begin, stream=event.device_resource_id, name=event.name)
+        # the last operation that had ended by then: what is seen of the order from outside
+        ended = [(span.end, i) for i, span in enumerate(spans) if span.end <= begin]
+        spans.append(Span(task, begin, begin, end, max(ended)[1] if ended else None))
     return Timeline(tuple(spans), Provenance("measured", device))
-
-
-_COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}
-
-
-def _kept(spans: Sequence[Span], begin: float) -> int | None:
-    """The last operation that had ended by then: what is seen of the order from outside."""
-    ended = [(span.end, i) for i, span in enumerate(spans) if span.end <= begin]
-    return max(ended)[1] if ended else None

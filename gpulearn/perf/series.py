@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-__all__ = ["Provenance", "Series", "crossover"]
-
 
 @dataclass(frozen=True)
 class Provenance:
@@ -44,11 +42,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Series:
-    """Seconds over ascending sizes under one name, such as one curve of a figure.
-
-    Raises:
-        BadInput: sizes and times do not fit together, or a time is not above zero.
-    """
+    """Seconds over ascending sizes under one name, such as one curve of a figure."""
 
     name: str
     sizes: tuple[int, ...]
@@ -70,15 +64,7 @@ class Series:
 def crossover(
     sizes: Sequence[int], cpu_seconds: Sequence[float], gpu_seconds: Sequence[float]
 ) -> int | None:
-    """The smallest measured size from which the GPU stays faster; None if it never does.
-
-    Args:
-        sizes: the sizes, ascending.
-        cpu_seconds: the CPU's time for each size.
-        gpu_seconds: the GPU's time for each size.
-
-    Raises:
-        BadInput: the three differ in length.
+    """The smallest of ascending sizes from which the GPU stays faster; None if it never does.
 
     >>> crossover([64, 128, 256, 512], [1, 2, 8, 60], [5, 5, 5, 6])
     256

@@ -6,43 +6,30 @@ what was reached at least once; other programs can hide it, and never improve it
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, perf_counter, process_time
 from typing import Any
+
+import numpy as np
 
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.series import Provenance
 from simt.device import selection
 
-__all__ = [
-    "Measurement",
-    "Neighbours",
-    "fastest",
-    "format_seconds",
-    "measure",
-    "now",
-    "place",
-    "time_correctly",
-    "watch_neighbours",
-]
-
-REPEATS = 3  # at least, however slow a call is
+MIN_REPEATS, MAX_REPEATS = 3, 500  # however slow or fast a call is
 HEAD_START = 1_000_000  # ticks of the GPU's clock, more than half a millisecond
 
-# Shorter calls are timed in blocks, since reading the clock takes time as well. Longer ones are
-# timed one by one: on a busy machine no block of many gets through undisturbed.
-SINGLE = 2e-4
-BLOCK = 5e-4  # seconds that a repeat of a short call lasts at least, where torch does not decide
-# A launch and a look at the clock that waits for the GPU take some 10 µs, which would make a
-# GPU's memory look a few hundredths slower than it is; on its own it is seldom disturbed.
-SINGLE_ON_GPU = 5e-3
+# Shorter calls are timed in blocks that last so many seconds, since reading the clock takes time as
+# well. Longer ones are timed one by one: on a busy machine no block of many gets through
+# undisturbed. A launch and a look at the clock that waits for the GPU take some 10 µs, which would
+# make a GPU's memory look a few hundredths slower than it is; on its own it is seldom disturbed.
+BLOCK, BLOCK_ON_GPU = 2e-3, 5e-3
 
 BUSY = 0.15  # of all cores; an idle desktop takes a few hundredths
 
@@ -70,22 +57,17 @@ class Measurement:
     @property
     def median(self) -> float:
         """The median of the repeats, in seconds."""
-        return self._quantile(0.5)
+        return float(np.quantile(self.times, 0.5))
 
     @property
     def iqr(self) -> float:
         """The interquartile range, in seconds: the spread of the middle half."""
-        return self._quantile(0.75) - self._quantile(0.25)
+        return float(np.quantile(self.times, 0.75)) - float(np.quantile(self.times, 0.25))
 
     @property
     def stable(self) -> bool:
         """Whether the spread is at most a tenth of the median, over three repeats or more."""
-        return self.repeats >= REPEATS and self.iqr <= self.median / 10
-
-    def _quantile(self, share: float) -> float:
-        import numpy as np
-
-        return float(np.quantile(self.times, share))
+        return _stable(self.times)
 
     def __str__(self) -> str:
         return (
@@ -94,6 +76,11 @@ class Measurement:
         )
 
     __repr__ = __str__
+
+
+def _stable(times: Sequence[float]) -> bool:
+    low, median, high = np.quantile(times, (0.25, 0.5, 0.75))
+    return len(times) >= MIN_REPEATS and bool(high - low <= median / 10)
 
 
 def format_seconds(seconds: float) -> str:
@@ -109,12 +96,9 @@ def format_seconds(seconds: float) -> str:
 
 
 def measure(
-    function: Callable[[], object],
-    *,
-    seconds: float = 1.0,
-    clock: str = "host",
+    function: Callable[[], object], *, seconds: float = 1.0, clock: str = "host",
     where: str | None = None,
-) -> Measurement:
+) -> Measurement:  # fmt: skip
     """Time a call without arguments: warm up, synchronise, repeat until the median is stable.
 
     The repeats, three at least, end when their spread is under a tenth of their median, or
@@ -131,8 +115,7 @@ def measure(
             once this process has used it.
 
     Raises:
-        BadInput: `function` cannot be called, `seconds` is not above zero, `clock` is unknown,
-            or it is "events" where torch sees no GPU.
+        BadInput: an argument is not what it should be, or torch sees no GPU for "events".
         MissingPackage: `clock` is "events", and torch is not installed.
 
     >>> measure(lambda: sum(range(1000)), seconds=0.01).median > 0
@@ -143,29 +126,27 @@ def measure(
             f"measure was given {function!r}, which cannot be called: "
             f"give it a function, such as measure(lambda: a @ b)."
         )
-    if not takes_nothing(function):
+    if not _takes_nothing(function):
         raise BadInput(
             f"{getattr(function, '__name__', 'the function')} needs arguments: give measure a "
             f"function of none, such as measure(lambda: f(x))."
         )
     require.above_zero("seconds", seconds)
     require.choice("clock", clock, ("host", "events"))
-    needed = clock == "events" or importlib.util.find_spec("torch")
-    torch: Any = require.package("torch", "gl.measure") if needed else None
-    if clock == "events" and not torch.cuda.is_available():
+    torch: Any = require.package("torch", "gl.measure") if clock == "events" else None
+    if torch and not torch.cuda.is_available():
         raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
-    start = now()
-    function()
-    first = now() - start
-    repeat = event_times if clock == "events" else _host_times
+    first = timeit.timeit(function, timer=now, number=1)
     with watch_neighbours() as neighbours:
-        times = repeat(function, seconds, torch) if needed else _plain_times(function, seconds)
-    where = where or place()
-    origin = Provenance("measured", where, busy=neighbours.disturb)
+        if torch:
+            times = event_times(function, seconds, torch)
+        else:
+            times = _host_times(function, seconds, until_stable=True)
+    origin = Provenance("measured", where or place(), busy=neighbours.disturb)
     return Measurement(tuple(times), first, origin)
 
 
-def takes_nothing(function: Callable[..., object]) -> bool:
+def _takes_nothing(function: Callable[..., object]) -> bool:
     """Whether a function can be called without arguments, as far as can be known."""
     try:
         inspect.signature(function).bind()
@@ -187,37 +168,34 @@ def now() -> float:
     return perf_counter()
 
 
+def _torch_on_gpu() -> Any:
+    """torch, if this process has used a GPU by it; else None."""
+    torch = sys.modules.get("torch")
+    used = torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized()
+    return torch if used else None
+
+
 def place() -> str:
     """What may have done the work: the CPU, and the GPU if this process has used it."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        return f"{selection.cpu_name()} with {torch.cuda.get_device_name()}"
-    return selection.cpu_name()
+    torch = _torch_on_gpu()
+    return selection.cpu_name() + (f" with {torch.cuda.get_device_name()}" if torch else "")
 
 
-def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
-    from torch.utils.benchmark import Timer
-
-    timer = Timer(
-        "function()",
-        globals={"function": function},
-        timer=now,
-        num_threads=torch.get_num_threads(),
-    )
-    found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)
-    times = list(found.times)
-    while len(times) < REPEATS:
-        times.extend(timer.timeit(1).times)
-    return times
-
-
-def _plain_times(function: Callable[[], object], seconds: float) -> list[float]:
-    """Where there is no torch, whose timer finds by itself how often to repeat: for `seconds`."""
+def _host_times(
+    function: Callable[[], object], seconds: float, until_stable: bool = False
+) -> list[float]:
+    """Seconds per call, one entry a repeat, for some seconds or until the median is stable."""
     timer, calls = timeit.Timer(function, timer=now), 1
-    while (took := timer.timeit(calls)) < min(BLOCK, seconds / REPEATS):
+    block = min(BLOCK_ON_GPU if _torch_on_gpu() else BLOCK, seconds / MIN_REPEATS)
+    while (spent := timer.timeit(calls)) < block:
         calls *= 2
-    repeats = max(REPEATS, int(seconds / took))
-    return [block / calls for block in timer.repeat(repeats, calls)]
+    times = [spent / calls]
+    while len(times) < MIN_REPEATS or (spent < seconds and len(times) < MAX_REPEATS):
+        if until_stable and spent > seconds / 3 and _stable(times):
+            break
+        spent += (taken := timer.timeit(calls))
+        times.append(taken / calls)
+    return times
 
 
 def event_times(
@@ -249,19 +227,13 @@ def time_correctly(
     clock: Callable[[], float] = perf_counter,
     repeats: int = 5,
 ) -> float:
-    """Time a launch that returns before its work is done: the median of `repeats` calls.
+    """Time a launch that returns before its work is done: the median seconds of `repeats` calls.
 
     Args:
         run: launches the work and returns at once.
         synchronize: returns when all launched work is done.
         clock: gives the time in seconds.
         repeats: how many timed calls, an odd number, after one that warms up.
-
-    Returns:
-        Seconds per call.
-
-    Raises:
-        BadInput: `repeats` is not a whole number above zero.
     """
     run()
     times = []
@@ -274,43 +246,19 @@ def time_correctly(
     return sorted(times)[repeats // 2]
 
 
-def fastest(
-    function: Callable[[], object], seconds: float = 0.5, most: int = 500
-) -> tuple[float, Provenance]:
+def fastest(function: Callable[[], object], seconds: float = 0.5) -> tuple[float, Provenance]:
     """The seconds of the fastest run of a call without arguments, and where it ran.
 
-    Args:
-        function: what to time.
-        seconds: the time to spend, about.
-        most: how many single runs at most.
-
-    Raises:
-        BadInput: `seconds` is not above zero.
-        MissingPackage: torch is not installed.
+    It is repeated for `seconds`, about, after a call that compiles, allocates and wakes up.
 
     >>> fastest(lambda: sum(range(1000)), seconds=0.01)[0] > 0
     True
     """
     require.above_zero("seconds", seconds)
-    torch = require.package("torch", "Timing")
-    function()  # compiles, allocates and wakes up
-    best = min(_once(function) for _ in range(3))
-    if best < (SINGLE_ON_GPU if torch.cuda.is_initialized() else SINGLE):
-        measured = measure(function, seconds=seconds)
-        return min(measured.times), measured.provenance
-    with watch_neighbours() as neighbours:
-        end = now() + seconds
-        for _ in range(most):
-            best = min(best, _once(function))
-            if now() > end:
-                break
-    return best, Provenance("measured", place(), busy=neighbours.disturb)
-
-
-def _once(function: Callable[[], object]) -> float:
-    start = now()
     function()
-    return now() - start
+    with watch_neighbours() as neighbours:
+        best = min(_host_times(function, seconds))
+    return best, Provenance("measured", place(), busy=neighbours.disturb)
 
 
 @dataclass
@@ -328,17 +276,17 @@ class Neighbours:
 @contextmanager
 def watch_neighbours() -> Iterator[Neighbours]:
     """Watch what other processes use of the CPU while the block runs."""
-    found = Neighbours()
+    neighbours = Neighbours()
     try:
         import psutil  # comes with ipykernel; without it nobody is watched
     except ModuleNotFoundError:
-        yield found
+        yield neighbours
         return
     before = _used(psutil)
-    yield found
+    yield neighbours
     system, own, elapsed = (after - b for after, b in zip(_used(psutil), before, strict=True))
     if elapsed > 0.05:  # the system's clock ticks are a hundredth of a second
-        found.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
+        neighbours.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
 
 
 def _used(psutil: Any) -> tuple[float, float, float]:

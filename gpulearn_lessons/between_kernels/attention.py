@@ -11,21 +11,14 @@ others, "FlashAttention: fast and memory-efficient exact attention with IO-aware
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import softmax
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "ATTENTION_PRODUCT", "ATTENTION_SCORES", "ATTENTION_TILED", "HEAD", "attention_bytes",
-    "attention_product", "attention_scores", "attention_tiled",
-]  # fmt: skip
-
-Matrix = np.ndarray[tuple[int, int], Any]
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 HEAD = 32  # numbers of a query, a key or a value: one for each lane of a warp
 PER_ROOT = np.float32(1 / math.sqrt(HEAD))
@@ -33,15 +26,11 @@ PADDED = HEAD + 1  # so that lanes that walk down a column of keys meet no bank 
 
 
 @cuda.jit
-def attention_scores(q: Matrix, k: Matrix, scores: Matrix) -> None:
+def attention_scores(q: Array, k: Array, scores: Array) -> None:
     """scores[i, j] = q[i] · k[j] / √d: a warp for a query, a lane for a key of the block's tile.
 
-    Args:
-        q: queries, float32, shape (n, d) with d = `HEAD`.
-        k: keys, float32, shape (n, d).
-        scores: float32, shape (n, n), overwritten.
-
-    Launch: blocks of (32, r) threads, r queries and 32 keys for each.
+    Queries `q` and keys `k` are float32 (n, d) with d = `HEAD`, `scores` is (n, n). Launch: blocks
+    of (32, r) threads, r queries and 32 keys for each.
 
     >>> q = np.zeros((1, 32), np.float32)
     >>> q[0, :2] = 3, 4
@@ -70,15 +59,11 @@ def attention_scores(q: Matrix, k: Matrix, scores: Matrix) -> None:
 
 
 @cuda.jit
-def attention_product(shares: Matrix, v: Matrix, out: Matrix) -> None:
+def attention_product(shares: Array, v: Array, out: Array) -> None:
     """out[i] = Σⱼ shares[i, j]·v[j]: a warp for a query, a lane for each of its d numbers.
 
-    Args:
-        shares: float32, shape (n, n).
-        v: values, float32, shape (n, d) with d = `HEAD`.
-        out: float32, shape (n, d), overwritten.
-
-    Launch: blocks of (32, r) threads, r queries for each; the grid is one-dimensional.
+    `shares` is float32 (n, n), the values `v` and `out` are (n, d) with d = `HEAD`. Launch: blocks
+    of (32, r) threads, r queries for each; the grid is one-dimensional.
 
     >>> out = np.zeros((1, 32), np.float32)
     >>> value = np.arange(32, dtype=np.float32).reshape(1, 32)
@@ -106,19 +91,13 @@ def attention_product(shares: Matrix, v: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def attention_tiled(q: Matrix, k: Matrix, v: Matrix, out: Matrix) -> None:
+def attention_tiled(q: Array, k: Array, v: Array, out: Array) -> None:
     """softmax(q·kᵀ/√d)·v with no score in memory: a warp for a query, keys and values in tiles.
 
     Each warp keeps the largest score so far, the sum of the powers, and the d numbers of its
     result; when a larger score comes, sum and result are scaled down to it.
 
-    Args:
-        q: queries, float32, shape (n, d) with d = `HEAD`.
-        k: keys, float32, shape (n, d).
-        v: values, float32, shape (n, d).
-        out: float32, shape (n, d), overwritten.
-
-    Launch: blocks of (32, r) threads, r queries for each; the grid is one-dimensional.
+    All four are float32 (n, d) with d = `HEAD`. Launch: as `attention_product`.
 
     >>> out = np.zeros((1, 32), np.float32)
     >>> row = np.arange(32, dtype=np.float32).reshape(1, 32)
@@ -163,18 +142,10 @@ def attention_tiled(q: Matrix, k: Matrix, v: Matrix, out: Matrix) -> None:
 def attention_bytes(n: int, rows: int = 32, *, tiled: bool) -> int:
     """Bytes that the attention of n queries moves, with d = 32 numbers each in float32.
 
-    A tile of 32 keys is 128·32 bytes, and so is one of values. The straight way moves, for scores,
-    softmax and product: n/32·n/r·(32 + r)·128 + 4·n², then 16·n², then 4·n² + n/r·128·n + 128·n.
-    In tiles a block of r queries moves its queries, its results, and all keys and values:
-    2·128·n + n/r·2·128·n. Exact where n is a multiple of 32 and of r.
-
-    Args:
-        n: queries, and keys, and values.
-        rows: r, the queries of a block.
-        tiled: `attention_tiled`, or else the three kernels.
-
-    Raises:
-        BadInput: a size is not a whole number above zero.
+    A block computes r = `rows` queries. A tile of 32 keys is 128·32 bytes, and so is one of values.
+    The three kernels move, for scores, softmax and product: n/32·n/r·(32 + r)·128 + 4·n², then
+    16·n², then 4·n² + n/r·128·n + 128·n. In tiles (`tiled`) a block moves its queries, its results,
+    and all keys and values: 2·128·n + n/r·2·128·n. Exact where n is a multiple of 32 and of r.
 
     >>> attention_bytes(1024, tiled=False) / attention_bytes(1024, tiled=True)
     4.378...
@@ -187,18 +158,18 @@ def attention_bytes(n: int, rows: int = 32, *, tiled: bool) -> int:
     return scores + 16 * n * n + product
 
 
-def scored(q: Matrix, k: Matrix, scores: Matrix) -> tuple[Matrix]:
+def scored(q: Array, k: Array, scores: Array) -> tuple[Array]:
     """q·kᵀ/√d, in float64."""
     exact = q.astype(np.float64) @ k.astype(np.float64).T
     return ((exact / math.sqrt(q.shape[1])).astype(scores.dtype),)
 
 
-def weighted(shares: Matrix, v: Matrix, out: Matrix) -> tuple[Matrix]:
+def weighted(shares: Array, v: Array, out: Array) -> tuple[Array]:
     """shares·v, in float64."""
     return ((shares.astype(np.float64) @ v.astype(np.float64)).astype(out.dtype),)
 
 
-def attended(q: Matrix, k: Matrix, v: Matrix, out: Matrix) -> tuple[Matrix]:
+def attended(q: Array, k: Array, v: Array, out: Array) -> tuple[Array]:
     """softmax(q·kᵀ/√d)·v, in float64."""
     room = np.empty((len(q), len(k)))
     (shares,) = softmax(scored(q, k, room)[0], room)
@@ -212,17 +183,12 @@ ATTENTION_SCORES = Specification(
     block=(32, 32),
     outputs=(2,),
 )
-ATTENTION_PRODUCT = Specification(
-    attention_product,
-    weighted,
-    grid=lambda shares, v, out, block: blocks_along(len(out), block[1]),
-    block=(32, 32),
-    outputs=(2,),
+ATTENTION_PRODUCT = replace(
+    ATTENTION_SCORES,
+    kernel=attention_product,
+    reference=weighted,
+    grid=lambda shares, *others, block: blocks_along(len(shares), block[1]),
 )
-ATTENTION_TILED = Specification(
-    attention_tiled,
-    attended,
-    grid=lambda q, k, v, out, block: blocks_along(len(q), block[1]),
-    block=(32, 32),
-    outputs=(3,),
+ATTENTION_TILED = replace(
+    ATTENTION_PRODUCT, kernel=attention_tiled, reference=attended, outputs=(3,)
 )

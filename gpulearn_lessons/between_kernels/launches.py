@@ -13,8 +13,6 @@ from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import place, time_correctly
 from simt.device import selection
 
-__all__ = ["GRAPH_GAP_SECONDS", "graph_times", "launch_bound"]
-
 # Between two kernels of a graph: 20 kernels of 2.9 µs took 3.4 µs each on a V100, and 3.8 µs when
 # launched one by one (A. Gray, "Getting Started with CUDA Graphs", NVIDIA, 2019). So kernels that
 # are launched one by one have a gap as well, which the model leaves out: a loss by a graph that it
@@ -42,9 +40,6 @@ def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[f
         launch: seconds that the host needs for a launch, of a kernel or of a graph.
         gap: seconds between two kernels of a graph.
 
-    Raises:
-        BadInput: there is no kernel, or a time is below zero.
-
     >>> launch_bound([1.0, 1.0], launch=5.0, gap=0.5)
     (11.0, 7.5)
     """
@@ -59,30 +54,18 @@ def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[f
 def graph_times(
     kernels: int, elements: int, gpu: str = "T4"
 ) -> tuple[dict[str, float], Provenance]:
-    """How long a row of small kernels takes one by one and as a graph.
+    """How long a row of small kernels takes one by one and as a graph, in seconds.
 
-    Each kernel multiplies a float32 vector by a number. Measured by torch where there is a GPU,
-    else modelled by `launch_bound`.
-
-    Args:
-        kernels: how many.
-        elements: of the vector.
-        gpu: whose bandwidth the model takes, one of `gpulearn.perf.gpus.GPUS`.
-
-    Returns:
-        Seconds by the way of launching, and where they come from.
-
-    Raises:
-        BadInput: a number is not whole and above zero, or the GPU is not known.
+    Each kernel multiplies a float32 vector of some elements by a number. Measured by torch where
+    there is a GPU, else modelled by `launch_bound` with the bandwidth of `gpu`.
     """
     spec = gpu_spec(gpu)
     if selection.torch_gpu():
         return _measured(kernels, elements)
     each = 8 * elements / spec.bandwidth  # read and written
-    one_by_one, graph = launch_bound([each] * kernels, LAUNCH_SECONDS, GRAPH_GAP_SECONDS)
-    return {"one by one": one_by_one, "as a graph": graph}, Provenance(
-        "modelled", f"the {gpu}'s data sheet"
-    )
+    times = launch_bound([each] * kernels, LAUNCH_SECONDS, GRAPH_GAP_SECONDS)
+    origin = Provenance("modelled", f"the {gpu}'s data sheet")
+    return dict(zip(("one by one", "as a graph"), times, strict=True)), origin
 
 
 def _measured(kernels: int, elements: int) -> tuple[dict[str, float], Provenance]:

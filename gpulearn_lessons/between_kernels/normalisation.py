@@ -1,7 +1,9 @@
 """Layer normalisation of rows, in three kernels and in one.
 
 yᵢ = (xᵢ − μ) / √(σ² + ε), with the mean μ and the variance σ² of the row that xᵢ stands in. The
-factor and the shift that a network learns for each column are left out here.
+factor and the shift that a network learns for each column are left out here. `x` and `out` are
+float32 (m, n), `means` and `variances` are (m,). All four kernels give a warp to each row: at least
+32·m threads, in blocks of whole warps.
 Source: J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer normalization", arXiv 1607.06450 (2016).
 """
 
@@ -9,24 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import SOFTMAX_ROWS
-from gpulearn.kernels.specification import blocks_along
+from gpulearn.kernels.specification import Array
 from simt.observers.traffic import SECTOR
-
-__all__ = [
-    "EPSILON", "FUSED_NORMALISE", "MOST_COLUMNS", "MOST_WARPS", "NORMALISE_ROWS", "ROW_MEANS",
-    "ROW_VARIANCES", "fused_normalise", "normalise_bytes", "normalise_rows", "row_means",
-    "row_variances",
-]  # fmt: skip
-
-Matrix = np.ndarray[tuple[int, int], Any]
-Vector = np.ndarray[tuple[int], Any]
 
 EPSILON = np.float32(1e-5)  # keeps a row of equal values from a division by zero
 MOST_WARPS = 4  # of a block, and so rows
@@ -34,20 +26,8 @@ MOST_COLUMNS = 256  # that a row of `fused_normalise` may have
 
 
 @cuda.jit
-def row_means(x: Matrix, means: Vector) -> None:
-    """The mean of each row. One warp for a row.
-
-    Args:
-        x: float32, shape (m, n).
-        means: float32, shape (m,), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> means = np.zeros(1, np.float32)
-    >>> row_means[1, 32](np.array([[1, 3]], np.float32), means)
-    >>> means
-    array([2.], dtype=float32)
-    """
+def row_means(x: Array, means: Array) -> None:
+    """The mean of each row."""
     row = cuda.grid(1) // WARP
     if row >= x.shape[0]:
         return
@@ -61,21 +41,8 @@ def row_means(x: Matrix, means: Vector) -> None:
 
 
 @cuda.jit
-def row_variances(x: Matrix, means: Vector, variances: Vector) -> None:
-    """The variance of each row: the mean of (x − mean)². One warp for a row.
-
-    Args:
-        x: float32, shape (m, n).
-        means: float32, shape (m,), of the rows.
-        variances: float32, shape (m,), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> variances = np.zeros(1, np.float32)
-    >>> row_variances[1, 32](np.array([[1, 3]], np.float32), np.array([2], np.float32), variances)
-    >>> variances
-    array([1.], dtype=float32)
-    """
+def row_variances(x: Array, means: Array, variances: Array) -> None:
+    """The variance of each row: the mean of (x − mean)²."""
     row = cuda.grid(1) // WARP
     if row >= x.shape[0]:
         return
@@ -91,23 +58,8 @@ def row_variances(x: Matrix, means: Vector, variances: Vector) -> None:
 
 
 @cuda.jit
-def normalise_rows(x: Matrix, means: Vector, variances: Vector, out: Matrix) -> None:
-    """(x − mean) / √(variance + ε). One warp for a row.
-
-    Args:
-        x: float32, shape (m, n).
-        means: float32, shape (m,), of the rows.
-        variances: float32, shape (m,), of the rows.
-        out: float32, shape (m, n), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> out = np.zeros((1, 2), np.float32)
-    >>> two, one = np.array([[2], [1]], np.float32)
-    >>> normalise_rows[1, 32](np.array([[1, 3]], np.float32), two, one, out)
-    >>> out.round(3)
-    array([[-1.,  1.]], dtype=float32)
-    """
+def normalise_rows(x: Array, means: Array, variances: Array, out: Array) -> None:
+    """Out = (x − mean) / √(variance + ε), with the mean and the variance of each row."""
     row = cuda.grid(1) // WARP
     if row >= x.shape[0]:
         return
@@ -118,17 +70,11 @@ def normalise_rows(x: Matrix, means: Vector, variances: Vector, out: Matrix) -> 
 
 
 @cuda.jit
-def fused_normalise(x: Matrix, out: Matrix) -> None:
-    """The layer normalisation of each row in one kernel, which reads x once. One warp for a row.
+def fused_normalise(x: Array, out: Array) -> None:
+    """The layer normalisation of each row in one kernel, which reads x once.
 
-    The row is kept in shared memory. A lane reads there only what it has stored itself, so no
-    barrier is needed.
-
-    Args:
-        x: float32, shape (m, n), with n ≤ `MOST_COLUMNS`.
-        out: float32, shape (m, n), overwritten.
-
-    Launch: at least 32·m threads; blocks of at most `MOST_WARPS` whole warps.
+    The row, of at most `MOST_COLUMNS`, is kept in shared memory. A lane reads there only what it
+    has stored itself, so no barrier is needed. Launch: blocks of at most `MOST_WARPS` warps.
 
     >>> out = np.zeros((1, 2), np.float32)
     >>> fused_normalise[1, 32](np.array([[1, 3]], np.float32), out)
@@ -168,33 +114,30 @@ def normalise_bytes(m: int, n: int, *, fused: bool) -> int:
     of each row, for which a whole sector moves each time: 16·m·n + 160·m. One kernel moves 8·m·n.
     Exact where n is a multiple of 8, the elements of a sector.
 
-    Raises:
-        BadInput: a size is not a whole number above zero.
-
     >>> normalise_bytes(1000, 1000, fused=True)
     8000000
     """
     return 8 * m * n if fused else 16 * m * n + 5 * SECTOR * m
 
 
-def means_of_rows(x: Matrix, means: Vector) -> tuple[Vector]:
+def means_of_rows(x: Array, means: Array) -> tuple[Array]:
     """The mean of each row, in float64."""
     return (x.mean(axis=1, dtype=np.float64).astype(means.dtype),)
 
 
-def variances_of_rows(x: Matrix, means: Vector, variances: Vector) -> tuple[Vector]:
+def variances_of_rows(x: Array, means: Array, variances: Array) -> tuple[Array]:
     """The mean of (x − mean)² of each row, in float64."""
     away = x.astype(np.float64) - means[:, None]
     return ((away**2).mean(axis=1).astype(variances.dtype),)
 
 
-def normalised_by(x: Matrix, means: Vector, variances: Vector, out: Matrix) -> tuple[Matrix]:
+def normalised_by(x: Array, means: Array, variances: Array, out: Array) -> tuple[Array]:
     """(x − mean) / √(variance + ε), in float64."""
     away = x.astype(np.float64) - means[:, None]
     return ((away / np.sqrt(variances[:, None] + np.float64(EPSILON))).astype(out.dtype),)
 
 
-def normalised(x: Matrix, out: Matrix) -> tuple[Matrix]:
+def normalised(x: Array, out: Array) -> tuple[Array]:
     """The layer normalisation of each row, in float64."""
     exact = x.astype(np.float64)
     return normalised_by(exact, exact.mean(axis=1), exact.var(axis=1), out)
@@ -202,17 +145,7 @@ def normalised(x: Matrix, out: Matrix) -> tuple[Matrix]:
 
 ROW_MEANS = replace(SOFTMAX_ROWS, kernel=row_means, reference=means_of_rows)
 ROW_VARIANCES = replace(
-    SOFTMAX_ROWS,
-    kernel=row_variances,
-    reference=variances_of_rows,
-    grid=lambda x, means, variances, block: blocks_along(WARP * len(x), block),
-    outputs=(2,),
+    SOFTMAX_ROWS, kernel=row_variances, reference=variances_of_rows, outputs=(2,)
 )
-NORMALISE_ROWS = replace(
-    SOFTMAX_ROWS,
-    kernel=normalise_rows,
-    reference=normalised_by,
-    grid=lambda x, means, variances, out, block: blocks_along(WARP * len(x), block),
-    outputs=(3,),
-)
+NORMALISE_ROWS = replace(SOFTMAX_ROWS, kernel=normalise_rows, reference=normalised_by, outputs=(3,))
 FUSED_NORMALISE = replace(SOFTMAX_ROWS, kernel=fused_normalise, reference=normalised)

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from gpulearn import cuda, require
 from gpulearn.kernels.indexing import blocks_for
+from gpulearn.kernels.specification import Array
 from gpulearn.kernels.vectors import vector_add
 from gpulearn_lessons.between_kernels.populations import after_seasons
-
-__all__ = ["pipeline_copies", "wait_for_event"]
-
-Vector = np.ndarray[tuple[int], Any]
 
 BLOCK = 128
 
 
-def wait_for_event(a: Vector, b: Vector, out: Vector) -> None:
+def wait_for_event(a: Array, b: Array, out: Array) -> None:
     """Out = a + b on the GPU; a and b travel on two streams, and the sum waits for both.
 
     A stream keeps its own order and nothing else: what the second stream copies is ordered before
-    the kernel on the first by an event.
-
-    Args:
-        a: shape (n,), in pinned memory.
-        b: shape (n,), of a's dtype, in pinned memory.
-        out: shape (n,), in pinned memory; filled when the function returns.
+    the kernel on the first by an event. All three are (n,), of one dtype, in pinned memory; `out`
+    is filled when the function returns.
 
     >>> a, b, out = (cuda.pinned_array(3) for _ in range(3))
     >>> a[:], b[:] = 1, 2
@@ -48,18 +37,12 @@ def wait_for_event(a: Vector, b: Vector, out: Vector) -> None:
 
 
 @require.sizes("chunks")
-def pipeline_copies(values: Vector, out: Vector, chunks: int) -> None:
+def pipeline_copies(values: Array, out: Array, chunks: int) -> None:
     """The populations after some seasons, in chunks on a stream each, so that copies overlap.
 
-    While one chunk is computed, the next is copied in and the last one copied out.
-
-    Args:
-        values: float64, shape (n,), in pinned memory.
-        out: float64, shape (n,), in pinned memory; filled when the function returns.
-        chunks: how many, from 1 to n.
-
-    Raises:
-        BadInput: `chunks` is not a whole number above zero.
+    While one chunk is computed, the next is copied in and the last one copied out. `values` and
+    `out` are float64 (n,) in pinned memory, `chunks` is from 1 to n; `out` is filled when the
+    function returns.
 
     >>> values, out = cuda.pinned_array(6), cuda.pinned_array(6)
     >>> values[:] = 0

@@ -7,32 +7,23 @@ complicated dynamics", Nature 261 (1976).
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = ["AFTER_SEASONS", "GROWTH", "SEASONS", "after_seasons"]
-
-Vector = np.ndarray[tuple[int], Any]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification
 
 GROWTH, SEASONS = 3.7, 40
 
 
 @cuda.jit
-def after_seasons(populations: Vector) -> None:
+def after_seasons(populations: Array) -> None:
     """Each population after `SEASONS` seasons, a thread for each, in place.
 
-    In float64, since a difference grows from season to season.
+    `populations` is float64 (n,), from 0 to 1, since a difference grows from season to season.
 
-    Args:
-        populations: float64, shape (n,), from 0 to 1.
+    Launch: one-dimensional, with at least n threads.
+    Cost: 3·`SEASONS` operations for each number, which is read and written once.
 
-    Launch: one-dimensional, with at least n threads. Cost: 3·`SEASONS` operations for each
-    number, which is read and written once.
-
+    >>> import numpy as np
     >>> populations = np.array([0.0, 1 - 1 / GROWTH])  # two that never change
     >>> after_seasons[1, 32](populations)
     >>> populations.round(6)
@@ -46,17 +37,11 @@ def after_seasons(populations: Vector) -> None:
         populations[i] = x
 
 
-def seasons(populations: Vector) -> tuple[Vector]:
+def seasons(populations: Array) -> tuple[Array]:
     """What `after_seasons` must leave."""
     for _ in range(SEASONS):
         populations = GROWTH * populations * (1 - populations)
     return (populations,)
 
 
-AFTER_SEASONS = Specification(
-    after_seasons,
-    seasons,
-    grid=lambda populations, block: blocks_along(populations.size, block),
-    block=128,
-    updated=(0,),
-)
+AFTER_SEASONS = Specification(after_seasons, seasons, grid=blocks_over(0), block=128, updated=(0,))

@@ -2,7 +2,9 @@
 
 The three kernels are `row_maxima`, `row_sums` and `row_shares`; each reads all scores again.
 `online_softmax` reads them twice, where `softmax_rows` of notebook 07 reads them three times: it
-keeps a sum for the largest score seen so far, and scales it when a larger one comes.
+keeps a sum for the largest score seen so far, and scales it when a larger one comes. Matrices are
+float32 (m, n), `maxima` and `sums` are (m,). Each row gets a warp: at least 32·m threads, in blocks
+of whole warps.
 Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867
 (2018).
 """
@@ -11,42 +13,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import SOFTMAX_ROWS
-from gpulearn.kernels.specification import blocks_along
+from gpulearn.kernels.specification import Array
 from simt.observers.traffic import SECTOR
-
-__all__ = [
-    "LOWEST", "ONLINE_SOFTMAX", "ROW_MAXIMA", "ROW_SHARES", "ROW_SUMS", "SOFTMAX_PASSES",
-    "online_softmax", "row_maxima", "row_shares", "row_sums", "softmax_bytes",
-]  # fmt: skip
-
-Matrix = np.ndarray[tuple[int, int], Any]
-Vector = np.ndarray[tuple[int], Any]
 
 LOWEST = np.float32(np.finfo(np.float32).min)  # below every score, and LOWEST − LOWEST is 0
 
 
 @cuda.jit
-def row_maxima(scores: Matrix, maxima: Vector) -> None:
-    """The largest score of each row. One warp for a row.
-
-    Args:
-        scores: float32, shape (m, n).
-        maxima: float32, shape (m,), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> maxima = np.zeros(2, np.float32)
-    >>> row_maxima[1, 64](np.array([[3, 9], [-5, -1]], np.float32), maxima)
-    >>> maxima
-    array([ 9., -1.], dtype=float32)
-    """
+def row_maxima(scores: Array, maxima: Array) -> None:
+    """The largest score of each row."""
     row = cuda.grid(1) // WARP
     if row >= scores.shape[0]:
         return
@@ -60,22 +41,8 @@ def row_maxima(scores: Matrix, maxima: Vector) -> None:
 
 
 @cuda.jit
-def row_sums(scores: Matrix, maxima: Vector, powers: Matrix, sums: Vector) -> None:
-    """exp(score − maximum of its row), and the sum of each row. One warp for a row.
-
-    Args:
-        scores: float32, shape (m, n).
-        maxima: float32, shape (m,), of the rows.
-        powers: float32, shape (m, n), overwritten.
-        sums: float32, shape (m,), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> powers, sums = np.zeros((1, 2), np.float32), np.zeros(1, np.float32)
-    >>> row_sums[1, 32](np.array([[7, 7]], np.float32), np.array([7], np.float32), powers, sums)
-    >>> sums
-    array([2.], dtype=float32)
-    """
+def row_sums(scores: Array, maxima: Array, powers: Array, sums: Array) -> None:
+    """exp(score − maximum of its row), and the sum of each row."""
     row = cuda.grid(1) // WARP
     if row >= scores.shape[0]:
         return
@@ -92,21 +59,8 @@ def row_sums(scores: Matrix, maxima: Vector, powers: Matrix, sums: Vector) -> No
 
 
 @cuda.jit
-def row_shares(powers: Matrix, sums: Vector, out: Matrix) -> None:
-    """powers[i, j] / sums[i]. One warp for a row.
-
-    Args:
-        powers: float32, shape (m, n).
-        sums: float32, shape (m,), of the rows.
-        out: float32, shape (m, n), overwritten.
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> out = np.zeros((1, 2), np.float32)
-    >>> row_shares[1, 32](np.array([[1, 3]], np.float32), np.array([4], np.float32), out)
-    >>> out
-    array([[0.25, 0.75]], dtype=float32)
-    """
+def row_shares(powers: Array, sums: Array, out: Array) -> None:
+    """out[i, j] = powers[i, j] / sums[i]."""
     row = cuda.grid(1) // WARP
     if row >= powers.shape[0]:
         return
@@ -116,14 +70,8 @@ def row_shares(powers: Matrix, sums: Vector, out: Matrix) -> None:
 
 
 @cuda.jit
-def online_softmax(scores: Matrix, out: Matrix) -> None:
-    """The softmax of each row, with its maximum and its sum from one pass. One warp for a row.
-
-    Args:
-        scores: float32, shape (m, n).
-        out: float32, shape (m, n), overwritten; each row is positive and sums to 1.
-
-    Launch: at least 32·m threads; blocks of whole warps. Each score is read twice.
+def online_softmax(scores: Array, out: Array) -> None:
+    """The softmax of each row, with its maximum and its sum from one pass.
 
     >>> out = np.zeros((1, 2), np.float32)
     >>> online_softmax[1, 32](np.array([[1000, 1000]], np.float32), out)
@@ -155,19 +103,11 @@ SOFTMAX_PASSES = {"three kernels": (5, 4), "one kernel": (4, 0), "online": (3, 0
 
 @require.sizes("m", "n")
 def softmax_bytes(m: int, n: int, way: str) -> int:
-    """Bytes that the softmax of m rows of n float32 scores moves.
+    """Bytes that the softmax of m rows of n float32 scores moves, `way` by way of `SOFTMAX_PASSES`.
 
     Three kernels read the matrix three times, write it twice, and write and read a maximum and a
     sum of each row, for which a whole sector moves each time: 20·m·n + 128·m. One kernel moves
     16·m·n, with the online sum 12·m·n. Exact where n is a multiple of 8, the elements of a sector.
-
-    Args:
-        m: rows.
-        n: columns.
-        way: "three kernels", "one kernel" or "online".
-
-    Raises:
-        BadInput: a size is not a whole number above zero, or there is no such way.
 
     >>> softmax_bytes(1000, 1000, "online")
     12000000
@@ -176,37 +116,22 @@ def softmax_bytes(m: int, n: int, way: str) -> int:
     return 4 * matrix * m * n + SECTOR * row * m
 
 
-def maxima_of_rows(scores: Matrix, maxima: Vector) -> tuple[Vector]:
-    """The largest score of each row."""
-    return (scores.max(axis=1),)
-
-
 def powers_and_sums(
-    scores: Matrix, maxima: Vector, powers: Matrix, sums: Vector
-) -> tuple[Matrix, Vector]:
+    scores: Array, maxima: Array, powers: Array, sums: Array
+) -> tuple[Array, Array]:
     """exp(score − its row's maximum) and the sums of the rows, in float64."""
-    made = np.exp(scores.astype(np.float64) - maxima[:, None])
-    return made.astype(powers.dtype), made.sum(axis=1).astype(sums.dtype)
+    exact = np.exp(scores.astype(np.float64) - maxima[:, None])
+    return exact.astype(powers.dtype), exact.sum(axis=1).astype(sums.dtype)
 
 
-def divided(powers: Matrix, sums: Vector, out: Matrix) -> tuple[Matrix]:
+def divided(powers: Array, sums: Array, out: Array) -> tuple[Array]:
     """Each row over its sum."""
     return ((powers.astype(np.float64) / sums[:, None]).astype(out.dtype),)
 
 
-ROW_MAXIMA = replace(SOFTMAX_ROWS, kernel=row_maxima, reference=maxima_of_rows)
-ROW_SUMS = replace(
-    SOFTMAX_ROWS,
-    kernel=row_sums,
-    reference=powers_and_sums,
-    grid=lambda scores, maxima, powers, sums, block: blocks_along(WARP * len(scores), block),
-    outputs=(2, 3),
+ROW_MAXIMA = replace(
+    SOFTMAX_ROWS, kernel=row_maxima, reference=lambda scores, maxima: (scores.max(axis=1),)
 )
-ROW_SHARES = replace(
-    SOFTMAX_ROWS,
-    kernel=row_shares,
-    reference=divided,
-    grid=lambda powers, sums, out, block: blocks_along(WARP * len(powers), block),
-    outputs=(2,),
-)
+ROW_SUMS = replace(SOFTMAX_ROWS, kernel=row_sums, reference=powers_and_sums, outputs=(2, 3))
+ROW_SHARES = replace(SOFTMAX_ROWS, kernel=row_shares, reference=divided, outputs=(2,))
 ONLINE_SOFTMAX = replace(SOFTMAX_ROWS, kernel=online_softmax)

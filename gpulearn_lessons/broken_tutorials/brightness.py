@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.reduction import few_blocks
-from gpulearn.kernels.specification import Specification
-
-__all__ = ["BRIGHTNESS", "LEVELS", "case_histogram"]
+from gpulearn.kernels.histogram import HISTOGRAM_SHARED, counted
+from gpulearn.kernels.specification import Array
 
 LEVELS = 16  # of brightness
-Vector = np.ndarray[tuple[int], Any]
 
 
 @cuda.jit
-def case_histogram(values: Vector, counts: Vector) -> None:
+def case_histogram(values: Array, counts: Array) -> None:
     """Count how many values lie in each of 16 levels between 0 and 1.
 
-    A value v is in level ⌊16·v⌋, and 1 itself in the last.
-
-    Args:
-        values: float32 (n,), from 0 to 1.
-        counts: int32 (16,); must hold zeros before the launch.
+    A value v is in level ⌊16·v⌋, and 1 itself in the last. `values` is float32 (n,), from 0 to 1;
+    `counts` is int32 (16,), zeros before the launch.
 
     Launch: any grid, blocks of at least 16 threads.
     Cost: n atomic updates of shared memory, and 16 of global memory for each block.
@@ -47,16 +41,9 @@ def case_histogram(values: Vector, counts: Vector) -> None:
         cuda.atomic.add(counts, t, own[t])
 
 
-def levels(values: Vector, counts: Vector) -> tuple[Vector]:
+def levels(values: Array, counts: Array) -> tuple[Array]:
     """The counts, raised by how often each level occurs."""
-    found = np.minimum((values * LEVELS).astype(int), LEVELS - 1)
-    return (counts + np.bincount(found, minlength=LEVELS).astype(counts.dtype),)
+    return counted(np.minimum((values * LEVELS).astype(int), LEVELS - 1), counts)
 
 
-BRIGHTNESS = Specification(
-    case_histogram,
-    levels,
-    grid=lambda values, counts, block: few_blocks(values.size, block),
-    block=256,
-    updated=(1,),
-)
+BRIGHTNESS = replace(HISTOGRAM_SHARED, kernel=case_histogram, reference=levels)

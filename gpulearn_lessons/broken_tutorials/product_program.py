@@ -7,7 +7,6 @@ import io
 import re
 import tempfile
 import weakref
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,15 +22,6 @@ from simt.programs.cuda.host_compiler import host_fault
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 from simt.report.report import Report
-
-__all__ = [
-    "CASE_LAUNCH",
-    "ProductProgram",
-    "ProductRun",
-    "kernel_part",
-    "product_program",
-    "run_product",
-]
 
 # `multiply` is what a program calls; it says how it went, as the functions of CUDA do.
 CASE_LAUNCH = CppSource("case_launch", r"""
@@ -75,6 +65,7 @@ int main(int count, char** words) {
     fclose(file);
 }
 """
+Array = np.ndarray[Any, Any]
 HOST = re.compile(r"\bcudaError_t\s+multiply\b")  # where the host part begins
 LAUNCH = re.compile(r"<<<(.*?)>>>", re.DOTALL)
 
@@ -92,14 +83,16 @@ class ProductRun:
     """
 
     status: str
-    product: np.ndarray[Any, Any]
-    right: np.ndarray[Any, Any]
+    product: Array
+    right: Array
     found: tuple[str, ...] = ()
     report: Report | None = None
 
     def __repr__(self) -> str:
-        said = f"multiply returns {self.status}; {self.right.sum():,} of {self.right.size:,} right"
-        return "\n".join([said, *self.found])
+        result = (
+            f"multiply returns {self.status}; {self.right.sum():,} of {self.right.size:,} right"
+        )
+        return "\n".join([result, *self.found])
 
 
 class ProductProgram:
@@ -117,37 +110,31 @@ class ProductProgram:
     def run(self, m: int, k: int, n: int) -> ProductRun:
         """One call of `multiply`."""
         launches, printed = Launches(in_detail=True), io.StringIO()
-        with scratch() as place:
+        product = np.full((m, n), -1, np.float32)
+        with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
+            path = Path(folder) / "product"
+            words = [str(m), str(k), str(n), str(path)]
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-                ended = self._program.run(
-                    [str(m), str(k), str(n), str(place)], launches, captured=True
-                )
-            lines, product = printed.getvalue().splitlines(), np.full((m, n), -1, np.float32)
-            if place.exists():
-                product = np.fromfile(place, np.float32).reshape(m, n)
-        found = tuple(one.removeprefix("product.cu:") for one in launches.sentences())
-        status = lines[-1] if lines and not ended else f"nothing: it ends with status {ended}"
-        right = product == exact(m, k, n)
-        return ProductRun(status, product, right, found, next(iter(launches.reports), None))
+                status = self._program.run(words, launches, captured=True)
+            if path.exists():
+                product = np.fromfile(path, np.float32).reshape(m, n)
+        lines = printed.getvalue().splitlines()
+        answer = lines[-1] if lines and not status else f"nothing: it ends with status {status}"
+        found = tuple(text.removeprefix("product.cu:") for text in launches.sentences())
+        report = next(iter(launches.reports), None)
+        return ProductRun(answer, product, product == exact(m, k, n), found, report)
 
 
-@contextlib.contextmanager
-def scratch() -> Iterator[Path]:
-    """The name of a file that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
-        yield Path(folder) / "product"
-
-
-def factors(m: int, k: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def factors(m: int, k: int, n: int) -> tuple[Array, Array]:
     """The numbers that `main` hands over."""
     a, b = np.arange(m * k) * 7 + 3, np.arange(k * n) * 5 + 1
     return (a % 11 + 1.0).reshape(m, k), (b % 13 + 1.0).reshape(k, n)
 
 
-def exact(m: int, k: int, n: int) -> np.ndarray[Any, Any]:
+def exact(m: int, k: int, n: int) -> Array:
     """Their product."""
     a, b = factors(m, k, n)
-    product: np.ndarray[Any, Any] = (a @ b).astype(np.float32)
+    product: Array = (a @ b).astype(np.float32)
     return product
 
 
@@ -177,12 +164,12 @@ def run_product(text: str, m: int, k: int, n: int) -> ProductRun:
         raise BadInput("The program has no cudaError_t multiply(…): that is what main calls.")
     if host_fault() is None:
         return product_program(text).run(m, k, n)
-    places = LAUNCH.search(text)
-    grid, block, *_ = eval(f"({places[1]})".replace("/", "//"), {
-        "m": m, "k": k, "n": n, "dim3": lambda *sides: sides,
-    }) if places else (1, 1)  # fmt: skip
-    a, b = (one.astype(np.float32) for one in factors(m, k, n))
+    grid, block = 1, 1
+    if launch := LAUNCH.search(text):
+        names = {"m": m, "k": k, "n": n, "dim3": lambda *sides: sides}
+        grid, block, *_ = eval(f"({launch[1]})".replace("/", "//"), names)
+    a, b = (factor.astype(np.float32) for factor in factors(m, k, n))
     c = np.full((m, n), np.nan, np.float32)
     report = xray(CppModule(kernel_part(text))["matmul"])[grid, block](a, b, c, m, k, n)
-    found = tuple(str(one) for one in report.findings if one.severity == "error")
-    return ProductRun("what nobody knows here", c, c == exact(m, k, n), found, report)
+    errors = tuple(str(finding) for finding in report.findings if finding.severity == "error")
+    return ProductRun("what nobody knows here", c, c == exact(m, k, n), errors, report)

@@ -8,21 +8,12 @@ that read the x of 32 points want the second.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "SOA_NORMS",
-    "STRETCH_POINTS",
-    "soa_norms",
-    "stretch_points",
-]
-
-Array = np.ndarray[Any, Any]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 
 @cuda.jit
@@ -31,10 +22,9 @@ def soa_norms(x: Array, y: Array, z: Array, out: Array) -> None:
 
     Launch: at least n threads in x. 4 sectors per request of float32.
 
-    >>> x, y, z = np.array([[3, 1], [0, 2], [4, 2]], np.float32)
-    >>> d = cuda.to_device(np.zeros(2, np.float32))
-    >>> soa_norms[1, 32](cuda.to_device(x), cuda.to_device(y), cuda.to_device(z), d)
-    >>> d.copy_to_host()
+    >>> x, y, z, out = np.array([[3, 1], [0, 2], [4, 2], [0, 0]], np.float32)
+    >>> soa_norms[1, 32](x, y, z, out)
+    >>> out
     array([5., 3.], dtype=float32)
     """
     i = cuda.grid(1)
@@ -52,13 +42,7 @@ def norms_of_parts(x: Array, y: Array, z: Array, out: Array) -> tuple[Array]:
     return norms_of_rows(np.stack([x, y, z], axis=1), out)
 
 
-SOA_NORMS = Specification(
-    soa_norms,
-    norms_of_parts,
-    grid=lambda x, y, z, out, block: blocks_along(out.size, block),
-    block=128,
-    outputs=(3,),
-)
+SOA_NORMS = Specification(soa_norms, norms_of_parts, grid=blocks_over(3), block=128, outputs=(3,))
 
 
 @cuda.jit
@@ -69,10 +53,9 @@ def stretch_points(points: Array, factors: Array, out: Array) -> None:
     in memory, whichever point these belong to: 4 sectors per request of float32, where a thread
     for each point would ask for 12, three times.
 
-    >>> out = cuda.to_device(np.zeros((2, 3), np.float32))
-    >>> points = cuda.to_device(np.arange(6, dtype=np.float32).reshape(2, 3))
-    >>> stretch_points[1, 32](points, cuda.to_device(np.array([1, 10, 100], np.float32)), out)
-    >>> out.copy_to_host()
+    >>> out, points = np.zeros((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
+    >>> stretch_points[1, 32](points, np.array([1, 10, 100], np.float32), out)
+    >>> out
     array([[  0.,  10., 200.],
            [  3.,  40., 500.]], dtype=float32)
     """
@@ -82,14 +65,9 @@ def stretch_points(points: Array, factors: Array, out: Array) -> None:
         out[i, axis] = factors[axis] * part
 
 
-def stretched(points: Array, factors: Array, out: Array) -> tuple[Array]:
-    """What `stretch_points` must leave in `out`."""
-    return (points * factors,)
-
-
 STRETCH_POINTS = Specification(
     stretch_points,
-    stretched,
+    lambda points, factors, out: (points * factors,),
     grid=lambda points, factors, out, block: blocks_along(points.shape[0], block),
     block=128,
     outputs=(2,),

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["launch_configuration", "read_ptx"]
-
 Sides = tuple[int, int]
 
 
 def launch_configuration(rows: int, columns: int, tile: int) -> tuple[Sides, Sides, int]:
     """What stands between <<< and >>> for a product through two tiles of shared memory.
 
-    Each block computes a tile of the result, an element for each thread; x counts columns. Its
-    two tiles of float are declared `extern __shared__`, so the launch says how many bytes they
-    take (CUDA C++ Programming Guide, "Execution Configuration").
-
-    Args:
-        rows: of the result.
-        columns: of the result.
-        tile: rows and columns of a tile.
+    Each block computes `tile` × `tile` elements of the result (rows, columns), one for each thread;
+    x counts columns. Its two tiles of float are declared `extern __shared__`, so the launch says
+    how many bytes they take (CUDA C++ Programming Guide, "Execution Configuration").
 
     Returns:
         Blocks along x and y; threads of a block along x and y; bytes of shared memory.
@@ -34,15 +27,11 @@ def launch_configuration(rows: int, columns: int, tile: int) -> tuple[Sides, Sid
 def read_ptx(outputs: int, restrict: bool, suffix: str) -> tuple[int, int, int, int]:
     """What one thread does in the PTX of `y1[i] = 2.0 * x[i] + 1.0; y2[i] = 3.0 * x[i] + 1.0; …`.
 
-    A store through one pointer may change what another points to, so x[i] is loaded again after
-    each, unless `__restrict__` promises that no two pointers overlap (CUDA C++ Programming Guide,
-    "__restrict__"). A product and a sum become one instruction, `fma`, which is two operations.
-    A literal without f is a double, and this formula is then computed in float64.
-
-    Args:
-        outputs: how many arrays y are written.
-        restrict: whether all pointers are `__restrict__`.
-        suffix: what each literal ends with: "f" or nothing.
+    There are `outputs` arrays y. A store through one pointer may change what another points to, so
+    x[i] is loaded again after each, unless `restrict` promises that no two pointers overlap (CUDA
+    C++ Programming Guide, "__restrict__"). A product and a sum become one instruction, `fma`, which
+    is two operations. Each literal ends with `suffix`, "f" or nothing: without f it is a double,
+    and this formula is then computed in float64.
 
     Returns:
         Loads and stores of global memory; operations in float32 and in float64.

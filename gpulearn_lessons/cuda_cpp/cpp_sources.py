@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from simt.cpp.source import CppSource
 
-__all__ = ["BLOCK_SUM_CPP", "SAXPY_CPP", "TRANSPOSE_CPP"]
-
 # the twin of `saxpy_grid_stride`
 SAXPY_CPP = CppSource(
     "saxpy_cpp",

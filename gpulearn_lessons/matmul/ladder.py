@@ -20,19 +20,6 @@ from simt.observers.counters import Counts
 if TYPE_CHECKING:
     from simt.report.report import Report
 
-__all__ = [
-    "CUBLAS_BY_PEAK",
-    "LADDER",
-    "PUBLISHED",
-    "PUBLISHED_SOURCE",
-    "CountedReport",
-    "Product",
-    "Rung",
-    "ladder_counts",
-    "ladder_reports",
-]
-
-Matrix = np.ndarray[tuple[int, int], Any]
 Pair = tuple[int, int]
 
 
@@ -59,7 +46,7 @@ class Rung:
         name: what it is called in tables.
         specification: of a kernel that computes C = A·B from (a, b, c).
         covers: elements of C that one block computes, along x and y.
-        pairs: whether it takes its matrices as int64 words of two float32.
+        pairs: whether it takes its float32 matrices as int64 words of two; rows are even then.
     """
 
     name: str
@@ -77,14 +64,12 @@ class Rung:
         """Threads along x and y."""
         return cast("Pair", self.specification.block)
 
-    def arguments(self, a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
-        """The three float32 matrices as the kernel takes them."""
-        if not self.pairs:
-            return a, b, c
-        return a.view(np.int64), b.view(np.int64), c.view(np.int64)
+    def arguments(self, *matrices: Any) -> tuple[Any, ...]:
+        """The float32 matrices as the kernel takes them."""
+        return tuple(x.view(np.int64) for x in matrices) if self.pairs else matrices
 
     def launch(self, a: Any, b: Any, c: Any) -> None:
-        """Compute C = A·B for float32 matrices on the device; `pairs` needs even row lengths."""
+        """Compute C = A·B for float32 matrices on the device."""
         args = self.arguments(a, b, c)
         self.kernel[self.specification.shape(*args)](*args)
 
@@ -92,6 +77,15 @@ class Rung:
         """The same launch under the lens."""
         args = self.arguments(a, b, c)
         return xray(self.kernel)[self.specification.shape(*args)](*args)
+
+    def sample(self, n: int, k: int) -> Report:
+        """The report for random matrices (n, k) and (k, n)."""
+        rng = np.random.default_rng(0)
+        a, b = (
+            cuda.to_device(rng.standard_normal(shape, dtype=np.float32))
+            for shape in ((n, k), (k, n))
+        )
+        return self.report(a, b, cuda.device_array((n, n), np.float32))
 
 
 _tile = (matmul_registers.COLUMNS, matmul_registers.ROWS)
@@ -129,34 +123,22 @@ NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
 
 
 def ladder_reports(n: int = 256) -> dict[str, Report]:
-    """Each rung's report for a product of two n × n matrices of random numbers.
-
-    Raises:
-        BadInput: n is not a whole number above zero, or is odd.
+    """Each rung's report for a product of two n × n matrices of random numbers, n even.
 
     >>> ladder_reports(64)["shared tile"].totals.barriers
     512
     """
-    n = require.whole("n", n)
-    if n % 2:
+    if require.whole("n", n) % 2:
         raise BadInput(f"n is {n}: give an even n, since the sixth rung loads pairs.")
-    rng = np.random.default_rng(0)
-    a, b = (cuda.to_device(rng.standard_normal((n, n), dtype=np.float32)) for _ in "ab")
-    made = {}
-    for rung in LADDER.values():
-        made[rung.name] = rung.report(a, b, cuda.device_array((n, n), np.float32))
-    return made
+    return {rung.name: rung.sample(n, n) for rung in LADDER.values()}
 
 
 def ladder_counts(n: int = 4096) -> dict[str, Product]:
     """Each rung's counters for a product of two n × n matrices, without launching it.
 
     A block walks along k and then stores its part of C, so the counters of one tile of C are
-    a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact.
-    What a cache would keep (`distinct_sectors`) does not add up, and is 0.
-
-    Raises:
-        BadInput: n is not a multiple of 128 above zero.
+    a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact, for
+    multiples of 128. What a cache would keep (`distinct_sectors`) does not add up, and is 0.
 
     >>> ladder_counts(4096)["warp tiles"].totals.flops32 == 2 * 4096**3
     True
@@ -164,21 +146,18 @@ def ladder_counts(n: int = 4096) -> dict[str, Product]:
     n = require.whole("n", n)
     if n % SIDE:
         raise BadInput(f"n is {n}: give a multiple of {SIDE}, which the tiles of all rungs divide.")
-    found = {}
+    products = {}
     for rung in LADDER.values():
         half, whole = (_tile_counts(rung, k) for k in (SIDE // 2, SIDE))
-        sums = {}
-        for field in fields(Counts):
-            first, second = getattr(half, field.name), getattr(whole, field.name)
+        sums = dict.fromkeys(NOT_ADDITIVE, 0)
+        for name in {field.name for field in fields(Counts)} - sums.keys():
+            first, second = getattr(half, name), getattr(whole, name)
             slope = (second - first) * n // (SIDE // 2)  # a multiple of n / 64
-            sums[field.name] = (n // SIDE) ** 2 * (2 * first - second + slope)
-        found[rung.name] = Product(Counts(**sums | dict.fromkeys(NOT_ADDITIVE, 0)))
-    return found
+            sums[name] = (n // SIDE) ** 2 * (2 * first - second + slope)
+        products[rung.name] = Product(Counts(**sums))
+    return products
 
 
 @functools.cache  # the same for every n
 def _tile_counts(rung: Rung, k: int) -> Counts:
-    rng = np.random.default_rng(0)
-    shapes = (SIDE, k), (k, SIDE)
-    a, b = (cuda.to_device(rng.standard_normal(shape, dtype=np.float32)) for shape in shapes)
-    return rung.report(a, b, cuda.device_array((SIDE, SIDE), np.float32)).totals
+    return rung.sample(SIDE, k).totals

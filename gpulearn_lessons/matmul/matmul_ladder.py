@@ -7,44 +7,30 @@ The higher rungs are in `matmul_registers`, `matmul_pairs` and `matmul_warp_tile
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "MATMUL_COALESCED",
-    "MATMUL_NAIVE",
-    "MATMUL_TILED",
-    "TILE",
-    "matmul_coalesced",
-    "matmul_naive",
-    "matmul_tiled",
-    "multiplies",
-    "product",
-]
-
-Matrix = np.ndarray[tuple[int, int], Any]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 # rows and columns of a tile: as wide as a warp, so that a warp loads one row of it
 TILE = 32
 
 
 @cuda.jit
-def matmul_naive(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_naive(a: Array, b: Array, c: Array) -> None:
     """C[i, j] = Σ_k A[i, k]·B[k, j], with x as the row: the mapping of many first tutorials.
 
     Launch: a 2-D grid and block of any shape; x covers the m rows of `c`, y its p columns.
-
     Cost: neighbouring lanes read and write down a column. With 32 threads along x a warp
     moves 32 sectors for each request to `a` and to `c`, and 1 for each to `b`.
 
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_naive[(1, 1), (2, 2)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
+    >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
+    >>> matmul_naive[(1, 1), (2, 2)](a, a, c)
+    >>> c
     array([[ 7., 10.],
            [15., 22.]], dtype=float32)
     """
@@ -57,21 +43,13 @@ def matmul_naive(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 @cuda.jit
-def matmul_coalesced(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_coalesced(a: Array, b: Array, c: Array) -> None:
     """The same sums with x as the column, so that neighbouring lanes read neighbours.
 
     Launch: a 2-D grid and block of any shape; x covers the p columns of `c`, y its m rows.
-
     Cost: with 32 threads along x, 1 sector for each request to `a` (all lanes read one
     element), 4 for each to `b` and to `c`. Each element of `a` is still fetched p times and
     each of `b` m times, once for each warp's request.
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_coalesced[(1, 1), (2, 2)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     j, i = cuda.grid(2)
     if i < c.shape[0] and j < c.shape[1]:
@@ -82,24 +60,16 @@ def matmul_coalesced(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 @cuda.jit
-def matmul_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_tiled(a: Array, b: Array, c: Array) -> None:
     """The same sums over tiles of `a` and `b` that a block keeps in shared memory.
 
     Launch: blocks of (TILE, TILE) threads; x covers the columns of `c`, y its rows.
-
     Cost: each element that is fetched serves TILE threads, so global memory moves TILE / 8
     FLOP for each byte, but every product takes two loads from shared memory. Two barriers
     for each tile: one until it is there, one until nobody needs it any more.
 
     Beyond an edge a tile holds zeros, which add nothing to a sum. Guarding the loads, and not
     the barriers, lets every thread of the block arrive.
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_tiled[(1, 1), (TILE, TILE)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     tile_a = cuda.shared.array((TILE, TILE), np.float32)
     tile_b = cuda.shared.array((TILE, TILE), np.float32)
@@ -118,7 +88,7 @@ def matmul_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
         c[i, j] = total
 
 
-def product(a: Matrix, b: Matrix, c: Matrix) -> tuple[Matrix]:
+def product(a: Array, b: Array, c: Array) -> tuple[Array]:
     """What each rung must leave in `c`, as float32; matrices may come as words of two numbers."""
     a, b = a.view(np.float32), b.view(np.float32)
     exact = np.float64 if a.shape[0] < 256 else np.float32  # else it takes seconds
@@ -127,25 +97,13 @@ def product(a: Matrix, b: Matrix, c: Matrix) -> tuple[Matrix]:
 
 def multiplies(kernel: Any, block: tuple[int, int], columns: int, rows: int) -> Specification:
     """The specification of a rung whose blocks compute `columns` × `rows` elements of `c`."""
-
-    def grid(a: Matrix, b: Matrix, c: Matrix, block: Any) -> tuple[int, ...]:
-        return blocks_along(c.shape[::-1], (columns, rows))
-
-    return Specification(kernel, product, grid, block, outputs=(2,))
+    return Specification(kernel, product, blocks_over(2, (columns, rows)), block, outputs=(2,))
 
 
-MATMUL_NAIVE = Specification(
-    matmul_naive,
-    product,
-    grid=lambda a, b, c, block: blocks_along(c.shape, block),
-    block=(32, 8),
-    outputs=(2,),
-)
 MATMUL_COALESCED = Specification(
-    matmul_coalesced,
-    product,
-    grid=lambda a, b, c, block: blocks_along(c.shape[::-1], block),
-    block=(32, 8),
-    outputs=(2,),
+    matmul_coalesced, product, grid=blocks_over(2), block=(32, 8), outputs=(2,)
+)
+MATMUL_NAIVE = replace(
+    MATMUL_COALESCED, kernel=matmul_naive, grid=lambda a, b, c, block: blocks_along(c.shape, block)
 )
 MATMUL_TILED = multiplies(matmul_tiled, (TILE, TILE), TILE, TILE)

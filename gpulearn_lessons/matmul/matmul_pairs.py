@@ -19,12 +19,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Array
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
-
-__all__ = ["MATMUL_VECTORISED", "matmul_vectorised"]
-
-Pairs = np.ndarray[tuple[int, int], Any]
 
 # Numba's own; where it is not installed, only the kernels of this module cannot run
 libdevice: Any = getattr(cuda, "libdevice", None)
@@ -51,27 +48,21 @@ def joined(low: np.float32, high: np.float32) -> Any:
 
 
 @cuda.jit
-def matmul_vectorised(a: Pairs, b: Pairs, c: Pairs) -> None:
+def matmul_vectorised(a: Array, b: Array, c: Array) -> None:
     """C = A·B as `matmul_register_tiled` computes it, with loads and stores of two elements.
 
-    Launch: as `matmul_register_tiled`, blocks of (ALONG, DOWN) threads.
+    The matrices come as int64 words: `a` (m, n / 2), `b` (n, p / 2) and `c` (m, p / 2). Where a row
+    has an odd length, a column of zeros completes the last pair. Launch: as
+    `matmul_register_tiled`.
 
     Cost: half the load and store instructions, with 8 sectors each where the narrow ones
     have 4; the bytes are the same. In shared memory a warp's 8-byte words take two
     wavefronts, as many as two loads of 4 bytes, but one where neighbouring lanes load the same
     word, as they do from the tile of `a`.
 
-    Args:
-        a: float32 of shape (m, n) as int64 words, (m, n / 2). Where n is odd, a column of
-            zeros completes the last pair.
-        b: float32 of shape (n, p) as int64 words, (n, p / 2), completed likewise.
-        c: float32 of shape (m, p) as int64 words, (m, p / 2), overwritten.
-
     >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
-    >>> a, c = cuda.to_device(a), cuda.to_device(c)
-    >>> pairs = [x.view(np.int64) for x in (a, a, c)]
-    >>> matmul_vectorised[(1, 1), (ALONG, DOWN)](*pairs)
-    >>> c.copy_to_host()
+    >>> matmul_vectorised[(1, 1), (ALONG, DOWN)](*(x.view(np.int64) for x in (a, a, c)))
+    >>> c
     array([[ 7., 10.],
            [15., 22.]], dtype=float32)
     """

@@ -11,31 +11,12 @@ describes ("CUTLASS: Fast Linear Algebra in CUDA C++", NVIDIA developer blog, 20
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Array
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
-
-__all__ = [
-    "ALONG",
-    "COLUMNS",
-    "DEPTH",
-    "DOWN",
-    "HIGH",
-    "MATMUL_REGISTER_PATCH",
-    "MATMUL_REGISTER_STRIP",
-    "MATMUL_REGISTER_TILED",
-    "ROWS",
-    "STRIP",
-    "WIDE",
-    "matmul_register_patch",
-    "matmul_register_strip",
-    "matmul_register_tiled",
-]
-
-Matrix = np.ndarray[tuple[int, int], Any]
 
 ROWS, COLUMNS, DEPTH = 64, 64, 8  # of the tile of C that a block computes, and along k
 STRIP = 8  # sums of a thread of `matmul_register_strip`, one below the other
@@ -44,21 +25,13 @@ DOWN, ALONG = ROWS // HIGH, COLUMNS // WIDE  # its block: rows and columns of th
 
 
 @cuda.jit
-def matmul_register_strip(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_register_strip(a: Array, b: Array, c: Array) -> None:
     """C = A·B with STRIP sums per thread, one below the other: the 1-D register tile.
 
     Launch: blocks of (COLUMNS, DEPTH) threads, here (64, 8); a grid of ceil(p / COLUMNS) by
     ceil(m / ROWS) blocks.
-
     Cost: an element of `b` that was fetched from shared memory serves STRIP sums, so a thread
     makes STRIP + 1 loads for STRIP products where `matmul_tiled` makes 2 for one.
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_register_strip[(1, 1), (COLUMNS, DEPTH)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
@@ -88,23 +61,14 @@ def matmul_register_strip(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 @cuda.jit
-def matmul_register_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_register_tiled(a: Array, b: Array, c: Array) -> None:
     """C = A·B with HIGH × WIDE sums per thread: the 2-D register tile.
 
-    Launch: blocks of (ALONG, DOWN) threads, here (8, 8); a grid of ceil(p / COLUMNS) by
-    ceil(m / ROWS) blocks.
-
+    Launch: blocks of (ALONG, DOWN) threads, here (8, 8); the grid of `matmul_register_strip`.
     Cost: HIGH + WIDE loads from shared memory for HIGH · WIDE products. A thread's sums
     stand ALONG columns and DOWN rows apart, like the teeth of a comb and not as a patch, so
     that neighbouring lanes read neighbouring words of the tile (no bank conflict) and write
     neighbouring elements of `c` (whole sectors).
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_register_tiled[(1, 1), (ALONG, DOWN)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
@@ -141,19 +105,12 @@ def matmul_register_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 @cuda.jit
-def matmul_register_patch(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_register_patch(a: Array, b: Array, c: Array) -> None:
     """`matmul_register_tiled` with a patch of neighbouring sums for each thread: not to be used.
 
     Right, and launched in the same way. Its lanes read words that lie 8 apart in a row of
     `tile_b` and 64 apart in `tile_a`, so that they meet in the same banks, and each writes to
     a sector of its own.
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_register_patch[(1, 1), (ALONG, DOWN)](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)

@@ -11,15 +11,6 @@ from gpulearn_lessons.matmul.ladder import Rung
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
 from gpulearn_lessons.matmul.matmul_registers import matmul_register_tiled
 
-__all__ = [
-    "MOST_THREADS",
-    "SHARED_BYTES",
-    "TILES",
-    "register_tiled",
-    "tile_intensity",
-    "with_constants",
-]
-
 MOST_THREADS = 1024
 SHARED_BYTES = 48 * 1024
 
@@ -28,15 +19,12 @@ TILES = ((32, 32, 8, 4, 4), (64, 64, 8, 4, 4), (64, 64, 8, 8, 8), (64, 64, 32, 8
          (128, 128, 8, 8, 8))  # fmt: skip
 
 
+@require.sizes("rows", "columns", "depth", "high", "wide")
 def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) -> Rung:
     """`matmul_register_tiled` with other constants: the same code, compiled anew.
 
-    Args:
-        rows: of C that a block computes.
-        columns: of C that a block computes.
-        depth: of a tile along k.
-        high: rows of a thread's sums; divides `rows`.
-        wide: columns of a thread's sums; divides `columns`.
+    A block computes `rows` × `columns` of C in tiles of `depth` along k, a thread `high` × `wide`
+    of them; `high` divides `rows`, and `wide` divides `columns`.
 
     Raises:
         BadInput: a size is not a whole number above zero, does not divide, or asks for more
@@ -46,9 +34,7 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
     >>> rung.block, rung.covers
     ((8, 8), (32, 32))
     """
-    sizes = {"rows": rows, "columns": columns, "depth": depth, "high": high, "wide": wide}
-    for name, size in sizes.items():
-        require.whole(name, size)
+    constants = {"ROWS": rows, "COLUMNS": columns, "DEPTH": depth, "HIGH": high, "WIDE": wide}
     if rows % high or columns % wide:
         raise BadInput(
             f"a tile of {rows} × {columns} cannot be shared out in pieces of {high} × {wide}: "
@@ -57,10 +43,8 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
     down, along = rows // high, columns // wide
     if along * down > MOST_THREADS:
         raise BadInput(f"{along} × {down} threads are more than the 1,024 of a block.")
-    if 4 * depth * (rows + columns) > SHARED_BYTES:
-        size = 4 * depth * (rows + columns)
+    if (size := 4 * depth * (rows + columns)) > SHARED_BYTES:
         raise BadInput(f"tiles of {size:,} bytes exceed 48 KB, all that Numba gives a block.")
-    constants = {"ROWS": rows, "COLUMNS": columns, "DEPTH": depth, "HIGH": high, "WIDE": wide}
     constants |= {"DOWN": down, "ALONG": along}
     kernel = with_constants(matmul_register_tiled, constants)
     name = f"{rows} × {columns} × {depth}, {high} × {wide} sums"
@@ -71,12 +55,7 @@ def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> An
     """A kernel, and the device functions of its module, with other values for constants.
 
     The constants are those of the module when the kernel is compiled: it gets a module of its
-    own.
-
-    Args:
-        kernel: what `cuda.jit` made.
-        constants: name → value, in the place of the module's own; device functions too.
-        options: for `cuda.jit`.
+    own. `constants` may name device functions too; `options` are those of `cuda.jit`.
     """
     plain = kernel.py_func
     scope = plain.__globals__ | constants
@@ -94,14 +73,9 @@ def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> An
 def tile_intensity(rows: int, columns: int, n: int) -> float:
     """Operations for each byte that a product of n × n float32 moves, tile by tile.
 
-    Each block computes `rows` × `columns` elements of C. It loads what they need of A and of B
-    once, into shared memory, and stores each of them once. A multiplication and an addition are
-    two operations.
-
-    Args:
-        rows: of C that a block computes; divides n.
-        columns: of C that a block computes; divides n.
-        n: rows and columns of the three matrices.
+    Each block computes `rows` × `columns` elements of C; both divide n. It loads what they need of
+    A and of B once, into shared memory, and stores each of them once. A multiplication and an
+    addition are two operations.
 
     >>> round(tile_intensity(32, 32, 4096), 2), tile_intensity(64, 32, 64)
     (7.97, 8.0)

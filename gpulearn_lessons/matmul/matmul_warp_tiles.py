@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Array
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
 
-__all__ = ["COLUMNS", "MATMUL_WARP_TILES", "ROWS", "THREADS", "derived", "matmul_warp_tiles"]
-
-Matrix = np.ndarray[tuple[int, int], Any]
 Sizes = tuple[int, int, int, tuple[int, int, int], tuple[int, int, int]]
 
 
@@ -52,7 +50,7 @@ THREADS, A_LOADS, B_LOADS, A_TILES, B_TILES = derived(ROWS, COLUMNS, DEPTH, HIGH
 
 
 @cuda.jit(device=True)
-def fill(a: Matrix, b: Matrix, k: Any, tile_a: Any, tile_b: Any, buffer: Any) -> None:
+def fill(a: Array, b: Array, k: Any, tile_a: Any, tile_b: Any, buffer: Any) -> None:
     """Write the tiles that begin at k, with zeros for what lies beyond an edge."""
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
     zero = np.float32(0)
@@ -67,7 +65,7 @@ def fill(a: Matrix, b: Matrix, k: Any, tile_a: Any, tile_b: Any, buffer: Any) ->
 
 
 @cuda.jit(device=True)
-def fetch(a: Matrix, b: Matrix, k: Any, top: Any, left: Any, next_a: Any, next_b: Any) -> None:
+def fetch(a: Array, b: Array, k: Any, top: Any, left: Any, next_a: Any, next_b: Any) -> None:
     """Load the tiles that begin at k into registers; they lie wholly inside."""
     t = np.uint32(cuda.threadIdx.x)
     for n in range(A_LOADS):  # eight lanes read a sector, since DEPTH is a multiple of 8
@@ -118,7 +116,7 @@ def eight(tile_a: Any, tile_b: Any, buffer: Any, q: Any, y: Any, x: Any, total: 
 
 
 @cuda.jit(device=True)
-def write(c: Matrix, top: Any, left: Any, total: Any) -> None:
+def write(c: Array, top: Any, left: Any, total: Any) -> None:
     """Write a thread's sums; its first patch begins at (top, left)."""
     for r in range(HIGH):
         for s in range(WIDE):
@@ -129,12 +127,11 @@ def write(c: Matrix, top: Any, left: Any, total: Any) -> None:
 
 
 @cuda.jit
-def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
+def matmul_warp_tiles(a: Array, b: Array, c: Array) -> None:
     """C = A·B with tiles for warps, and with the next tile's loads before this tile's products.
 
     Launch: blocks of THREADS threads, here 128; a grid of ceil(p / COLUMNS) by ceil(m / ROWS)
     blocks.
-
     Cost: HIGH + WIDE words from shared memory for HIGH · WIDE products, in loads of 16 bytes;
     one barrier for each tile. A block whose tiles lie inside `a` and `b` loads them with no
     guard: where DEPTH does not divide n, the first tile hangs over the front edge, so that
@@ -142,13 +139,6 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
 
     Unsigned numbers where an index begins, since Numba makes a negative one count from the
     end, and looks at each signed one to know.
-
-    >>> c = cuda.to_device(np.zeros((2, 2), np.float32))
-    >>> a = np.array([[1, 2], [3, 4]], np.float32)
-    >>> matmul_warp_tiles[(1, 1), THREADS](cuda.to_device(a), cuda.to_device(a), c)
-    >>> c.copy_to_host()
-    array([[ 7., 10.],
-           [15., 22.]], dtype=float32)
     """
     tile_a = cuda.shared.array(A_TILES, np.float32)
     tile_b = cuda.shared.array(B_TILES, np.float32)

@@ -10,7 +10,7 @@ the three. All of these are in `gpulearn.perf.gpus`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,22 +25,8 @@ from gpulearn.perf.series import Provenance
 from gpulearn_lessons.matmul.ladder import LADDER, CountedReport, ladder_counts
 from simt.device import selection
 
-__all__ = [
-    "LIBRARY",
-    "PEAK",
-    "Rate",
-    "kernel_roofs",
-    "ladder_rates",
-    "live_rates",
-    "modelled_rates",
-    "recorded_rates",
-    "recorded_sizes",
-    "whole_of",
-]
-
 LIBRARY = "torch.matmul"
 PEAK = "peak rate"  # what stands in the library's place where rates are modelled
-LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
 SHOWN_SIZE = 4096  # of a recording; the published numbers are for 4092
 
 
@@ -64,9 +50,6 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
         "memory", "shared memory" and "arithmetic" → operations per second; a resource that the
         kernel does not use is left out.
 
-    Raises:
-        BadInput: the launch did no arithmetic, or the GPU is not known.
-
     >>> roofs = kernel_roofs(ladder_counts(4096)["shared tile"], "T4")
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
     ['arithmetic 8,100', 'memory 2,550', 'shared memory 982']
@@ -89,13 +72,12 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
 def modelled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
     where = Provenance("modelled", f"the three roofs of the {gpu}")
-    found = {}
+    rates = {}
     for name, report in reports.items():
         roofs = kernel_roofs(report, gpu)
-        limit = min(roofs, key=lambda r: roofs[r])
-        found[name] = Rate(roofs[limit], where, limit)
-    peak = roof(gpu, units="vector").peak
-    return found | {PEAK: Rate(peak, where)}
+        limit = min(roofs, key=roofs.__getitem__)
+        rates[name] = Rate(roofs[limit], where, limit)
+    return rates | {PEAK: Rate(roof(gpu, units="vector").peak, where)}
 
 
 def whole_of(rates: Mapping[str, Rate]) -> str:
@@ -116,10 +98,6 @@ def ladder_rates(
         gpu: a GPU to model, whatever is here.
         n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
             are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
-
-    Raises:
-        BadInput: the GPU is not known, there is no recording of this size, or `reports` is
-            something else.
     """
     if reports is not None and not isinstance(reports, Mapping):
         raise BadInput(
@@ -135,62 +113,55 @@ def ladder_rates(
     return modelled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
 
 
+def _recorded() -> tuple[dict[int, dict[str, float]], Provenance | None]:
+    """Size → rung → seconds in true float32, as recorded, and where."""
+    recording, times = recordings.find("ladder"), dict[int, dict[str, float]]()
+    for row in recording.rows if recording else ():
+        if "seconds" in row and row.get("dtype", "float32") == "float32":
+            times.setdefault(row["n"], {})[row["rung"]] = row["seconds"]
+    return times, recording.provenance if recording else None
+
+
 def recorded_sizes() -> list[int]:
     """The sizes at which the library and a rung were recorded in float32, ascending."""
-    recording = recordings.find("ladder")
-    if recording is None:
-        return []
-    timed = [row for row in recording.rows if _in_float32(row)]
-    library = {row["n"] for row in timed if row["rung"] == LIBRARY}
-    return sorted(library & {row["n"] for row in timed if row["rung"] != LIBRARY})
+    times, _ = _recorded()
+    return sorted(n for n, rungs in times.items() if LIBRARY in rungs and len(rungs) > 1)
 
 
 def recorded_rates(n: int) -> dict[str, Rate]:
     """Each rung's rate and the library's as recorded for n × n products in true float32.
 
     A rung that was left out, or was wrong, is not among them.
-
-    Raises:
-        BadInput: this size was not recorded.
     """
+    times, origin = _recorded()
     sizes = recorded_sizes()
-    recording = recordings.find("ladder")
-    if recording is None or n not in sizes:
+    if origin is None or n not in sizes:
         known = ", ".join(map(str, sizes)) or "none: `make gpu` records them on a GPU"
         raise BadInput(f"n is {require.shown(n)}: the recorded sizes are {known}.")
-    origin = recording.provenance
-    where = Provenance(origin.kind, f"{origin.where}, n = {n}", origin.when)
-    seconds = {row["rung"]: row["seconds"] for row in recording.where(n=n) if _in_float32(row)}
+    where = replace(origin, where=f"{origin.where}, n = {n}")
+    flops = matmul_flops(n, n, n)
     return {
-        name: Rate(matmul_flops(n, n, n) / seconds[name], where)
-        for name in (*LADDER, LIBRARY)
-        if name in seconds
+        name: Rate(flops / times[n][name], where) for name in (*LADDER, LIBRARY) if name in times[n]
     }
 
 
-def _in_float32(row: Mapping[str, Any]) -> bool:
-    """Whether a row of a recording has a time in float32."""
-    return "seconds" in row and row.get("dtype", "float32") == "float32"
-
-
-def live_rates(n: int = LIVE_SIZE, seconds: float = 0.3) -> dict[str, Rate]:
+def live_rates(n: int = 2048, seconds: float = 0.3) -> dict[str, Rate]:
     """Time every rung and `torch.matmul` on this machine's GPU, matrices already there.
 
-    Args:
-        n: rows and columns of the matrices, even.
-        seconds: the most time to spend on the repeats of one rung.
+    The default n, which is even, is large enough for every multiprocessor and small enough for the
+    lowest rung; at most `seconds` are spent on the repeats of one rung.
     """
     torch = require.package("torch", "Timing the ladder")
-    name = torch.cuda.get_device_name() if torch.cuda.is_available() else selection.cpu_name()
-    name = f"{name}, n = {n}"
+    on = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.cuda.get_device_name() if on == "cuda" else selection.cpu_name()
     a, b = (random_matrix(n, seed) for seed in (1, 2))
-    factors = cuda.to_device(a), cuda.to_device(b)
-    c = cuda.device_array((n, n), a.dtype)
-    flops, found = matmul_flops(n, n, n), {}
-    for rung in LADDER.values():
-        took = timing.measure(partial(rung.launch, *factors, c), seconds=seconds, where=name)
-        found[rung.name] = Rate(flops / took.median, took.provenance)
-    x, y = (torch.from_numpy(m).to("cuda" if torch.cuda.is_available() else "cpu") for m in (a, b))
+    factors, c = (cuda.to_device(a), cuda.to_device(b)), cuda.device_array((n, n), a.dtype)
+    x, y = (torch.from_numpy(matrix).to(on) for matrix in (a, b))
+    calls = {rung.name: partial(rung.launch, *factors, c) for rung in LADDER.values()}
+    calls[LIBRARY] = partial(torch.matmul, x, y)
+    rates = {}
     with float32_products(torch, tf32=False):
-        took = timing.measure(lambda: x @ y, seconds=seconds, where=name)
-    return found | {LIBRARY: Rate(flops / took.median, took.provenance)}
+        for name, call in calls.items():
+            result = timing.measure(call, seconds=seconds, where=f"{device}, n = {n}")
+            rates[name] = Rate(matmul_flops(n, n, n) / result.median, result.provenance)
+    return rates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,15 +12,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.roofline import roof
-
-__all__ = [
-    "Offer",
-    "Trial",
-    "cheapest_gpu_that_fits",
-    "cheapest_plan",
-    "interrupted_hours",
-    "offers",
-]
 
 
 @dataclass(frozen=True)
@@ -47,77 +39,6 @@ class Offer:
         return max(flops / self.peak, bytes_moved / self.bandwidth)
 
 
-def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
-    """Every GPU of `gpulearn.perf.gpus.GPUS` that has an arithmetic, with one price.
-
-    Args:
-        dtype: the arithmetic whose peak counts. "half" is bfloat16, or float16 where a GPU has
-            no bfloat16.
-        price: "low" or "high": which end of the GPU's range of prices.
-
-    Raises:
-        BadInput: an argument is not known.
-
-    >>> [offer.name for offer in offers("float64")][:2]
-    ['T4', 'L4']
-    """
-    known = ("float64", "float32", "tf32", "bfloat16", "float16", "half")
-    require.choice("dtype", dtype, known)
-    require.choice("price", price, ("low", "high"))
-    found = []
-    for spec in GPUS.values():
-        half = "bfloat16" if "bfloat16" in spec.peak else "float16"
-        arithmetic = half if dtype == "half" else dtype
-        if arithmetic in spec.peak:
-            top = roof(spec.name, arithmetic).peak
-            asked = getattr(spec.price, price) if spec.price else None
-            found.append(
-                Offer(spec.name, spec.memory, top, spec.bandwidth, spec.power, price=asked)
-            )
-    return found
-
-
-def _offers(values: object) -> None:
-    if not isinstance(values, Sequence) or not all(isinstance(o, Offer) for o in values):
-        raise BadInput(
-            f"offers is {require.shown(values)}: give a list of plan_a_run.Offer, such as "
-            f"plan_a_run.offers()."
-        )
-
-
-@require.checked(offers=_offers)
-@require.positive("memory", "bytes_moved", or_zero=("flops",))
-def cheapest_gpu_that_fits(
-    offers: Sequence[Offer], memory: float, flops: float, bytes_moved: float
-) -> str | None:
-    """The name of the GPU on which a job costs least, among those whose memory holds it.
-
-    A job takes max(flops / peak, bytes_moved / bandwidth) seconds, and costs that times the
-    price of an hour. A GPU without a price is not for hire.
-
-    Args:
-        offers: GPUs with `name`, `memory`, `peak`, `bandwidth` and `price`.
-        memory: the bytes that the job needs at once.
-        flops: its operations.
-        bytes_moved: the bytes that it moves from and to memory.
-
-    Returns:
-        A name, or None if no GPU for hire holds the job.
-
-    Raises:
-        BadInput: an argument is not what it should be.
-
-    >>> cheapest_gpu_that_fits(offers(), memory=10e9, flops=1e15, bytes_moved=1e12)
-    'RTX 4090'
-    """
-    costs = {}
-    for offer in offers:
-        if offer.price is not None and offer.memory >= memory:
-            seconds = max(flops / offer.peak, bytes_moved / offer.bandwidth)
-            costs[offer.name] = offer.price * seconds
-    return min(costs, key=costs.__getitem__, default=None)
-
-
 @dataclass(frozen=True)
 class Trial:
     """A job that was tried out on some GPUs for a few minutes, and the terms on which they are let.
@@ -141,12 +62,61 @@ class Trial:
     interruptions: float = 0.0
 
 
-def _trials(values: object) -> None:
-    if not isinstance(values, Sequence) or not all(isinstance(t, Trial) for t in values):
-        raise BadInput(f"trials is {require.shown(values)}: give a list of plan_a_run.Trial.")
+def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
+    """Every GPU of `gpulearn.perf.gpus.GPUS` that has an arithmetic, with one price.
+
+    Args:
+        dtype: the arithmetic whose peak counts. "half" is bfloat16, or float16 where a GPU has
+            no bfloat16.
+        price: "low" or "high": which end of the GPU's range of prices.
+
+    >>> [offer.name for offer in offers("float64")][:2]
+    ['T4', 'L4']
+    """
+    known = ("float64", "float32", "tf32", "bfloat16", "float16", "half")
+    require.choice("dtype", dtype, known)
+    require.choice("price", price, ("low", "high"))
+    market = []
+    for spec in GPUS.values():
+        half = "bfloat16" if "bfloat16" in spec.peak else "float16"
+        arithmetic = half if dtype == "half" else dtype
+        if arithmetic in spec.peak:
+            peak = roof(spec.name, arithmetic).peak
+            dollars = getattr(spec.price, price) if spec.price else None
+            market.append(Offer(spec.name, spec.memory, peak, spec.bandwidth, spec.power, dollars))
+    return market
 
 
-@require.checked(trials=_trials)
+def _check_list(name: str, kind: type, wanted: str, values: object) -> None:
+    if not isinstance(values, Sequence) or not all(isinstance(value, kind) for value in values):
+        raise BadInput(f"{name} is {require.shown(values)}: give a list of {wanted}.")
+
+
+@require.checked(
+    offers=partial(_check_list, "offers", Offer, "plan_a_run.Offer, such as plan_a_run.offers()")
+)
+@require.positive("memory", "bytes_moved", or_zero=("flops",))
+def cheapest_gpu_that_fits(
+    offers: Sequence[Offer], memory: float, flops: float, bytes_moved: float
+) -> str | None:
+    """The name of the GPU on which a job costs least, among those whose memory holds it.
+
+    A job takes max(flops / peak, bytes_moved / bandwidth) seconds, and costs that times the
+    price of an hour. It needs `memory` bytes at once. A GPU without a price is not for hire; if
+    none holds the job, the answer is None.
+
+    >>> cheapest_gpu_that_fits(offers(), memory=10e9, flops=1e15, bytes_moved=1e12)
+    'RTX 4090'
+    """
+    costs = {}
+    for offer in offers:
+        if offer.price is not None and offer.memory >= memory:
+            seconds = max(flops / offer.peak, bytes_moved / offer.bandwidth)
+            costs[offer.name] = offer.price * seconds
+    return min(costs, key=costs.__getitem__, default=None)
+
+
+@require.checked(trials=partial(_check_list, "trials", Trial, "plan_a_run.Trial"))
 @require.positive("steps", "deadline", or_zero=("lost", "wait"))
 def cheapest_plan(
     trials: Sequence[Trial], steps: int, deadline: float, lost: float, wait: float
@@ -157,7 +127,7 @@ def cheapest_plan(
     was done before. So it pays for h = work / (1 − r · lost) hours, and never ends if r · lost is
     1 or more. It is done after h + r · h · wait hours, since waiting costs time and no money.
     That is right to first order: what is lost must be small beside what lies between two
-    interruptions.
+    interruptions. If no trial fits in memory and ends in time, the answer is None.
 
     Args:
         trials: what was tried.
@@ -165,12 +135,6 @@ def cheapest_plan(
         deadline: hours after which it must be done.
         lost: hours of paid work that an interruption costs.
         wait: hours until there are GPUs again, which nobody pays.
-
-    Returns:
-        A name, or None if no trial fits in memory and ends in time.
-
-    Raises:
-        BadInput: an argument is not what it should be.
 
     >>> slow = Trial("8 × A100", 8, 80e9, 60e9, step=2.0, price=1.4)
     >>> fast = Trial("8 × H100", 8, 80e9, 60e9, step=0.9, price=2.7)
@@ -206,9 +170,6 @@ def interrupted_hours(
         runs: how often it is played.
         seed: of the random moments.
 
-    Raises:
-        BadInput: an argument is not what it should be.
-
     >>> interrupted_hours(10, rate=0, checkpoint=1, start=0.1)
     10.0
     """
@@ -218,10 +179,9 @@ def interrupted_hours(
     # each stretch between two checkpoints is tried until no interruption falls into it
     whole, rest = divmod(work, checkpoint)
     tries, hours = np.repeat([checkpoint, rest], [int(whole) * runs, runs]), 0.0
-    first = True
+    delay = start  # of a second try; the later ones have it already
     while tries.size:
         until = rng.exponential(1 / rate, tries.size)
         hours += float(np.minimum(until, tries).sum())
-        tries = tries[until < tries] + (start if first else 0.0)
-        first = False
+        tries, delay = tries[until < tries] + delay, 0.0
     return hours / runs

@@ -15,24 +15,18 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.indexing import blocks_over
 from gpulearn.kernels.reduction import FULL_WARP, WARP
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = ["COMPACT_WARPS", "compact_warps"]
-
-Vector = np.ndarray[tuple[int], Any]
+from gpulearn.kernels.specification import Array, Specification
 
 
 @cuda.jit
-def compact_warps(values: Vector, limit: Any, kept: Vector, counts: Vector) -> None:
+def compact_warps(values: Array, limit: Any, kept: Array, counts: Array) -> None:
     """Store what is above a limit at the front of each 32 places, in order, and count it.
 
-    Args:
-        values: float32, shape (n,).
-        limit: float32; what is larger is kept.
-        kept: float32, shape (n,); must hold zeros before the launch. Warp w's values begin at
-            kept[32·w].
-        counts: int32, shape (ceil(n / 32),); how many values warp w has kept.
+    Warp w keeps those of its float32 `values` (n,) that are above `limit`, from kept[32·w] on, and
+    their number in counts[w]: `kept` is float32 (n,) and holds zeros before the launch, `counts` is
+    int32 (ceil(n / 32),).
 
     Launch: at least n threads; blocks of whole warps. Reads each value once or twice, and needs
     neither shared memory nor an atomic.
@@ -53,7 +47,7 @@ def compact_warps(values: Vector, limit: Any, kept: Vector, counts: Vector) -> N
         counts[i // WARP] = cuda.popc(votes)
 
 
-def compacted(values: Vector, limit: Any, kept: Vector, counts: Vector) -> tuple[Vector, Vector]:
+def compacted(values: Array, limit: Any, kept: Array, counts: Array) -> tuple[Array, Array]:
     """What each 32 values leave in `kept` and in `counts`."""
     kept, counts = np.zeros_like(kept), np.zeros_like(counts)
     for warp, first in enumerate(range(0, values.size, WARP)):
@@ -65,10 +59,5 @@ def compacted(values: Vector, limit: Any, kept: Vector, counts: Vector) -> tuple
 
 
 COMPACT_WARPS = Specification(
-    compact_warps,
-    compacted,
-    grid=lambda values, limit, kept, counts, block: blocks_along(values.size, block),
-    block=128,
-    outputs=(3,),
-    updated=(2,),
+    compact_warps, compacted, grid=blocks_over(0), block=128, outputs=(3,), updated=(2,)
 )

@@ -3,7 +3,8 @@
 An *inclusive* scan gives out[i] = values[0] + … + values[i], an *exclusive* one leaves
 values[i] itself out. Hillis and Steele take log₂ n rounds of up to n additions each; Blelloch
 takes twice as many rounds and fewer than 2·n additions in all. Beyond one block, each block is
-scanned, then the blocks' totals, and then each block adds what came before it.
+scanned, then the blocks' totals, and then each block adds what came before it. All arrays are
+int32; `values` and `out` have shape (n,). Where one block scans, n ≤ `SCAN_THREADS`.
 
 Sources: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986);
 G. E. Blelloch, "Prefix sums and their applications" (CMU-CS-90-190, 1990).
@@ -12,38 +13,19 @@ G. E. Blelloch, "Prefix sums and their applications" (CMU-CS-90-190, 1990).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "ADD_OFFSETS",
-    "EXCLUSIVE_SCAN",
-    "SCAN_BLELLOCH",
-    "SCAN_BLOCKS",
-    "SCAN_HILLIS_STEELE",
-    "SCAN_THREADS",
-    "add_offsets",
-    "exclusive_scan",
-    "scan_blelloch",
-    "scan_blocks",
-    "scan_hillis_steele",
-]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification
 
 SCAN_THREADS = 256  # the most threads of a block; what is reserved in shared memory
-Vector = np.ndarray[tuple[int], Any]
 
 
 @cuda.jit
-def scan_hillis_steele(values: Vector, out: Vector) -> None:
+def scan_hillis_steele(values: Array, out: Array) -> None:
     """Inclusive scan of one block: in each round a thread adds the value `step` before it.
-
-    Args:
-        values: int32, shape (n,) with n ≤ `SCAN_THREADS`.
-        out: int32, shape (n,).
 
     Launch: one block of n threads. Takes ⌈log₂ n⌉ rounds with two barriers each: everybody has
     read before anybody writes, and has written before anybody reads again.
@@ -68,15 +50,11 @@ def scan_hillis_steele(values: Vector, out: Vector) -> None:
 
 
 @cuda.jit
-def scan_blelloch(values: Vector, out: Vector) -> None:
+def scan_blelloch(values: Array, out: Array) -> None:
     """Exclusive scan of one block: sums go up a tree, what lies to the left comes down it.
 
-    Args:
-        values: int32, shape (n,) with n ≤ `SCAN_THREADS`, a power of two.
-        out: int32, shape (n,).
-
-    Launch: one block of n threads. Makes n − 1 additions on the way up and as many on the
-    way down; words 2·step apart share banks.
+    Launch: one block of n threads, a power of two. Makes n − 1 additions on the way up and as many
+    on the way down; words 2·step apart share banks.
 
     >>> out = np.zeros(4, np.int32)
     >>> scan_blelloch[1, 4](np.array([1, 2, 3, 4], np.int32), out)
@@ -110,12 +88,8 @@ def scan_blelloch(values: Vector, out: Vector) -> None:
 
 
 @cuda.jit
-def exclusive_scan(values: Vector, out: Vector) -> None:
+def exclusive_scan(values: Array, out: Array) -> None:
     """Exclusive scan of one block for any number of values: the rounds of Hillis and Steele.
-
-    Args:
-        values: int32, shape (n,) with n ≤ `SCAN_THREADS`.
-        out: int32, shape (n,).
 
     Launch: one block of at least n and at most `SCAN_THREADS` threads. A thread starts with
     the value before its own, so that the inclusive scan of those is the exclusive one.
@@ -141,13 +115,8 @@ def exclusive_scan(values: Vector, out: Vector) -> None:
 
 
 @cuda.jit
-def scan_blocks(values: Vector, out: Vector, totals: Vector) -> None:
+def scan_blocks(values: Array, out: Array, totals: Array) -> None:
     """Exclusive scan of each block for itself, and the total of each block.
-
-    Args:
-        values: int32, shape (n,).
-        out: int32, shape (n,).
-        totals: int32, one element for each block.
 
     Launch: at least n threads; blocks of at most `SCAN_THREADS`.
 
@@ -176,14 +145,10 @@ def scan_blocks(values: Vector, out: Vector, totals: Vector) -> None:
 
 
 @cuda.jit
-def add_offsets(out: Vector, offsets: Vector) -> None:
-    """Add to each element what the blocks before its own have summed up.
+def add_offsets(out: Array, offsets: Array) -> None:
+    """Add to each element what the blocks before its own have summed up: offsets[b] in block b.
 
-    Args:
-        out: int32, shape (n,); block b's part is raised by offsets[b].
-        offsets: int32, one element for each block: the exclusive scan of the totals.
-
-    Launch: the grid and block of `scan_blocks`.
+    Launch: the grid and block of `scan_blocks`; `offsets` is the exclusive scan of its totals.
 
     >>> out = np.array([0, 1, 3, 6, 0, 5], np.int32)
     >>> add_offsets[2, 4](out, np.array([0, 10], np.int32))
@@ -195,26 +160,26 @@ def add_offsets(out: Vector, offsets: Vector) -> None:
         out[i] += offsets[cuda.blockIdx.x]
 
 
-def inclusive_sums(values: Vector, out: Vector) -> tuple[Vector]:
+def inclusive_sums(values: Array, out: Array) -> tuple[Array]:
     """out[i] = values[0] + … + values[i]."""
     return (np.cumsum(values, dtype=values.dtype),)
 
 
-def exclusive_sums(values: Vector, out: Vector) -> tuple[Vector]:
+def exclusive_sums(values: Array, out: Array) -> tuple[Array]:
     """out[i] = values[0] + … + values[i - 1]."""
     return (np.cumsum(values, dtype=values.dtype) - values,)
 
 
 def sums_of_each_block(
-    values: Vector, out: Vector, totals: Vector, block: int = SCAN_THREADS
-) -> tuple[Vector, Vector]:
+    values: Array, out: Array, totals: Array, block: int = SCAN_THREADS
+) -> tuple[Array, Array]:
     """The exclusive sums of each `block` neighbours, and their totals."""
     rows = np.pad(values, (0, -values.size % block)).reshape(-1, block)
     running = np.cumsum(rows, axis=1, dtype=values.dtype)
     return (running - rows).ravel()[: values.size], running[:, -1]
 
 
-def raised(out: Vector, offsets: Vector, block: int = SCAN_THREADS) -> tuple[Vector]:
+def raised(out: Array, offsets: Array, block: int = SCAN_THREADS) -> tuple[Array]:
     """Each `block` neighbours and the offset of their block."""
     return (out + np.repeat(offsets, block)[: out.size],)
 
@@ -228,17 +193,13 @@ SCAN_HILLIS_STEELE = Specification(
 )
 SCAN_BLELLOCH = replace(SCAN_HILLIS_STEELE, kernel=scan_blelloch, reference=exclusive_sums)
 EXCLUSIVE_SCAN = replace(SCAN_BLELLOCH, kernel=exclusive_scan)
-SCAN_BLOCKS = Specification(
-    scan_blocks,
-    sums_of_each_block,
-    grid=lambda values, out, totals, block: totals.size,
-    block=SCAN_THREADS,
+SCAN_BLOCKS = replace(
+    SCAN_HILLIS_STEELE,
+    kernel=scan_blocks,
+    reference=sums_of_each_block,
+    grid=blocks_over(0),
     outputs=(1, 2),
 )
 ADD_OFFSETS = Specification(
-    add_offsets,
-    raised,
-    grid=lambda out, offsets, block: blocks_along(out.size, block),
-    block=SCAN_THREADS,
-    updated=(0,),
+    add_offsets, raised, grid=blocks_over(0), block=SCAN_THREADS, updated=(0,)
 )

@@ -8,8 +8,6 @@ import numpy as np
 
 from gpulearn import require
 
-__all__ = ["analyse_stencil", "smooth"]
-
 Grid = np.ndarray[tuple[int, int], Any]
 
 
@@ -17,16 +15,8 @@ Grid = np.ndarray[tuple[int, int], Any]
 def smooth(grid: Grid) -> Grid:
     """Replace each inner number by the mean of its four neighbours; the edge stays as it is.
 
-    A step of Jacobi's method for the heat equation at rest.
-
-    Args:
-        grid: float32 numbers of shape (rows, columns), at least 3 of each.
-
-    Returns:
-        A new grid of the same shape.
-
-    Raises:
-        BadInput: it has not two axes.
+    A step of Jacobi's method for the heat equation at rest. `grid` is float32 (rows, columns), at
+    least 3 of each; the result is a new one.
 
     >>> smooth(np.array([[0, 4, 0], [8, 0, 0], [0, 0, 0]], np.float32))[1, 1]
     np.float32(3.0)
@@ -40,22 +30,12 @@ def smooth(grid: Grid) -> Grid:
 def analyse_stencil(
     rows: int, columns: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str, float]:
-    """What `smooth` needs on a machine: operations, bytes, the limit, and the least seconds.
+    """What `smooth` needs on a machine: operations, bytes moved, the limit, and the least seconds.
 
     An inner number costs three additions and one product. Each grid counts once: one is read
-    and one is written, whole. Source: the roofline (Williams, Waterman, Patterson, 2009).
-
-    Args:
-        rows: of the grid, at least 3.
-        columns: of the grid, at least 3.
-        peak: operations per second.
-        bandwidth: bytes per second.
-
-    Returns:
-        Operations, bytes moved, "memory" or "arithmetic", and seconds.
-
-    Raises:
-        BadInput: a number is not above zero.
+    and one is written, whole. The machine does `peak` operations and moves `bandwidth` bytes per
+    second; the limit is "memory" or "arithmetic". Source: the roofline (Williams, Waterman,
+    Patterson, 2009).
 
     >>> analyse_stencil(1002, 1002, peak=8e12, bandwidth=320e9)[:3]
     (4000000, 8032032, 'memory')

@@ -1,46 +1,34 @@
 """A 2-D convolution with a small filter: every input read 25 times, then about once.
 
 As in neural networks, the filter is not flipped: `weights[0, 0]` belongs to the neighbour
-above and to the left.
+above and to the left. `image` and `out` are float32 (h, w), `weights` is (5, 5). Both kernels are
+launched with blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification
 from gpulearn.kernels.transpose_tiled import TILE
-
-__all__ = ["CONV2D_NAIVE", "CONV2D_TILED", "REACH", "SIDE", "conv2d_naive", "conv2d_tiled"]
 
 REACH = 2  # pixels on each side of the one in the middle: filters have the shape (5, 5)
 SIDE = TILE + 2 * REACH  # a tile with its halo
 
-Matrix = np.ndarray[tuple[int, int], Any]
-
 
 @cuda.jit
-def conv2d_naive(image: Matrix, weights: Matrix, out: Matrix) -> None:
+def conv2d_naive(image: Array, weights: Array, out: Array) -> None:
     """Weigh each pixel's neighbourhood: out[y, x] = Σ_ij weights[i, j]·image[y+i−2, x+j−2].
 
-    Beyond the image's edges is zero.
+    Beyond the image's edges is zero. Cost: 25 reads of the image for each output.
 
-    Args:
-        image: float32 (h, w).
-        weights: float32 (2·REACH + 1, 2·REACH + 1).
-        out: float32 (h, w).
-
-    Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
-    Cost: 25 reads of the image for each output.
-
-    >>> image, out = np.ones((3, 3), np.float32), cuda.device_array((3, 3), np.float32)
-    >>> weights = cuda.to_device(np.ones((5, 5), np.float32))
-    >>> conv2d_naive[1, (TILE, TILE)](cuda.to_device(image), weights, out)
-    >>> out.copy_to_host().max()
+    >>> image, out = np.ones((2, 3, 3), np.float32)
+    >>> conv2d_naive[1, (TILE, TILE)](image, np.ones((5, 5), np.float32), out)
+    >>> out.max()
     np.float32(9.0)
     """
     x, y = cuda.grid(2)
@@ -55,23 +43,11 @@ def conv2d_naive(image: Matrix, weights: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def conv2d_tiled(image: Matrix, weights: Matrix, out: Matrix) -> None:
+def conv2d_tiled(image: Array, weights: Array, out: Array) -> None:
     """As `conv2d_naive`; each block brings its tile and the halo to shared memory first.
 
-    Args:
-        image: float32 (h, w).
-        weights: float32 (2·REACH + 1, 2·REACH + 1).
-        out: float32 (h, w).
-
-    Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
     Cost: SIDE² / TILE² = 1.27 reads of the image for each output, one barrier, no bank
     conflict. A row of a tile starts 2 floats before a sector does, so that it spans 5.
-
-    >>> image, out = np.ones((3, 3), np.float32), cuda.device_array((3, 3), np.float32)
-    >>> weights = cuda.to_device(np.ones((5, 5), np.float32))
-    >>> conv2d_tiled[1, (TILE, TILE)](cuda.to_device(image), weights, out)
-    >>> out.copy_to_host().max()
-    np.float32(9.0)
     """
     tile = cuda.shared.array((SIDE, SIDE), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -92,8 +68,8 @@ def conv2d_tiled(image: Matrix, weights: Matrix, out: Matrix) -> None:
         out[y0 + ty, x0 + tx] = total
 
 
-def weighed(image: Matrix, weights: Matrix, out: Matrix) -> tuple[Matrix]:
-    """What both kernels must leave in `out`, added in float64."""
+def weighed(image: Array, weights: Array, out: Array) -> tuple[Array]:
+    """What both kernels compute, added in float64."""
     h, w = image.shape
     padded = np.pad(image, REACH)
     total = np.zeros((h, w))
@@ -103,10 +79,6 @@ def weighed(image: Matrix, weights: Matrix, out: Matrix) -> tuple[Matrix]:
 
 
 CONV2D_NAIVE = Specification(
-    conv2d_naive,
-    weighed,
-    grid=lambda image, weights, out, block: blocks_along(out.shape[::-1], (TILE, TILE)),
-    block=(TILE, TILE),
-    outputs=(2,),
+    conv2d_naive, weighed, grid=blocks_over(2, (TILE, TILE)), block=(TILE, TILE), outputs=(2,)
 )
 CONV2D_TILED = replace(CONV2D_NAIVE, kernel=conv2d_tiled)

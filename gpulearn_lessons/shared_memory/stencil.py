@@ -3,52 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
-from gpulearn.kernels.specification import Specification, blocks_along
-
-__all__ = [
-    "CELLS",
-    "EDGES",
-    "RADIUS",
-    "STENCIL_1D",
-    "STENCIL_1D_NAIVE",
-    "WINDOW",
-    "edges",
-    "stencil_1d",
-    "stencil_1d_naive",
-]
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 CELLS = BLOCK + 1  # pixels that a block of `edges` needs: its own, and the next one
 RADIUS = 3  # neighbours on each side
 WINDOW = BLOCK + 2 * RADIUS  # inputs that a block's outputs need: its stretch and both halos
 
-Vector = np.ndarray[tuple[int], Any]
-Matrix = np.ndarray[tuple[int, int], Any]
-
 
 @cuda.jit
-def edges(image: Matrix, out: Matrix) -> None:
+def edges(image: Array, out: Array) -> None:
     """Find edges: the size of the difference between each pixel and its right neighbour.
 
-    A block brings its pixels and a halo of one to shared memory.
-
-    Args:
-        image: float32 (rows, columns).
-        out: float32 (rows, columns − 1).
+    A block brings its pixels and a halo of one to shared memory. `image` is float32 (rows,
+    columns), `out` is (rows, columns − 1).
 
     Launch: blocks of BLOCK threads in a grid of (ceil(columns / BLOCK), rows).
     Cost: (BLOCK + 1) / BLOCK reads of global memory for each pixel, one barrier.
 
-    >>> image = cuda.to_device(np.array([[1, 4, 2]], np.float32))
-    >>> out = cuda.to_device(np.zeros((1, 2), np.float32))
-    >>> edges[(1, 1), BLOCK](image, out)
-    >>> out.copy_to_host().tolist()
-    [[3.0, 2.0]]
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> edges[(1, 1), BLOCK](np.array([[1, 4, 2]], np.float32), out)
+    >>> out
+    array([[3., 2.]], dtype=float32)
     """
     window = cuda.shared.array(CELLS, np.float32)
     t, row = cuda.threadIdx.x, cuda.blockIdx.y
@@ -62,20 +43,18 @@ def edges(image: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def stencil_1d_naive(a: Vector, out: Vector) -> None:
+def stencil_1d_naive(a: Array, out: Array) -> None:
     """Add up each element and its `RADIUS` neighbours on both sides; beyond the ends is zero.
 
-    Args:
-        a: float32 vector (n,).
-        out: float32 vector (n,); out[i] = Σ a[i + k] for k = −RADIUS … RADIUS.
+    out[i] = Σ a[i + k] for k = −RADIUS … RADIUS, both float32 (n,).
 
     Launch: ceil(n / BLOCK) blocks of BLOCK threads.
     Cost: 2·RADIUS + 1 reads of global memory for each output.
 
-    >>> out = cuda.to_device(np.zeros(6, np.float32))
-    >>> stencil_1d_naive[1, BLOCK](cuda.to_device(np.ones(6, np.float32)), out)
-    >>> out.copy_to_host().tolist()
-    [4.0, 5.0, 6.0, 6.0, 5.0, 4.0]
+    >>> a, out = np.ones((2, 6), np.float32)
+    >>> stencil_1d_naive[1, BLOCK](a, out)
+    >>> out
+    array([4., 5., 6., 6., 5., 4.], dtype=float32)
     """
     i = cuda.grid(1)
     if i < out.size:
@@ -87,23 +66,12 @@ def stencil_1d_naive(a: Vector, out: Vector) -> None:
 
 
 @cuda.jit
-def stencil_1d(a: Vector, out: Vector) -> None:
+def stencil_1d(a: Array, out: Array) -> None:
     """As `stencil_1d_naive`; each block brings what it needs to shared memory first.
 
     The window of a block is its stretch with RADIUS more elements on each side: its halo.
     There are more cells than threads, so that some threads load a second one.
-
-    Args:
-        a: float32 vector (n,).
-        out: float32 vector (n,).
-
-    Launch: ceil(n / BLOCK) blocks of BLOCK threads.
     Cost: (BLOCK + 2·RADIUS) / BLOCK reads of global memory for each output, one barrier.
-
-    >>> out = cuda.to_device(np.zeros(6, np.float32))
-    >>> stencil_1d[1, BLOCK](cuda.to_device(np.ones(6, np.float32)), out)
-    >>> out.copy_to_host().tolist()
-    [4.0, 5.0, 6.0, 6.0, 5.0, 4.0]
     """
     window = cuda.shared.array(WINDOW, np.float32)
     t = cuda.threadIdx.x
@@ -122,13 +90,8 @@ def stencil_1d(a: Vector, out: Vector) -> None:
         out[start + t] = total
 
 
-def differences(image: Matrix, out: Matrix) -> tuple[Matrix]:
-    """What `edges` must leave in `out`."""
-    return (np.abs(np.diff(image, axis=1)),)
-
-
-def sums_of_neighbours(a: Vector, out: Vector) -> tuple[Vector]:
-    """What both stencils must leave in `out`, added in float64."""
+def sums_of_neighbours(a: Array, out: Array) -> tuple[Array]:
+    """Each element and its neighbours, added in float64."""
     padded = np.pad(a.astype(np.float64), RADIUS)
     total = np.zeros(a.size)
     for k in range(2 * RADIUS + 1):
@@ -138,16 +101,12 @@ def sums_of_neighbours(a: Vector, out: Vector) -> tuple[Vector]:
 
 EDGES = Specification(
     edges,
-    differences,
+    lambda image, out: (np.abs(np.diff(image, axis=1)),),
     grid=lambda image, out, block: (blocks_along(image.shape[1], BLOCK), image.shape[0]),
     block=BLOCK,
     outputs=(1,),
 )
 STENCIL_1D_NAIVE = Specification(
-    stencil_1d_naive,
-    sums_of_neighbours,
-    grid=lambda a, out, block: blocks_along(a.size, BLOCK),
-    block=BLOCK,
-    outputs=(1,),
+    stencil_1d_naive, sums_of_neighbours, grid=blocks_over(0, BLOCK), block=BLOCK, outputs=(1,)
 )
 STENCIL_1D = replace(STENCIL_1D_NAIVE, kernel=stencil_1d)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from gpulearn import cuda
-from gpulearn.kernels.specification import Specification, blocks_along
+from gpulearn.kernels.indexing import blocks_over
+from gpulearn.kernels.specification import Array, Specification
 from gpulearn.kernels.vectors import added
-
-__all__ = ["MATRIX_ADD_2D", "matrix_add_2d"]
-
-Matrix = np.ndarray[tuple[int, int], Any]
 
 
 @cuda.jit
-def matrix_add_2d(a: Matrix, b: Matrix, out: Matrix) -> None:
-    """out[y, x] = a[y, x] + b[y, x], a thread for each element.
+def matrix_add_2d(a: Array, b: Array, out: Array) -> None:
+    """out[y, x] = a[y, x] + b[y, x], a thread for each element; all three of shape (m, n).
 
     Launch: two-dimensional, x over columns and y over rows, with at least n × m threads, such
     as `[(blocks_for(n, 32), blocks_for(m, 8)), (32, 8)]`.
-
     Cost: 1 addition for each element, 2 elements read and 1 written.
 
-    Args:
-        a: matrix of shape (m, n).
-        b: matrix of shape (m, n) and of a's dtype.
-        out: matrix of shape (m, n), overwritten.
-
+    >>> import numpy as np
     >>> out = np.zeros((2, 3))
     >>> matrix_add_2d[(1, 1), (4, 4)](np.ones((2, 3)), np.arange(6.0).reshape(2, 3), out)
     >>> out
@@ -41,9 +29,5 @@ def matrix_add_2d(a: Matrix, b: Matrix, out: Matrix) -> None:
 
 
 MATRIX_ADD_2D = Specification(
-    matrix_add_2d,
-    added,
-    grid=lambda a, b, out, block: blocks_along(out.shape[::-1], block),
-    block=(32, 8),
-    outputs=(2,),
+    matrix_add_2d, added, grid=blocks_over(2), block=(32, 8), outputs=(2,)
 )

@@ -22,12 +22,6 @@ def test_loops_equal_numpy(shape, dtype):
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
-def test_loops_take_mixed_dtypes_and_views():
-    a = np.arange(12.0).reshape(3, 4)[:, ::2]
-    b = np.arange(6, dtype=np.int32).reshape(3, 2).T
-    np.testing.assert_array_equal(matmul_loops(a, b), a @ b)
-
-
 def test_loops_refuse_sizes_that_do_not_fit():
     with pytest.raises(BadInput, match=r"b has shape \(4, 5\), but n is 3 in a"):
         matmul_loops(np.ones((2, 3)), np.ones((4, 5)))
@@ -81,26 +75,6 @@ def test_copies_add_the_trip_over_the_link():
     assert extra == pytest.approx(3 * 1024 * 1024 * 4 / spec.link + 3 * 10e-6)
 
 
-def test_model_takes_numpy_sizes_without_overflow():
-    n = np.int32(100_000)
-    assert matmul_seconds(n, n, n, gpu="T4") > 100
-
-
-def test_unknown_gpu_and_arithmetic():
-    with pytest.raises(BadInput, match="There is no GPU 'H20': did you mean 'H200'"):
-        gpu_spec("H20")
-    with pytest.raises(BadInput, match="The T4 has no bfloat16 arithmetic: choose from float32"):
-        matmul_seconds(1, 1, 1, gpu="T4", dtype="bfloat16")
-
-
-@pytest.mark.parametrize("spec", GPUS.values(), ids=lambda s: s.name)
-def test_specifications_are_plausible(spec):
-    assert spec.source
-    assert 1e11 < spec.bandwidth < 1e13
-    assert spec.link < spec.bandwidth
-    assert all(1e11 < rate < 1e16 for rate in spec.peak.values())
-
-
 def test_rounding_keeps_infinities_and_refuses_other_dtypes():
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0], dtype=np.float32)
     np.testing.assert_array_equal(round_mantissa(x, 7), x)
@@ -118,11 +92,6 @@ def test_rounding_goes_to_the_nearest_number_with_ties_to_even(bits):
     step = 2.0 ** (exponent - 1 - bits)
     expected = np.round(x.astype(np.float64) / step) * step  # np.round ties to even
     np.testing.assert_array_equal(round_mantissa(x, bits), expected.astype(np.float32))
-
-
-def test_rounding_at_half_steps_ties_to_even():
-    x = np.array([1 + 0.5 / 128, 1 + 1.5 / 128, 2 - 0.5 / 128], dtype=np.float32)
-    np.testing.assert_array_equal(round_mantissa(x, 7), [1.0, 1 + 2 / 128, 2.0])
 
 
 def test_relative_error():

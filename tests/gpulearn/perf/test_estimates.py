@@ -5,6 +5,7 @@ import pytest
 
 from gpulearn import cuda, estimate, xray
 from gpulearn.errors import BadInput
+from gpulearn.perf.estimates import ASSUMPTIONS
 from simt.observers.counters import Counts
 from simt.report.report import Lines, Report
 
@@ -13,38 +14,23 @@ def counted(*, blocks=2**16, **counts):
     return Report("work", (blocks, 1, 1), (32, 1, 1), [], Counts(**counts), Lines(), {}, {})
 
 
-def test_memory_is_the_limit():
-    # 3.2 GB at 320 GB/s are 10 ms; 8.1 GFLOP at 8.1 TFLOP/s are 1 ms; 5 µs to launch
-    found = estimate(counted(bytes_moved=3_200_000_000, flops32=8_100_000_000), "T4")
-    assert found.memory == pytest.approx(10e-3)
-    assert found.arithmetic == pytest.approx(1e-3)
-    assert found.seconds == pytest.approx(10e-3 + 5e-6)
-    assert found.limit == "memory"
-
-
-def test_arithmetic_is_the_limit():
-    # 1 GB at 320 GB/s are 3.125 ms, 81 GFLOP at 8.1 TFLOP/s are 10 ms
-    found = estimate(counted(bytes_moved=10**9, flops32=81 * 10**9), "T4")
-    assert found.seconds == pytest.approx(10e-3 + 5e-6)
-    assert found.limit == "arithmetic"
-
-
-def test_float64_is_added_to_float32_and_uses_no_tensor_cores():
-    # 67 GFLOP at 67 TFLOP/s are 1 ms, 34 GFLOP in float64 at 34 TFLOP/s another
-    found = estimate(counted(flops32=67 * 10**9, flops64=34 * 10**9), "H200")
-    assert found.arithmetic == pytest.approx(2e-3)
-
-
-def test_a_hidden_float64_costs_32_times_as_much_on_a_t4():
-    single, double = (estimate(counted(**{f: 10**9}), "T4") for f in ("flops32", "flops64"))
-    assert double.arithmetic == pytest.approx(32 * single.arithmetic)
-
-
-def test_the_launch_is_the_limit_of_small_work():
-    found = estimate(counted(bytes_moved=1024))
-    assert found.limit == "launch"
-    assert found.gpu == "T4"
-    assert found.seconds == pytest.approx(5e-6, rel=1e-3)
+@pytest.mark.parametrize(
+    ("gpu", "counts", "memory", "arithmetic", "limit"),
+    [
+        # 3.2 GB at 320 GB/s are 10 ms; 8.1 GFLOP at 8.1 TFLOP/s are 1 ms
+        ("T4", {"bytes_moved": 32 * 10**8, "flops32": 81 * 10**8}, 10e-3, 1e-3, "memory"),
+        ("T4", {"bytes_moved": 10**9, "flops32": 81 * 10**9}, 3.125e-3, 10e-3, "arithmetic"),
+        ("T4", {"flops64": 81 * 10**9}, 0, 320e-3, "arithmetic"),  # 32 times as long
+        # no tensor cores: 67 GFLOP at 67 TFLOP/s are 1 ms, 34 in float64 at 34 another
+        ("H200", {"flops32": 67 * 10**9, "flops64": 34 * 10**9}, 0, 2e-3, "arithmetic"),
+        ("T4", {"bytes_moved": 1024}, 3.2e-9, 0, "launch"),
+    ],
+)
+def test_the_longer_of_memory_and_arithmetic_is_the_limit(gpu, counts, memory, arithmetic, limit):
+    result = estimate(counted(**counts), gpu)
+    assert (result.memory, result.arithmetic) == pytest.approx((memory, arithmetic))
+    assert result.seconds == pytest.approx(max(memory, arithmetic) + 5e-6)
+    assert result.limit == limit
 
 
 def test_it_says_what_it_is():
@@ -63,7 +49,7 @@ def test_it_shows_in_a_notebook():
     found = estimate(counted(bytes_moved=32, flops64=7), "H100")
     html = found._repr_html_()
     assert "modelled by the H100&#x27;s roofline" in html
-    assert all(sentence.partition(":")[0] in html for sentence in found.assumptions)
+    assert all(sentence.partition(":")[0] in html for sentence in ASSUMPTIONS)
     assert "7 float64 operations at 34 TFLOP/s" in html
     for heading, side in {"part": "left", "time": "right", "from": "left"}.items():
         assert f'<th scope="col" style="text-align:{side}">{heading}</th>' in html
@@ -142,21 +128,18 @@ def test_l1_spares_loads_alone():
     assert once.caches.startswith("16 KB are moved again, none by loads within a block;")
 
 
-def test_nothing_that_comes_again_is_no_range():
-    found = estimate(counted(distinct_sectors=1000, block_sectors=1000, bytes_moved=32_000), "T4")
-    assert found.caches == ""
-    assert found.seconds_at_least == found.seconds
-    assert " to " not in str(found).partition(",")[0]
-    assert "if cached" not in str(found)
-
-
-def test_what_older_reports_have_not_counted_is_no_range():
-    report = counted(bytes_moved=32_000)
-    text = report.to_json().replace('"distinct_sectors": 0,', "").replace('"block_sectors": 0,', "")
-    assert "distinct" not in text
-    found = estimate(Report.from_json(text), "T4")
-    assert found.seconds_at_least == found.seconds
-    assert found.caches == ""
+def test_nothing_that_comes_again_and_what_older_reports_have_not_counted_is_no_range():
+    once = counted(distinct_sectors=1000, block_sectors=1000, bytes_moved=32_000)
+    older = counted(bytes_moved=32_000).to_json()
+    for name in ("distinct_sectors", "block_sectors"):
+        older = older.replace(f'"{name}": 0,', "")
+    assert "distinct" not in older
+    for report in (once, Report.from_json(older)):
+        result = estimate(report, "T4")
+        assert result.caches == ""
+        assert result.seconds_at_least == result.seconds
+        assert " to " not in str(result).partition(",")[0]
+        assert "if cached" not in str(result)
 
 
 def test_fewer_blocks_than_multiprocessors_leave_some_idle():
@@ -179,9 +162,6 @@ def test_nonsense_is_refused():
         estimate(3)
     with pytest.raises(BadInput, match="There is no GPU 'H20'"):
         estimate(counted(), "H20")
-
-
-def test_what_did_not_run_is_not_estimated():
     too_large = xray(axpy)[1, 2048](np.float32(2), np.ones(8, np.float32), np.ones(8, np.float32))
     with pytest.raises(BadInput, match="axpy did not run, so there is nothing to estimate: "):
         estimate(too_large)

@@ -13,12 +13,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import require
-from gpulearn.errors import BadInput, MissingPackage
+from gpulearn.errors import BadInput
 from gpulearn.perf import timing
 from gpulearn.perf.series import Provenance, Series, crossover
-from gpulearn.perf.timing import Measurement, Neighbours, format_seconds, measure, watch_neighbours
+from gpulearn.perf.timing import (
+    Measurement,
+    Neighbours,
+    fastest,
+    format_seconds,
+    measure,
+    watch_neighbours,
+)
 from simt.device import selection
+
+HERE = Provenance("measured", "here")
 
 
 class FakeClock:
@@ -38,18 +46,38 @@ def clock(monkeypatch):
     return clock
 
 
-def test_a_nap_takes_as_long_as_it_lasts(clock):
-    found = measure(lambda: clock.nap(0.01), seconds=0.2)
-    assert found.median == pytest.approx(0.01)
-    assert found.repeats > 1
-    assert found.provenance.kind == "measured"
+def test_the_first_call_is_kept_apart_and_the_others_are_repeated_until_they_settle(clock):
+    """Spread in the first repeats asks for more of them; a steady call ends early."""
+    naps = itertools.chain([0.1], itertools.cycle([0.004, 0.002]))
+    unsettled = measure(lambda: clock.nap(next(naps)), seconds=0.5)
+    steady = measure(lambda: clock.nap(0.002), seconds=0.5)
+    assert unsettled.first == pytest.approx(0.1)
+    assert "not stable" in str(unsettled)
+    assert sum(unsettled.times) >= 0.5 > 2 * sum(steady.times)
+    assert steady.median == pytest.approx(0.002)
+    assert steady.provenance.kind == "measured"
+    assert measure(lambda: clock.nap(0.05), seconds=0.01).repeats == 3
 
 
-def test_the_first_call_is_kept_apart(clock):
-    naps = itertools.chain([0.1], itertools.repeat(0.001))
-    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
-    assert found.first == pytest.approx(0.1)
-    assert max(found.times) == pytest.approx(0.001)
+def test_a_short_call_is_timed_in_blocks_and_longer_ones_on_a_gpu(monkeypatch, clock):
+    calls = []
+
+    def call():
+        calls.append(1)
+        clock.nap(1.5e-3)
+
+    assert measure(call, seconds=0.01).times == pytest.approx([1.5e-3] * 3)
+    assert len(calls) == 1 + 1 + 3 * 2  # the first, one that is too short, three blocks of two
+    FakeGpu(monkeypatch, clock)
+    calls.clear()
+    assert fastest(call, seconds=0.02)[0] == pytest.approx(1.5e-3)
+    assert len(calls) == 1 + 1 + 2 + 4 * 4
+
+
+def test_the_fastest_of_all_repeats_counts(clock):
+    naps = [9.0, 3.0, 2.5, 4.0, 1.0]  # a first call, then 8 seconds of them
+    assert fastest(lambda: clock.nap(naps.pop(0)), seconds=8.0)[0] == 2.5
+    assert naps == [1.0]
 
 
 class FakeGpu:
@@ -77,65 +105,8 @@ def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch, clock):
     assert found.first == pytest.approx(0.01)
     assert found.median == pytest.approx(0.01)
     assert found.provenance.where == f"{selection.cpu_name()} with a fake GPU"
-
-
-def test_work_on_the_cpu_is_not_ascribed_to_a_gpu_that_was_never_used(monkeypatch, clock):
-    FakeGpu(monkeypatch, clock)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
-    assert measure(lambda: clock.nap(0.001), seconds=0.01).provenance.where == selection.cpu_name()
-
-
-def test_a_slow_call_is_still_repeated(clock):
-    found = measure(lambda: clock.nap(0.05), seconds=0.01)
-    assert found.repeats >= 3
-    assert found.stable
-
-
-def test_an_unstable_call_is_called_so(clock):
-    naps = itertools.cycle([0.001, 0.03])
-    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
-    assert not found.stable
-    assert "not stable" in str(found)
-
-
-def test_a_call_that_settles_is_repeated_until_it_does(clock):
-    """Spread in the first repeats asks for more of them; a steady call ends early."""
-    naps = itertools.cycle([0.004, 0.002])
-    unsettled = measure(lambda: clock.nap(next(naps)), seconds=0.5)
-    steady = measure(lambda: clock.nap(0.002), seconds=0.5)
-    assert sum(steady.times) < 0.6 * sum(unsettled.times)
-
-
-def test_every_core_is_used(monkeypatch):
-    seen = []
-    measure(lambda: seen.append(torch.get_num_threads()), seconds=0.01)
-    assert set(seen) == {torch.get_num_threads()}
-
-
-class FakeEvent:
-    """A CUDA event that reads the host's clock."""
-
-    def __init__(self, enable_timing):
-        self.at = None
-
-    def record(self):
-        self.at = timing.now()
-
-    def elapsed_time(self, other):
-        return (other.at - self.at) * 1e3
-
-
-def test_event_timers(monkeypatch, clock):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    waits = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
-    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
-    # the wait before the first event belongs to nobody's time
-    monkeypatch.setattr(torch.cuda, "_sleep", lambda ticks: clock.nap(ticks * 1e-9))
-    found = measure(lambda: clock.nap(0.002), clock="events", seconds=0.02, where="a fake GPU")
-    assert found.median == pytest.approx(0.002)
-    assert found.repeats >= 5
-    assert len(waits) > found.repeats  # elapsed_time is an error before both events are done
+    assert measure(lambda: clock.nap(0.01), seconds=0.01).provenance.where == selection.cpu_name()
 
 
 def test_the_gpu_has_work_while_the_host_launches(monkeypatch, clock):
@@ -184,14 +155,6 @@ def test_the_clock_waits_for_torch_and_for_our_kernels(monkeypatch, clock):
     assert len(waited) == 4
 
 
-def test_events_need_a_gpu():
-    if torch.cuda.is_available():
-        assert measure(lambda: None, clock="events").median >= 0
-    else:
-        with pytest.raises(BadInput, match="torch sees no GPU: use 'host'"):
-            measure(lambda: None, clock="events")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -200,26 +163,28 @@ def test_events_need_a_gpu():
         ((print, {"seconds": float("nan")}), "seconds is nan"),
         ((lambda x: x,), "<lambda> needs arguments: give measure a function of none"),
         ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
+        ((print, {"clock": "events"}), "torch sees no GPU: use 'host'"),
     ],
 )
-def test_nonsense_is_refused(arguments, sentence):
+def test_nonsense_is_refused(monkeypatch, arguments, sentence):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     function, *keywords = arguments
     with pytest.raises(BadInput, match=sentence):
         measure(function, **(keywords[0] if keywords else {}))
 
 
-def test_without_torch(monkeypatch):
-    def missing(name, purpose):
-        raise MissingPackage(f"{purpose} needs {name}")
-
-    monkeypatch.setattr(require, "package", missing)
-    with pytest.raises(MissingPackage, match=r"gl\.measure needs torch"):
-        measure(lambda: None)
-
-
-def test_an_error_of_the_function_comes_through():
-    with pytest.raises(ZeroDivisionError):
-        measure(lambda: 1 / 0)
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Provenance("guessed", "me"), "no kind of provenance 'guessed'"),
+        (lambda: Series("loops", (1, 2), (0.1,), HERE), "loops has 2 sizes and 1 times"),
+        (lambda: Series("loops", (1, 2), (0.1, -1), HERE), "a time is -1: give a number above"),
+        (lambda: timing.time_correctly(print, print, repeats=2.5), "repeats is 2.5: give a whole"),
+    ],
+)
+def test_what_is_no_time_is_refused(call, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        call()
 
 
 def test_measurement_prints_units_and_origin():
@@ -279,25 +244,6 @@ def test_our_own_work_is_no_neighbour(monkeypatch):
     assert not found.disturb
 
 
-def test_without_psutil_nobody_is_watched(monkeypatch):
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    with watch_neighbours() as found:
-        time.sleep(0.1)
-    assert found.share == 0
-
-
-def test_provenance_of_another_kind_is_refused():
-    with pytest.raises(BadInput, match="no kind of provenance 'guessed'"):
-        Provenance("guessed", "me")
-
-
-def test_series_of_unequal_lengths_is_refused():
-    with pytest.raises(BadInput, match="loops has 2 sizes and 1 times"):
-        Series("loops", (1, 2), (0.1,), Provenance("measured", "here"))
-    with pytest.raises(BadInput, match="a time is -1: give a number above zero"):
-        Series("loops", (1, 2), (0.1, -1), Provenance("measured", "here"))
-
-
 @given(st.floats(1e-12, 1e5))
 def test_durations_keep_their_value(seconds):
     number, unit = format_seconds(seconds).split()
@@ -311,12 +257,6 @@ def test_crossover_by_its_definition(times):
     cpu, gpu = [c for c, _ in times], [g for _, g in times]
     tails = [n for i, n in enumerate(sizes) if all(g < c for c, g in times[i:])]
     assert crossover(sizes, cpu, gpu) == (tails[0] if tails else None)
-
-
-@pytest.mark.parametrize("repeats", [0, -1, 2.5, "3"])
-def test_time_correctly_refuses(repeats):
-    with pytest.raises(BadInput, match="repeats is .*: give a whole number above zero"):
-        timing.time_correctly(lambda: None, lambda: None, repeats=repeats)
 
 
 def test_time_correctly_takes_the_median():

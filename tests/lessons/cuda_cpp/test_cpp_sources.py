@@ -10,7 +10,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.judge.kernel_exercise import simulate
-from gpulearn.kernels.blocks import BLOCK, block_sum, sums_of_stretches
+from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, block_sum
 from gpulearn.kernels.transpose_tiled import transpose_tiled
 from gpulearn.kernels.vectors import saxpy_grid_stride
 from gpulearn_lessons.cuda_cpp.cpp_costs import launch_configuration, read_ptx
@@ -60,7 +60,7 @@ def test_the_block_sum_needs_one_barrier_where_its_twin_needs_seven(n):
     out, other = np.zeros(blocks, np.float32), np.zeros(blocks, np.float32)
     ours = gl.xray(BLOCK_SUM_CPP)[blocks, BLOCK](a, out, n)
     twin = gl.xray(block_sum)[blocks, BLOCK](a, other)
-    np.testing.assert_allclose(out, sums_of_stretches(a, other)[0], rtol=1e-5)
+    np.testing.assert_allclose(out, BLOCK_SUM.reference(a, other)[0], rtol=1e-5)
     assert ours.ok
     assert twin.totals.barriers == 7 * ours.totals.barriers
 

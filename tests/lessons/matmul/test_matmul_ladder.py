@@ -7,9 +7,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.errors import BadInput
 from gpulearn_lessons.matmul import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
-from gpulearn_lessons.matmul.ladder import LADDER, PUBLISHED, ladder_reports
+from gpulearn_lessons.matmul.ladder import LADDER, ladder_reports
 from simt.numba_ptx.codegen import compile_to_ptx
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
@@ -174,15 +173,6 @@ def test_two_barriers_for_each_tile_or_one_for_tiles_in_turn(reports):
         assert reports[name].totals.barriers == 2 * tiles[name] * count
     # two tiles in turn need one, and 4 warps are a block
     assert reports["warp tiles"].totals.barriers == 128 // 8 * 4
-
-
-def test_published_numbers_belong_to_the_rungs():
-    assert list(PUBLISHED) == list(LADDER)
-
-
-def test_odd_sizes_have_no_pairs():
-    with pytest.raises(BadInput, match="n is 31: give an even n"):
-        ladder_reports(31)
 
 
 def ptx(kernel):
