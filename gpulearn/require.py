@@ -18,7 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
-from simt.wording import install_command, shown
+from simt.wording import install_command as install_command
+from simt.wording import shorten as shorten
+from simt.wording import shown as shown
 
 if TYPE_CHECKING:
     import numpy as np
