@@ -18,8 +18,8 @@ from torch.distributed.tensor import DTensor, Shard
 
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import barrier, rank, world_size
-from gpulearn.parallel.sharded.stages import ShardedOptimizer
 from gpulearn_lessons.sharded_training.flat import FlatBlock
+from gpulearn_lessons.sharded_training.stages import ShardedOptimizer
 
 
 def reshard_checkpoint(

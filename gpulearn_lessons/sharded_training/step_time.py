@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from gpulearn import require
 from gpulearn.parallel.communicator import barrier, clock, compute
 from gpulearn.parallel.links import Link, as_link
-from gpulearn.parallel.sharded.stages import ShardedParameters
+from gpulearn_lessons.sharded_training.stages import ShardedParameters
 
 
 class _Take(torch.autograd.Function):
