@@ -38,9 +38,6 @@ from .links import Link as Link
 from .links import link as link
 from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
-from .sharded.stages import ShardedGradients as ShardedGradients
-from .sharded.stages import ShardedOptimizer as ShardedOptimizer
-from .sharded.stages import ShardedParameters as ShardedParameters
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation

@@ -9,5 +9,8 @@ from .memory import zero_bytes_per_rank as zero_bytes_per_rank
 from .memory import zero_memory as zero_memory
 from .shards import shard_player as shard_player
 from .shards import shard_table as shard_table
+from .stages import ShardedGradients as ShardedGradients
+from .stages import ShardedOptimizer as ShardedOptimizer
+from .stages import ShardedParameters as ShardedParameters
 from .step_time import sharded_seconds as sharded_seconds
 from .step_time import timed_step as timed_step

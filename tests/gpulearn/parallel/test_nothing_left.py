@@ -11,7 +11,7 @@ from gpulearn.nn.transformer import Decoder
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
-from gpulearn_lessons.sharded_training import load_sharded, save_sharded
+from gpulearn_lessons.sharded_training import ShardedParameters, load_sharded, save_sharded
 from tests.support.left import nothing_left
 
 SHAPE = DecoderShape(vocabulary=11, context=6, width=8, heads=2, layers=2)
@@ -21,7 +21,7 @@ ADAMW = partial(torch.optim.AdamW, lr=1e-2)
 
 def train_in_shards(read, write):
     model = Decoder(SHAPE)
-    sharded = gl.parallel.ShardedParameters(model, ADAMW, prefetch=True)
+    sharded = ShardedParameters(model, ADAMW, prefetch=True)
     if read:
         load_sharded(sharded, read)
     model.loss(ROWS[rank() :: world_size()]).backward()

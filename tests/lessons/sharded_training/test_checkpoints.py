@@ -11,10 +11,16 @@ from torch import nn
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn_lessons.sharded_training import load_sharded, reshard_checkpoint, save_sharded
+from gpulearn_lessons.sharded_training import (
+    ShardedOptimizer,
+    ShardedParameters,
+    load_sharded,
+    reshard_checkpoint,
+    save_sharded,
+)
 
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
-STAGES = {"state": gl.parallel.ShardedOptimizer, "parameters": gl.parallel.ShardedParameters}
+STAGES = {"state": ShardedOptimizer, "parameters": ShardedParameters}
 
 
 def go_on(stage, read, write, steps):
@@ -71,7 +77,7 @@ def test_a_checkpoint_takes_the_place_of_another(tmp_path):
 
 def refuse(folder):
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)).double()
-    trained = gl.parallel.ShardedOptimizer(model, ADAMW)
+    trained = ShardedOptimizer(model, ADAMW)
     with pytest.raises(gl.errors.BadInput) as caught:
         load_sharded(trained, folder)
     return str(caught.value)

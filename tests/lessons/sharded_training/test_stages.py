@@ -15,6 +15,9 @@ from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.train.memory import Live
 from gpulearn_lessons.sharded_training import (
+    ShardedGradients,
+    ShardedOptimizer,
+    ShardedParameters,
     offload_bytes,
     sharded_seconds,
     timed_step,
@@ -24,11 +27,11 @@ from gpulearn_lessons.sharded_training import (
 
 SHAPE = DecoderShape(vocabulary=11, context=6, width=8, heads=2, layers=2)
 STAGES = {
-    "state": gl.parallel.ShardedOptimizer,
-    "gradients": gl.parallel.ShardedGradients,
-    "parameters": gl.parallel.ShardedParameters,
-    "prefetch": partial(gl.parallel.ShardedParameters, prefetch=True),
-    "offload": partial(gl.parallel.ShardedOptimizer, offload="PCIe 4"),
+    "state": ShardedOptimizer,
+    "gradients": ShardedGradients,
+    "parameters": ShardedParameters,
+    "prefetch": partial(ShardedParameters, prefetch=True),
+    "offload": partial(ShardedOptimizer, offload="PCIe 4"),
 }
 SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
@@ -204,7 +207,7 @@ def test_a_step_takes_what_the_formula_says(ranks, seconds):
 
 def offloaded(link):
     model = nn.Sequential(nn.Linear(9, 10))
-    trained = gl.parallel.ShardedOptimizer(model, ADAMW, offload=link)
+    trained = ShardedOptimizer(model, ADAMW, offload=link)
     model(torch.ones(1, 9)).sum().backward()
     trained.exchange()
     gl.parallel.barrier()
@@ -228,7 +231,7 @@ def test_offloaded_state_is_on_the_host_and_its_way_takes_time():
 
 def twice():
     model = nn.Sequential(nn.Linear(2, 2))
-    gl.parallel.ShardedGradients(model, SGD)
+    ShardedGradients(model, SGD)
     for _ in range(2):
         model(torch.ones(1, 2)).sum().backward()
 
@@ -243,7 +246,7 @@ def refused(what):
     if what == "mixed":
         model[1].bias.data = model[1].bias.data.double()
     with pytest.raises(BadInput) as caught:
-        gl.parallel.ShardedOptimizer(None if what == "none" else model, SGD, blocks=blocks)
+        ShardedOptimizer(None if what == "none" else model, SGD, blocks=blocks)
     return str(caught.value)
 
 
