@@ -6,20 +6,13 @@ names and the namespaces (`gl.plot`, `gl.parallel`, …), which have such a list
 """
 
 import os
-from importlib import import_module
-from typing import Any
 
 import simt
 from gpulearn.lazy import attach
+from simt import load_ipython_extension as load_ipython_extension
 
 __version__ = "0.1.0"
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to load
 simt.internal[__name__] = FOLDER
 simt.stored_ptx.append(f"{FOLDER}/../gpulearn_lessons/cuda_cpp/stored.json")
 __getattr__, __dir__ = attach(__name__, __file__)
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext gpulearn`: from then on a cell that begins with `%%cuda` is a CUDA program."""
-    magic = import_module("simt.programs.magic")  # loaded when it is used, as all names are
-    shell.register_magic_function(magic.run_cell, "cell", "cuda")

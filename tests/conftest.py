@@ -112,6 +112,14 @@ def _exercise_of(item: pytest.Item) -> str:
     return name if isinstance(name, str) else ""
 
 
+@pytest.fixture(scope="session")
+def quick_python() -> str:
+    """A program that does what Python does, sooner; Python itself where it cannot be copied."""
+    from tests.support.ready import ready_python
+
+    return ready_python()
+
+
 @pytest.fixture
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""

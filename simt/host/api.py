@@ -1,4 +1,4 @@
-"""The API of `numba.cuda` without a GPU: what `from gpulearn import cuda` gives there."""
+"""The API of `numba.cuda` without a GPU: what `from simt import cuda` gives."""
 
 from __future__ import annotations
 

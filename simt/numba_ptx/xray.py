@@ -13,8 +13,7 @@ __all__ = ["xray"]
 def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = False) -> XRay:
     """Prepares a launch with everything on: findings, counters, addresses.
 
-    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, from CUDA C++, or be a plain
-    function.
+    `kernel` may come from `cuda.jit`, here or in Numba, from CUDA C++, or be a plain function.
     The launch returns a `Report` whatever happened; on a stream it waits for that. Printed, or
     shown in a notebook, it has the findings first (races, divergent barriers, accesses out of
     bounds), then each line of the kernel with what it cost. `report.ok` says whether no finding is
@@ -32,7 +31,7 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = Fals
 
     Example:
         >>> import numpy as np
-        >>> from gpulearn import cuda
+        >>> from simt import cuda
         >>> @cuda.jit
         ... def double(a):
         ...     i = cuda.grid(1)

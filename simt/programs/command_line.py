@@ -1,4 +1,4 @@
-"""`python -m gpulearn run`: a Numba CUDA or CUDA C++ program on the SIMT machine, unchanged.
+"""`python -m simt run`: a Numba CUDA or CUDA C++ program on the SIMT machine, unchanged.
 
 What it prints is printed as it is. What the machine found follows at the end, on standard error:
 each mistake once, with file and line. The exit status is the program's own.
@@ -55,7 +55,7 @@ def common_options() -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="gpulearn run", description=__doc__, parents=[common_options()]
+        prog="simt run", description=__doc__, parents=[common_options()]
     )
     parser.add_argument(
         "--allow-errors",
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{str(program)!r} is no file: give {KNOWN}")
     if program.suffix == ".ipynb" and options.arguments:
         parser.error(f"{program.name} is a notebook, which takes no arguments")
-    os.environ[selection.ENVIRONMENT_VARIABLE] = "cpu"  # for `from gpulearn import cuda` too
+    os.environ[selection.ENVIRONMENT_VARIABLE] = "cpu"  # for what the program starts too
     for gpu in driver.gpus()[:1]:
         print(f"kernels run on the SIMT machine, not on the {gpu.name} here", file=sys.stderr)
     try:

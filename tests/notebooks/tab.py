@@ -93,7 +93,7 @@ def execute(notebook: NotebookNode) -> None:
 
 def main(path: str) -> None:
     """Execute a notebook in place, as in a tab."""
-    from tests.support.browser_tab import refuse
+    from tests.simt.browser_tab import refuse
 
     refuse()
     given = nbformat.read(path, as_version=4)

@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+import simt
+from simt import cuda
 from simt.compiled import launch as compiled_launch
+from simt.errors import KernelError
 from simt.frontend import typecheck
 from simt.machine import execution
 
@@ -56,7 +56,7 @@ def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
 
 
 def _reordered(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
-    with gl.block_order(7):
+    with simt.block_order(7):
         _plain(kernel, grid, block, *args)
 
 

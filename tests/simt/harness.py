@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 MODES = ("plain", "xray", "unchecked")
 
@@ -38,7 +38,7 @@ def xray(fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0) -> Any:
     given = to_device(args)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(fn)[grid, block, 0, shared](*given)
+        report = simt.xray(fn)[grid, block, 0, shared](*given)
     _copy_back(args, given)
     return report
 
@@ -49,7 +49,7 @@ def launch(
     """A launch as a learner writes it; a warning is an error, as everywhere in the tests."""
     given = to_device(args)
     kernel = fn if hasattr(fn, "py_func") else cuda.jit(fn)
-    with nullcontext() if checked else gl.unchecked():
+    with nullcontext() if checked else simt.unchecked():
         kernel[grid, block, 0, shared](*given)
     _copy_back(args, given)
 

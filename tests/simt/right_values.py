@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import float32, int32
 
-from gpulearn import cuda
+from simt import cuda
 
 from .cases import Catalogue, fill, floats, zeros
 

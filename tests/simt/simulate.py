@@ -1,7 +1,7 @@
 """Runs the right kernels in Numba's own simulator: `python -m tests.simt.simulate OUT.npz`.
 
 In a process of its own, since `NUMBA_ENABLE_CUDASIM=1` must be set before numba is imported.
-There `gpulearn.cuda` is stood in for by `numba.cuda`, so that the same files load.
+There `simt.cuda` is `numba.cuda`, so that the same files load.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import os
 import sys
-import types
 
 
 def main(path: str) -> None:
@@ -17,9 +16,9 @@ def main(path: str) -> None:
     import numpy as np
     from numba import cuda
 
-    stand_in = types.ModuleType("gpulearn")
-    stand_in.cuda = cuda
-    sys.modules["gpulearn"] = stand_in
+    import simt
+
+    simt.cuda = cuda
 
     from tests.simt.right import CASES
 

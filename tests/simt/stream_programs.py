@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.host.work.operations import record_work
 
 from . import sources
@@ -290,7 +290,7 @@ class Program:
 def carried_out(program: Program, seed: int) -> tuple[list[Any], set[tuple[int, int]]]:
     """What the machine makes of it: the arrays, and the lines of its races."""
     main = sources.module(program.source, cuda, mix=mix, N=N).program
-    with warnings.catch_warnings(), gl.block_order(seed), record_work() as work:
+    with warnings.catch_warnings(), simt.block_order(seed), record_work() as work:
         warnings.simplefilter("error")
         got = main()
     kinds = {f.kind for f in work.findings}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 pytest.importorskip("numba_cuda")
 
@@ -26,12 +26,12 @@ def reversing(alignment):
 @pytest.mark.parametrize("alignment", [8, 16, 128, None])
 def test_an_alignment_changes_no_result(alignment):
     x = cuda.to_device(np.arange(32, dtype=np.float32))
-    report = gl.xray(reversing(alignment))[1, 32](x)
+    report = simt.xray(reversing(alignment))[1, 32](x)
     assert report.findings == []
     np.testing.assert_array_equal(x.copy_to_host(), np.arange(32)[::-1])
 
 
 @pytest.mark.parametrize("alignment", [4, 12, 0, -16])
 def test_what_is_no_alignment_is_refused(alignment):
-    report = gl.xray(reversing(alignment))[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+    report = simt.xray(reversing(alignment))[1, 32](cuda.to_device(np.zeros(32, np.float32)))
     assert [finding.kind for finding in report.findings] == ["not-a-kernel"]

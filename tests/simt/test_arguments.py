@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numba.core.errors import TypingError
 from numba.cuda import args as numba_args
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import GpulearnError
+import simt
+from simt import cuda
+from simt.errors import SimtError
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -112,7 +112,7 @@ def test_a_host_array_with_gaps_is_refused(array: Any, wrapped: Any) -> None:
     before = array.copy()
     with pytest.raises(ValueError, match=r"a is not contiguous.*np.ascontiguousarray") as caught:
         add_one[1, 1](wrapped(array))
-    assert isinstance(caught.value, gl.errors.KernelError)
+    assert isinstance(caught.value, simt.errors.KernelError)
     np.testing.assert_array_equal(array, before)
     with pytest.raises(ValueError, match=r"np.ascontiguousarray"):
         cuda.to_device(array)
@@ -161,10 +161,10 @@ def test_broadcast_arrays_go_to_the_device() -> None:
         (None, NotImplementedError, "a number that says if it counts"),
         ("text", NotImplementedError, "codes that stand for the text"),
         ({}, ValueError, r"np\.array\(list\(a\.values\(\)\)\)"),
-        ([1, 2], GpulearnError, r"np\.array\(a\)"),
-        ({1, 2}, GpulearnError, r"np\.array\(list\(a\)\)"),
-        (len, GpulearnError, "hand over its parts"),
-        (lambda x: x, GpulearnError, r"@cuda\.jit\(device=True\)"),
+        ([1, 2], SimtError, r"np\.array\(a\)"),
+        ({1, 2}, SimtError, r"np\.array\(list\(a\)\)"),
+        (len, SimtError, "hand over its parts"),
+        (lambda x: x, SimtError, r"@cuda\.jit\(device=True\)"),
     ],
 )
 def test_what_is_no_argument_is_told_what_to_hand_over(
@@ -340,7 +340,7 @@ def read_first(a, out):
     ],
 )
 def test_what_a_kernel_cannot_take_is_told_what_to_hand_over(kind: Any, said: str) -> None:
-    with pytest.raises(gl.errors.KernelError, match=said):
+    with pytest.raises(simt.errors.KernelError, match=said):
         read_first[1, 1](np.zeros(2, kind), np.zeros(1))
 
 
@@ -351,5 +351,5 @@ def stores_bytes(records):
 
 def test_a_string_of_bytes_is_refused_at_its_line() -> None:
     said = r"^line \d+: `b'AB'` is not supported by the SIMT machine: keep numbers"
-    with pytest.raises(gl.errors.KernelError, match=said):
+    with pytest.raises(simt.errors.KernelError, match=said):
         stores_bytes[1, 1](np.zeros(2, [("name", "S3")]))

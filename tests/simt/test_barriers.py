@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
 
 from .harness import launch, line, only, xray
@@ -61,7 +61,7 @@ def test_barriers_that_not_all_threads_meet(first: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             args = cuda.to_device(leaves), cuda.to_device(waits), out
-            report = gl.xray(scripted)[grid, block](*args)
+            report = simt.xray(scripted)[grid, block](*args)
         found = {f.kind: f for f in report.findings}
         stopped = "barrier-divergence" in want
         # blocks run together: another's threads may have left before this one's part

@@ -3,8 +3,8 @@
 import numpy as np
 from numba.cuda import libdevice
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 
 def split(words, parts):
@@ -25,16 +25,16 @@ def wide(doubles, words):
 def test_a_word_comes_apart_into_two_floats_and_back():
     floats = np.array([-1.5, 3.25], np.float32)
     parts, words = np.zeros(2, np.float32), np.zeros(1, np.int64)
-    report = gl.xray(split)[1, 1](floats.view(np.int64), parts)
+    report = simt.xray(split)[1, 1](floats.view(np.int64), parts)
     np.testing.assert_array_equal(parts, floats)
     assert report.totals.flops32 == report.totals.flops64 == 0
-    gl.xray(join)[1, 1](parts, words)
+    simt.xray(join)[1, 1](parts, words)
     np.testing.assert_array_equal(words.view(np.float32), floats)
 
 
 def test_a_double_is_its_bits():
     doubles, words = np.array([-0.1, 0.0]), np.zeros(1, np.int64)
-    gl.xray(wide)[1, 1](doubles, words)
+    simt.xray(wide)[1, 1](doubles, words)
     assert words[0] == doubles[:1].view(np.int64)[0]
     assert doubles[1] == -0.1
 
@@ -47,5 +47,5 @@ def zeros_before(x, out):
 
 def test_a_bool_has_eight_bits():
     out = np.zeros(2, np.int64)
-    gl.xray(zeros_before)[1, 1](np.ones(1), out)
+    simt.xray(zeros_before)[1, 1](np.ones(1), out)
     assert out.tolist() == [7, 8]

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 from simt.host.work.launches import PreparedLaunch
 from simt.host.work.ranges import TouchedBytes, of_array, of_view, overlap
 

@@ -13,9 +13,8 @@ import numba
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn_lessons.matmul.matmul_ladder import matmul_naive
+import simt
+from simt import cuda
 from simt.compiled import launch as compiled
 from simt.core import limits
 from simt.core.findings import SimtWarning
@@ -49,7 +48,7 @@ def at_once(monkeypatch):
 @contextmanager
 def unchecked():
     """Unchecked launches, without the sentence that nothing has been checked."""
-    with gl.unchecked(), warnings.catch_warnings():
+    with simt.unchecked(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*ran as compiled code")
         yield
 
@@ -86,8 +85,17 @@ def test_a_random_kernel_gives_what_the_reference_gives(number: int) -> None:
     assert wrong is None, f"{wrong}\n{program.source}"
 
 
+def matmul(a, b, c):
+    i, j = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        total = numba.float32(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+
 def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None:
-    kernel = cuda.jit(matmul_naive.py_func)
+    kernel = cuda.jit(matmul)
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal((96, 96)).astype(np.float32) for _ in "ab")
     want = np.zeros_like(a)
@@ -249,8 +257,8 @@ def shifted(a, out, by):
 def test_an_index_out_of_bounds_is_told_as_the_machine_tells_it(by: int) -> None:
     a, out = np.arange(32.0), np.zeros(32)
     said = []
-    for manager in (gl.unchecked, gl.unchecked, lambda: gl.block_order(0)):
-        with manager(), pytest.raises(gl.errors.KernelError, match="out of bounds") as stopped:
+    for manager in (simt.unchecked, simt.unchecked, lambda: simt.block_order(0)):
+        with manager(), pytest.raises(simt.errors.KernelError, match="out of bounds") as stopped:
             launch(cuda.jit(shifted), 2, 16, a, out, by)
         said.append(str(stopped.value))
     assert len(set(said)) == 1
@@ -269,7 +277,7 @@ def test_memory_beside_an_array_stays_as_it_was() -> None:
             warnings.simplefilter("ignore")
             try:
                 write[1, 32](whole[32:64], by)
-            except gl.errors.KernelError:
+            except simt.errors.KernelError:
                 assert by > 0
     held = whole.copy_to_host()
     assert not held[:32].any()
@@ -293,7 +301,7 @@ def half_way(out):
 
 def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it() -> None:
     out = np.zeros(64)
-    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match="only 16 of 32 threads"):
+    with simt.unchecked(), pytest.raises(simt.errors.KernelError, match="only 16 of 32 threads"):
         launch(cuda.jit(half_way), 2, 32, out)
 
 
@@ -316,7 +324,7 @@ def vote_in_turn(out):
     ("kernel", "words"), [(in_turn, "only 16 of 32 threads"), (vote_in_turn, "names lane 1")]
 )
 def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, words) -> None:
-    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match=words):
+    with simt.unchecked(), pytest.raises(simt.errors.KernelError, match=words):
         launch(cuda.jit(kernel), 1, 32, np.zeros(32))
 
 
@@ -373,7 +381,7 @@ def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
 @pytest.mark.parametrize("text", ["5 // out[0]", "5 / out[0]"])
 def test_a_division_by_zero_is_an_error_under_debug(text: str) -> None:
     source = f"@cuda.jit(debug=True, opt=False)\ndef kernel(out):\n    out[1] = {text}\n"
-    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+    with simt.unchecked(), pytest.raises(ZeroDivisionError):
         launch(sources.module(source, cuda).kernel, 1, 1, np.zeros(2, np.int64))
 
 
@@ -410,7 +418,7 @@ def endless(a):
 
 def test_an_endless_loop_ends_in_the_machines_sentence(monkeypatch) -> None:
     monkeypatch.setattr(limits, "SECONDS", 0.3)
-    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match="still running"):
+    with simt.unchecked(), pytest.raises(simt.errors.KernelError, match="still running"):
         launch(cuda.jit(endless), 1, 1, np.zeros(1, np.int64))
 
 
@@ -439,7 +447,7 @@ def test_launches_from_several_threads_do_not_meet() -> None:
 def test_that_nothing_has_been_checked_is_said_once() -> None:
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
-    with gl.unchecked():
+    with simt.unchecked():
         with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
             launch(kernel, 1, 16, a, out, 0)
         launch(kernel, 1, 16, a, out, 0)  # a warning would be an error
@@ -449,7 +457,7 @@ def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
     launch(kernel, 1, 16, a, out, 0)
-    with gl.unchecked():
+    with simt.unchecked():
         launch(kernel, 1, 16, a, out, 0)
         with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
             launch(kernel, 2, 16, a, out, 0)
@@ -472,7 +480,7 @@ def test_too_much_shared_memory_is_told_as_the_machine_tells_it() -> None:
         launch(kernel, 1, 32, out, shared=128)
         assert is_compiled(kernel)
         np.testing.assert_array_equal(out, 3)
-        with pytest.raises(gl.errors.KernelError, match="a block wants 49,168 bytes of shared"):
+        with pytest.raises(simt.errors.KernelError, match="a block wants 49,168 bytes of shared"):
             launch(kernel, 1, 32, out, shared=16_400)
 
 
@@ -481,7 +489,7 @@ def test_where_exceptions_reach_the_host_the_machine_goes_on() -> None:
     def divide(a, b):
         a[0] = 1 // b[0]
 
-    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+    with simt.unchecked(), pytest.raises(ZeroDivisionError):
         launch(divide, 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
@@ -492,7 +500,7 @@ def test_the_machine_goes_on_until_it_has_cost_a_second(monkeypatch) -> None:
     monkeypatch.setattr(compiled, "BUDGET", 1.0)
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
-    with gl.unchecked():
+    with simt.unchecked():
         launch(kernel, 1, 16, a, out, 0)
         assert state(kernel).code is None
         state(kernel).spent = 2.0
@@ -505,7 +513,7 @@ def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
     monkeypatch.setattr(compiled, "COPIED", (16, 1))
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
-    with gl.unchecked():
+    with simt.unchecked():
         launch(kernel, 1, 16, a, out, 0)
     assert state(kernel).code is None
     np.testing.assert_array_equal(out[:16], a[:16])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 from simt.core.values import dtype_of
 
 from . import sources

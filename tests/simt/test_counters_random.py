@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 from simt.machine import execution
 from simt.observers import footprint
 

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 from simt.observers import traffic
 
 from . import sources

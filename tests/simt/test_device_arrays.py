@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.core.errors import NumbaNotImplementedError
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.host import api as cuda
 
 

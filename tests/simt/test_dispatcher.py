@@ -14,9 +14,9 @@ from numba import cuda as real
 from numba import float32, float64, int32, int64, njit, types, void
 from numba.core.errors import NumbaError
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+import simt
+from simt import cuda
+from simt.errors import KernelError
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -235,7 +235,7 @@ def real_kernel(a):
 
 def test_a_kernel_of_numbas_own_is_launched_under_the_lens() -> None:
     a = np.zeros(64, np.float32)
-    report = gl.xray(real_kernel)[2, 32](a)
+    report = simt.xray(real_kernel)[2, 32](a)
     assert report.ok
     assert a.tolist() == [2.0 * (31 - t % 32) for t in range(64)]
     assert report.totals.barriers

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-import gpulearn as gl
-from gpulearn.errors import KernelError
+import simt
 from simt.device import numba_cuda
+from simt.errors import KernelError
 from simt.host import api as cuda
 from simt.intrinsics.math import ufunc_loop
 
@@ -65,7 +65,7 @@ def test_each_threads_slice_and_its_traffic() -> None:
 
     a = np.random.default_rng(0).random((64, 5)).astype(np.float32)
     out = cuda.to_device(np.zeros_like(a))
-    report = gl.xray(kernel)[2, 32](cuda.to_device(a), out)
+    report = simt.xray(kernel)[2, 32](cuda.to_device(a), out)
     assert report.ok
     np.testing.assert_allclose(out.copy_to_host(), np.sin(a), rtol=1e-6)
     assert report.totals.bytes_requested == 2 * a.nbytes
@@ -105,7 +105,7 @@ def test_threads_that_fill_the_same_output_race() -> None:
     def kernel(a, out):
         np.maximum(a, 2.0 + cuda.grid(1), out)
 
-    report = gl.xray(kernel)[1, 2](cuda.to_device(np.ones(3)), cuda.device_array(3))
+    report = simt.xray(kernel)[1, 2](cuda.to_device(np.ones(3)), cuda.device_array(3))
     assert [(f.kind, f.array) for f in report.findings] == [("race", "out")]
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numba.core import errors as core
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import BadLaunch, KernelError, MachineFault
+import simt
+from simt import cuda
+from simt.errors import BadLaunch, KernelError, MachineFault
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -112,7 +112,7 @@ def fill(a):
         ((2, None), ValueError),
     ],
 )
-@pytest.mark.parametrize("lens", [lambda k: k, gl.xray], ids=["kernel", "xray"])
+@pytest.mark.parametrize("lens", [lambda k: k, simt.xray], ids=["kernel", "xray"])
 def test_a_wrong_shape_is_told_where_it_stands(shape: Any, kind: type, lens: Any) -> None:
     with pytest.raises(kind) as caught:
         lens(fill)[shape]

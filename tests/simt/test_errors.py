@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from . import wrong_barriers, wrong_code, wrong_memory, wrong_races
 from .harness import findings, launch, line, only, threads, to_device, xray
@@ -79,7 +79,7 @@ def test_the_message_is_one_readable_sentence(case: Mistake) -> None:
 
 @pytest.mark.parametrize("case", STOPPING, ids=name)
 def test_what_cannot_go_on_stops_a_plain_launch(case: Mistake) -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(case.kernel, case.grid, case.block, *case.args())
     assert case.kind in [f.kind for f in caught.value.report.findings]
     assert not caught.value.report.ok
@@ -97,7 +97,7 @@ def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
 
 
 def test_the_number_of_arguments_is_said() -> None:
-    with pytest.raises(gl.errors.KernelError, match=r"2.*1|1.*2"):
+    with pytest.raises(simt.errors.KernelError, match=r"2.*1|1.*2"):
         launch(wrong_code.one_argument_too_many, 1, 32, wrong_code.f4(4), wrong_code.f4(4))
 
 
@@ -105,7 +105,7 @@ def test_numpy_arguments_are_copied_and_said_to_be() -> None:
     a = wrong_code.f4(32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(wrong_code.one_argument_too_many)[1, 32](a)
+        report = simt.xray(wrong_code.one_argument_too_many)[1, 32](a)
     finding = only(report, "implicit-copy")
     assert finding.severity == "warning"
     assert finding.message == (
@@ -126,7 +126,7 @@ def test_a_report_of_a_mistake_survives_json() -> None:
 
 @pytest.mark.parametrize("case", STOPPING, ids=name)
 def test_the_next_launch_works(case: Mistake) -> None:
-    with pytest.raises(gl.errors.KernelError):
+    with pytest.raises(simt.errors.KernelError):
         launch(case.kernel, case.grid, case.block, *case.args())
     out = copy.deepcopy(wrong_code.f4(32))
     launch(wrong_code.one_argument_too_many, 1, 32, out)
@@ -135,7 +135,7 @@ def test_the_next_launch_works(case: Mistake) -> None:
 
 AGAIN = """
 import numpy as np
-from gpulearn import cuda
+from simt import cuda
 from tests.simt import wrong_races
 kernel = cuda.jit(wrong_races.race_between_warps)
 out = cuda.to_device(np.ones(64, np.float32))
@@ -176,6 +176,6 @@ def test_a_plain_launch_says_once_what_is_wrong_with_a_line() -> None:
 @pytest.mark.parametrize("number", ["a", 1.5, -1, True])
 def test_a_seed_is_a_whole_number(number: object) -> None:
     with pytest.raises(
-        gl.errors.BadInput, match=f"block_order is {number!r}: give a whole number, 0 or more"
+        simt.errors.BadInput, match=f"block_order is {number!r}: give a whole number, 0 or more"
     ):
-        gl.block_order(number).__enter__()
+        simt.block_order(number).__enter__()

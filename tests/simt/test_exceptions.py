@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
 
 from . import sources
@@ -62,7 +62,7 @@ def test_without_debug_the_threads_end_and_are_told_of(kernel: Any) -> None:
     np.testing.assert_array_equal(out.copy_to_host(), [1, 1, 1, 0, 0, 0, 0, 0])
     report = xray(kernel, 1, 8, np.zeros(8))
     assert [f.kind for f in report.findings if f.severity == "error"] == ["exception"]
-    assert gl.xray(kernel)  # a report goes to JSON and back
+    assert simt.xray(kernel)  # a report goes to JSON and back
     (finding,) = report.findings
     assert type(finding).from_dict(finding.as_dict()) == finding
 
@@ -97,7 +97,7 @@ def test_threads_that_do_not_divide_do_not_matter() -> None:
 def test_an_index_past_a_tuple() -> None:
     with pytest.raises(IndexError, match="tuple index out of range"):
         cuda.jit(debug=True)(takes_part)[1, 3](*device(np.zeros(3)))
-    with pytest.raises(gl.errors.KernelError, match="out of bounds for a tuple"):
+    with pytest.raises(simt.errors.KernelError, match="out of bounds for a tuple"):
         cuda.jit(takes_part)[1, 3](*device(np.zeros(3)))
 
 
@@ -116,7 +116,7 @@ def roots(out, x):
 def test_a_raise_in_a_device_function_ends_more_than_that_function() -> None:
     out, x, bad = device(np.zeros(4), np.arange(4.0), np.array([1.0, -1, 4, -4]))
     cuda.jit(roots)[1, 4](out, x)
-    with pytest.raises(gl.errors.KernelError, match=r"thread 1 of block 0 raises .*debug=True"):
+    with pytest.raises(simt.errors.KernelError, match=r"thread 1 of block 0 raises .*debug=True"):
         cuda.jit(roots)[1, 4](out, bad)
     with pytest.raises(ValueError, match="thread 1 of block 0 raises ValueError: negative"):
         cuda.jit(debug=True)(roots)[1, 4](out, bad)
@@ -137,7 +137,9 @@ def test_complex_numbers_are_not_divided_by_zero() -> None:
             cuda.jit(kernel)[1, 4](out, *given)
             np.testing.assert_allclose(out.copy_to_host(), [1, 0.5, 0, 0.25])
             continue
-        with pytest.raises(gl.errors.KernelError, match="thread 1 .*complex division by zero; on"):
+        with pytest.raises(
+            simt.errors.KernelError, match="thread 1 .*complex division by zero; on"
+        ):
             cuda.jit(kernel)[1, 4](out, *given)
         with pytest.raises(ZeroDivisionError, match="thread 1 of block 0 raises ZeroDivision"):
             cuda.jit(debug=True)(kernel)[1, 4](out, *given)

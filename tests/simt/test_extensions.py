@@ -7,8 +7,8 @@ import contextlib
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from .harness import launch
 
@@ -140,7 +140,7 @@ def test_an_overload_takes_a_function_of_the_kernel() -> None:
 
 
 def test_types_without_an_overload_are_refused() -> None:
-    with pytest.raises(gl.errors.KernelError, match="widened"):
+    with pytest.raises(simt.errors.KernelError, match="widened"):
         launch(mistaken, 1, 1, np.zeros(1))
 
 
@@ -162,11 +162,11 @@ def test_methods_and_attributes_can_be_added_to_arrays() -> None:
 )
 def test_what_is_llvm_text_is_refused_by_name(kernel, name, instead) -> None:
     line = kernel.__code__.co_firstlineno + (2 if kernel is calls_llvm else 1)
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(kernel, 1, 1, np.zeros(1))
     said = str(caught.value)
     assert f"line {line}: {name}() has no Python code for a kernel" in said
-    assert f"Make it {instead}, or let gl.xray(kernel, compiled=True)" in said
+    assert f"Make it {instead}, or let simt.xray(kernel, compiled=True)" in said
 
 
 def scaled(x, mode="plain"):
@@ -267,5 +267,5 @@ def test_names_that_stand_for_each_other_are_no_literals() -> None:
             b = a  # noqa: F841
             out[0] = scaled(a)
 
-    with contextlib.suppress(gl.errors.KernelError):  # what it says of them is another matter
+    with contextlib.suppress(simt.errors.KernelError):  # what it says of them is another matter
         launch(kernel, 1, 1, np.zeros(1))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -141,7 +141,7 @@ def test_a_second_launch_sees_what_the_first_saw(name: str) -> None:
     assert result(kernel) == 1
     everything_changes(function)
     assert result(kernel) == 1
-    assert gl.xray(kernel)[1, 1](out := np.zeros(1)).ok  # the lens sees the same kernel
+    assert simt.xray(kernel)[1, 1](out := np.zeros(1)).ok  # the lens sees the same kernel
     assert out[0] == 1
 
 
@@ -152,7 +152,7 @@ def test_another_kernel_of_the_same_function_is_compiled_anew(name: str) -> None
     everything_changes(function)
     want = 1 if "function" in name else 100  # that one has been compiled already
     assert result(cuda.jit(function)) == want
-    gl.xray(function)[1, 1](out := np.zeros(1))
+    simt.xray(function)[1, 1](out := np.zeros(1))
     assert out[0] == want
 
 
@@ -205,7 +205,7 @@ def test_a_number_that_becomes_of_another_type_makes_another_kernel() -> None:
 
 
 def test_a_redefined_function_is_a_new_kernel() -> None:
-    text = "from gpulearn import cuda\n@cuda.jit\ndef kernel(out):\n    out[0] = {}\n"
+    text = "from simt import cuda\n@cuda.jit\ndef kernel(out):\n    out[0] = {}\n"
     found = []
     for value in (1, 2):  # as a notebook's cell that is edited and run again
         file, scope = f"<cell {value}>", dict[str, Any]()
@@ -225,7 +225,7 @@ def test_a_name_that_is_defined_after_a_failure_is_found() -> None:
     def kernel(out):
         out[0] = helper()
 
-    with pytest.raises(gl.errors.KernelError, match="late"):
+    with pytest.raises(simt.errors.KernelError, match="late"):
         result(kernel)
     try:
         globals()["late"] = 3
@@ -294,6 +294,6 @@ def test_a_race_on_a_captured_array_is_found() -> None:
     def kernel():
         shared[0] += 1
 
-    report = gl.xray(kernel)[2, 64]()
+    report = simt.xray(kernel)[2, 64]()
     assert "race" in {finding.kind for finding in report.findings}
     assert "shared" in report.arrays

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
-from gpulearn import cuda
+from simt import cuda
 from simt.frontend import numba_bridge, typecheck
 
 from . import fuzz, grammar, reference_types

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import float32, float64, int32, void
 
-import gpulearn as gl
-from gpulearn.errors import BadCall, KernelError
+import simt
 from simt.device import numba_cuda
+from simt.errors import BadCall, KernelError
 from simt.host import api as cuda
 
 
@@ -335,5 +335,5 @@ def test_a_race_through_one_output_is_told() -> None:
         out[0] = x
         row[0] = x
 
-    with pytest.warns(gl.simt.core.findings.SimtWarning, match="race"):
+    with pytest.warns(simt.core.findings.SimtWarning, match="race"):
         to_first(np.arange(40.0), np.ones(1))

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from numba import int32
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.core.chunk import Chunk
 from simt.observers import shadow
 
@@ -138,7 +138,7 @@ def report_and_sum(kernel, plan: Script, grid: int, memory: np.ndarray | None = 
     more = [] if memory is None else [cuda.to_device(memory)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(kernel)[grid, plan.block](*args, out, *more)
+        report = simt.xray(kernel)[grid, plan.block](*args, out, *more)
     return report, out.copy_to_host(), (more[0].copy_to_host() if more else None)
 
 

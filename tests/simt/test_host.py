@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numba import float32
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+import simt
+from simt import cuda
+from simt.errors import KernelError
 
 
 @cuda.jit
@@ -304,7 +304,7 @@ def test_arguments_go_by_position() -> None:
     said = r"fill takes its arguments by position only: write fill\[blocks, threads\]\(a, n\)"
     with pytest.raises(KernelError, match=said + ", without n="):
         fill[1, 4](a, n=3)
-    assert "without n=" in gl.xray(fill)[1, 4](a, n=3).findings[0].message
+    assert "without n=" in simt.xray(fill)[1, 4](a, n=3).findings[0].message
 
 
 def test_nothing_keeps_the_machine_from_running_kernels() -> None:

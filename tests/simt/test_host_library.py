@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import float32, int32
 
-from gpulearn import cuda
+from simt import cuda
 
 
 def quiet(call: object) -> object:

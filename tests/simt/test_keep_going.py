@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import float32
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.host.settings import keep_going
 
@@ -69,7 +69,7 @@ def test_a_plain_launch_warns_of_each_and_ends() -> None:
         launch(one_past, 1, 16, a, out)
     assert len(said) == 3
     np.testing.assert_array_equal(out, np.where(np.arange(16) % 8 == 7, 0, a))
-    with pytest.raises(gl.errors.KernelError, match="out of bounds"):
+    with pytest.raises(simt.errors.KernelError, match="out of bounds"):
         launch(one_past, 1, 16, a, out)
 
 

@@ -15,8 +15,8 @@ import numba.cuda
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from . import sources
 from .harness import launch, xray
@@ -344,7 +344,7 @@ def test_a_piece_of_a_kernel_gives_what_it_gives_in_python(piece: str) -> None:
 
 @pytest.mark.parametrize(("piece", "said"), REFUSED.items())
 def test_a_refusal_says_what_to_write_instead(piece: str, said: str) -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(made(piece, cuda), 2, THREADS // 2, *arguments())
     assert said in str(caught.value)
     assert "line " in str(caught.value)
@@ -369,7 +369,7 @@ def test_an_array_without_dimensions_is_an_index() -> None:
     out = np.zeros(3)
     launch(kernel, 1, 1, a, np.asarray(1, np.int32), out)
     np.testing.assert_array_equal(out, [3, 105, 0])
-    with pytest.raises(gl.errors.KernelError, match=r"accesses a\[2, 3\], out of bounds"):
+    with pytest.raises(simt.errors.KernelError, match=r"accesses a\[2, 3\], out of bounds"):
         launch(kernel, 1, 1, a, np.asarray(3), out)
 
 
@@ -385,5 +385,5 @@ def test_accesses_with_cache_hints_are_accesses() -> None:
     launch(kernel, 1, 4, a, b, out)
     np.testing.assert_array_equal(out, a + 3)
     np.testing.assert_array_equal(b[:, 0], 7)
-    with pytest.raises(gl.errors.KernelError, match=r"accesses a\[3\], out of bounds"):
+    with pytest.raises(simt.errors.KernelError, match=r"accesses a\[3\], out of bounds"):
         launch(kernel, 1, 4, a[:3].copy(), b, out)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import BadLaunch
+import simt
+from simt import cuda
+from simt.errors import BadLaunch
 
 from .harness import launch, line, only, xray
 
@@ -35,7 +35,7 @@ LAUNCHES = [
     (lambda: fill[1, 2, 0, 0, 0](array(), 3), "takes 2 to 4 values, got 5"),
     (lambda: fill[32 / 32, 32](array(), 3), "got 1.0; // divides whole numbers"),
     (lambda: fill[(1, 1, 1, 1), 32](array(), 3), "a tuple of 1 to 3 integers"),
-    (lambda: gl.xray(fill)(array(), 3), r"write gl.xray\(fill\)\[blocks, threads\]"),
+    (lambda: simt.xray(fill)(array(), 3), r"write simt.xray\(fill\)\[blocks, threads\]"),
 ]
 
 
@@ -43,7 +43,7 @@ LAUNCHES = [
 def test_a_launch_without_a_shape_is_a_sentence(wrong: Any, said: str) -> None:
     with pytest.raises(BadLaunch, match=said) as caught:
         wrong()
-    assert isinstance(caught.value, gl.errors.KernelError)
+    assert isinstance(caught.value, simt.errors.KernelError)
     assert isinstance(caught.value, (ValueError, TypeError))  # what Numba raises
     assert len(caught.value._render_traceback_()) <= 3
 
@@ -56,15 +56,15 @@ def test_a_device_function_is_no_kernel() -> None:
 @pytest.mark.parametrize("given", [3, None, fill[1, 32]])
 def test_xray_says_how_it_is_written(given: Any) -> None:
     with pytest.raises(
-        gl.errors.GpulearnError, match=r"write gl.xray\(kernel\)\[blocks, threads\]"
+        simt.errors.SimtError, match=r"write simt.xray\(kernel\)\[blocks, threads\]"
     ):
-        gl.xray(given)
+        simt.xray(given)
 
 
 def test_a_signature_for_another_number_of_arguments() -> None:
     with pytest.raises(TypeError, match="takes 2 arguments, and its signature has 1") as caught:
         cuda.jit("void(float32[:])")(fill.py_func)
-    assert isinstance(caught.value, gl.errors.KernelError)
+    assert isinstance(caught.value, simt.errors.KernelError)
 
 
 @cuda.jit(device=True)  # noqa: RET503 - the mistake
@@ -133,11 +133,11 @@ def singles(a, n):
 
 def test_an_array_of_another_type_than_the_signature_says() -> None:
     said = r"signature of doubles says that a is a 1-dimensional array of float64, and it is given"
-    with pytest.raises(gl.errors.KernelError, match=said):
+    with pytest.raises(simt.errors.KernelError, match=said):
         doubles[1, 32](array(), 3)
     singles[1, 32](array(), 3)  # numbers are converted
     with pytest.raises(
-        gl.errors.KernelError, match="2-dimensional array of float32: without a signature"
+        simt.errors.KernelError, match="2-dimensional array of float32: without a signature"
     ):
         singles[1, 32](cuda.to_device(np.zeros((4, 8), np.float32)), 3)
 

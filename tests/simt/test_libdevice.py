@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numba.cuda import libdevice
 
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+from simt import cuda
 from simt.core.registry import callee
 from simt.core.values import dtype_of
+from simt.errors import KernelError
 
 from . import sources
 from .harness import launch

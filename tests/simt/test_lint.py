@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 
 from . import sources
 from .harness import findings, only, xray

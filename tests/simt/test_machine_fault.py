@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 
 @cuda.jit
@@ -25,9 +25,9 @@ def test_the_learner_is_not_blamed(monkeypatch: pytest.MonkeyPatch, error: Excep
         raise error
 
     monkeypatch.setattr("simt.intrinsics.math.cast_up", broken)
-    with pytest.raises(gl.errors.KernelError) as raised:
+    with pytest.raises(simt.errors.KernelError) as raised:
         roots[1, 32](cuda.to_device(np.ones(32, np.float32)))
-    report = gl.xray(roots)[1, 32](cuda.to_device(np.ones(32, np.float32)))
+    report = simt.xray(roots)[1, 32](cuda.to_device(np.ones(32, np.float32)))
     said = str(raised.value)
     assert said == str(report.findings[0])
     assert said.startswith(f"line {LINE}: the SIMT machine failed here, this is not your mistake: ")
@@ -42,7 +42,7 @@ def test_the_machine_works_again_after_a_fault(monkeypatch: pytest.MonkeyPatch) 
     a = cuda.to_device(np.full(32, 8, np.float32))
     with monkeypatch.context() as patched:
         patched.setattr("simt.machine.machine.gather", None)
-        with pytest.raises(gl.errors.KernelError, match="not your mistake"):
+        with pytest.raises(simt.errors.KernelError, match="not your mistake"):
             roots[1, 32](a)
     roots[1, 32](a)
     np.testing.assert_allclose(a.copy_to_host(), 2, rtol=1e-6)

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.compiled import launch as compiled_launch
 from simt.core.values import cast, normal
 
@@ -37,7 +37,7 @@ def ran(lines: str, *arrays: Array, names: Sequence[str] = "abcdef") -> list[Arr
     with patch.object(compiled_launch, "BUDGET", 0), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernel[1, len(arrays[-1])](*arrays)
-        with gl.unchecked():
+        with simt.unchecked():
             kernel[1, len(arrays[-1])](*fast)
     (overload,) = kernel.overloads.values()
     assert not overload.unchecked.refused

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+from simt import cuda
+from simt.errors import KernelError
 
 from . import sources
 from .harness import launch

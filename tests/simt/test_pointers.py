@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from gpulearn.errors import KernelError
+from simt.errors import KernelError
 from simt.host import api as cuda
 
 

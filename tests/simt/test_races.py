@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import float32, int32
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from . import wrong_races
 from .harness import findings, xray
@@ -26,7 +26,7 @@ def racy(kernel: Any, grid: Any, block: Any, *args: Any, seed: int | None = None
         if seed is None:
             cuda.jit(kernel)[grid, block](*given)
         else:
-            with gl.block_order(seed):
+            with simt.block_order(seed):
                 cuda.jit(kernel)[grid, block](*given)
     for array, device in zip(args, given, strict=True):
         array[...] = device.copy_to_host()
@@ -157,7 +157,7 @@ def test_a_race_through_two_names_of_one_array_is_seen() -> None:
     memory = cuda.to_device(np.arange(65.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(copy_next)[2, 32](memory, memory)
+        report = simt.xray(copy_next)[2, 32](memory, memory)
     assert findings(report, "race")
 
 
@@ -165,13 +165,13 @@ def test_a_race_through_overlapping_slices_is_seen() -> None:
     memory = cuda.to_device(np.arange(80.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(copy_next)[2, 32](memory, memory[5:])
+        report = simt.xray(copy_next)[2, 32](memory, memory[5:])
     assert findings(report, "race")
 
 
 def test_slices_that_do_not_overlap_do_not_race() -> None:
     memory = cuda.to_device(np.arange(160.0))
-    report = gl.xray(copy_next)[2, 32](memory[:80], memory[80:])
+    report = simt.xray(copy_next)[2, 32](memory[:80], memory[80:])
     assert report.findings == []
 
 
@@ -196,7 +196,7 @@ def test_a_race_between_blocks_far_apart_is_seen() -> None:
     memory = cuda.to_device(np.arange(1 << 20, dtype=np.float32))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(mirror)[(1 << 20) // 256, 256](memory)
+        report = simt.xray(mirror)[(1 << 20) // 256, 256](memory)
     race = findings(report, "race")[0]
     blocks = [t["block"][0] for t in race.threads]
     assert blocks[0] != blocks[1]
@@ -210,7 +210,7 @@ def scattered_additions(a, out):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
     a, out = np.arange(128, dtype=np.int64), np.zeros(7, np.int64)
-    with gl.block_order(seed):
+    with simt.block_order(seed):
         assert not xray(scattered_additions, 4, 32, a, out).findings
     assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]
 

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn.errors import KernelError
+import simt
 from simt.compiled import launch as compiled_launch
+from simt.errors import KernelError
 from simt.host import api as cuda
 
 FIELDS = [("a", np.int32), ("b", np.float64)]
@@ -101,7 +101,7 @@ def test_what_numba_reads_byte_by_byte_need_not_be_aligned():
     packed = np.zeros(5, PACKED)
     packed["w"], packed["v"][:, 2], packed["z"] = np.arange(5), 10, np.arange(5) * (1 - 2j)
     out = np.zeros((3, 5), np.float32)
-    report = gl.xray(read_packed)[1, 5](packed, out)
+    report = simt.xray(read_packed)[1, 5](packed, out)
     assert report.ok
     assert out.tolist() == [[*range(5)], [*range(10, 15)], [-i for i in range(5)]]
     assert packed["w"].tolist() == packed["v"][:, 1].tolist() == [0, 2, 4, 6, 8]
@@ -138,7 +138,7 @@ def test_what_numba_takes_to_be_aligned_must_be(kernel, monkeypatch):
     for first, compiled in itertools.product((2, 6), (False, True)):
         with contextlib.ExitStack() as stack:
             if compiled:
-                stack.enter_context(gl.unchecked())
+                stack.enter_context(simt.unchecked())
             stack.enter_context(pytest.raises(KernelError, match=r"no multiple of [48], .*align="))
             kernel[1, 1](records, first, np.zeros(4, np.int64))
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import gpulearn as gl
-from gpulearn.errors import BadCall, KernelError
+import simt
+from simt.errors import BadCall, KernelError
 from simt.host import api as cuda
 
 total = cuda.Reduce(lambda a, b: a + b)
@@ -130,7 +130,7 @@ def test_it_runs_without_a_finding_in_any_order() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seed in range(3):
-            with gl.block_order(seed):
+            with simt.block_order(seed):
                 assert total(np.arange(1000)) == 499500
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
-from . import sources
 from .harness import line, xray
 
 FIELDS = """
@@ -57,7 +56,7 @@ def test_the_kernel_may_be_a_function_a_dispatcher_or_numbas_own() -> None:
 
     for kernel in (row_copy, cuda.jit(row_copy), numba_cuda.jit(row_copy)):
         a, out = cuda.to_device(np.ones(64, np.float32)), cuda.device_array(64, np.float32)
-        report = gl.xray(kernel)[2, 32](a, out)
+        report = simt.xray(kernel)[2, 32](a, out)
         assert report.ok
         assert report.totals.global_load_sectors == 8
         assert (out.copy_to_host() == 1).all()
@@ -122,41 +121,6 @@ def test_diff_sets_two_kernels_side_by_side() -> None:
     assert "8" in text  # sectors, fast
 
 
-def test_an_array_can_be_drawn() -> None:
-    pytest.importorskip("matplotlib")
-    assert gl.plot.memory_figure(report_of(column_copy), "a") is not None
-    with pytest.raises(gl.errors.GpulearnError):
-        gl.plot.memory_figure(report_of(column_copy), "no_such_array")
-
-
-@pytest.mark.parametrize(
-    ("index", "dtype", "said"),
-    [
-        ("t", np.float32, "1 pass, no bank conflict"),
-        ("t * 2 % 64", np.float32, "2 passes where 1 would do"),
-        ("t", np.float64, "2 passes, no bank conflict"),
-        ("t * 0", np.float64, "2 passes, no bank conflict"),
-    ],
-)
-def test_the_picture_says_what_the_counters_say(index: str, dtype: type, said: str) -> None:
-    """Of one store to shared memory, by the words under the picture and by the counters."""
-    pytest.importorskip("matplotlib")
-    body = f"""def kernel(out):
-    s = cuda.shared.array(64, {dtype.__name__})
-    t = cuda.threadIdx.x
-    s[{index}] = t
-    cuda.syncthreads()
-    out[t] = s[0]
-"""
-    kernel = sources.module(body.replace(", float", ", numba.float"), cuda).kernel
-    report = gl.xray(kernel)[1, 32](cuda.to_device(np.zeros(32, dtype)))
-    assert said in gl.plot.memory_figure(report, "s").alt
-    passes = int(said.split()[0])
-    assert report.totals.shared_store_wavefronts == passes
-    conflicts = passes - (2 if dtype is np.float64 else 1)
-    assert report.totals.shared_store_conflicts == conflicts
-
-
 @pytest.mark.parametrize("block", [(64, 1), (40, 1), (16, 3)])
 def test_shares_are_those_of_each_thread_counted_by_hand(block: tuple[int, int]):
     @cuda.jit
@@ -169,7 +133,7 @@ def test_shares_are_those_of_each_thread_counted_by_hand(block: tuple[int, int])
         if i < out.size:
             out[i] = 1
 
-    report = gl.xray(uneven)[(3, 2), block](np.ones(8, np.float32), np.zeros(70))
+    report = simt.xray(uneven)[(3, 2), block](np.ones(8, np.float32), np.zeros(70))
     wide, high = block
     counted = []  # a list for each block
     for down, across in np.ndindex(2, 3):
@@ -195,7 +159,7 @@ def told(a):
 
 
 def test_a_docstring_costs_nothing_and_is_left_out():
-    report = gl.xray(told)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+    report = simt.xray(told)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
     for shown in (str(report), report._repr_html_()):
         assert "two paragraphs" not in shown
         assert "def told(a):" in shown

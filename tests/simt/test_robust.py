@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from numba import float32
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.compiled import launch as compiled
 from simt.core import limits
 from simt.machine import lockstep, machine
@@ -51,7 +51,7 @@ def endless_without_a_body(out):
 @pytest.mark.parametrize("kernel", [endless, endless_for_one, endless_without_a_body])
 def test_an_endless_loop_ends_with_a_finding(kernel: Any) -> None:
     start = time.monotonic()
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(kernel, 1, 32, np.zeros(32, np.float32))
     assert [f.kind for f in caught.value.report.findings if f.severity == "error"] == [
         "no-progress"
@@ -96,7 +96,7 @@ def test_a_loop_that_changes_something_has_time_but_not_for_ever(
 ) -> None:
     monkeypatch.setattr(limits, "SECONDS", 0.5)
     with pytest.raises(
-        gl.errors.KernelError, match="still running.*if it is only slow, use more threads"
+        simt.errors.KernelError, match="still running.*if it is only slow, use more threads"
     ):
         launch(counts_for_ever, 1, 1, np.zeros(1, np.int64))
 
@@ -114,7 +114,7 @@ def test_for_loops_of_many_steps_end_by_the_clock(monkeypatch: pytest.MonkeyPatc
     launch(many_steps, 1, 1, out, 300)
     assert out[0] == 1
     monkeypatch.setattr(limits, "SECONDS", 0.0)
-    with pytest.raises(gl.errors.KernelError, match="use more threads"):
+    with pytest.raises(simt.errors.KernelError, match="use more threads"):
         launch(many_steps, 1, 1, out, 300)
 
 
@@ -131,7 +131,7 @@ def search_that_stands_still(a, out):
 
 @pytest.mark.parametrize("grid", [1, 2])
 def test_a_loop_that_stands_still_is_found_at_once(grid: int) -> None:
-    with pytest.raises(gl.errors.KernelError, match="an iteration of it changes nothing"):
+    with pytest.raises(simt.errors.KernelError, match="an iteration of it changes nothing"):
         launch(search_that_stands_still, grid, 32, np.arange(16), np.zeros(64))
 
 
@@ -154,7 +154,7 @@ def endless_recursion(out):
 
 
 def test_recursion_without_end_is_an_error() -> None:
-    with pytest.raises(gl.errors.KernelError):
+    with pytest.raises(simt.errors.KernelError):
         launch(endless_recursion, 1, 32, np.zeros(32, np.float32))
 
 
@@ -191,14 +191,14 @@ def float_index(x, out):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
 def test_a_nan_index_is_an_error(value: float) -> None:
     x, out = np.full(32, value, np.float32), np.zeros(32, np.float32)
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(nan_index, 1, 32, x, out)
     assert caught.value.report.findings[0].kind == "out-of-bounds"
     assert (out == 0).all()
 
 
 def test_a_float_index_is_refused() -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(float_index, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
     assert caught.value.report.findings[0].kind == "not-a-kernel"
 
@@ -223,7 +223,7 @@ def add_at(out, index):
 def test_canaries_round_an_array_survive(kernel: Any, bad: int) -> None:
     whole = cuda.to_device(np.full(30, 5, np.int64))
     index = np.array([0, 1, bad, 3])
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         cuda.jit(kernel)[1, 4](whole[10:20], *to_device((index,)))
     assert caught.value.report.findings[0].kind == "out-of-bounds"
     after = whole.copy_to_host()
@@ -235,7 +235,7 @@ def test_canaries_round_an_array_survive(kernel: Any, bad: int) -> None:
 def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
     whole = cuda.to_device(np.full((8, 8), 5, np.int64))
     index = np.array([0, 1, bad, 3])
-    with pytest.raises(gl.errors.KernelError):
+    with pytest.raises(simt.errors.KernelError):
         cuda.jit(write_at_two)[1, 4](whole[2:6, 2:6], *to_device((index,)))
     after = whole.copy_to_host()
     after[2:6, 2:6] = 5
@@ -246,7 +246,7 @@ def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
 @pytest.mark.parametrize("bad", [10, -11, 2**62])
 def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
     whole = cuda.to_device(np.full(30, 5, np.int64))
-    with gl.unchecked(), pytest.raises(gl.errors.KernelError):
+    with simt.unchecked(), pytest.raises(simt.errors.KernelError):
         cuda.jit(kernel)[1, 4](whole[10:20], *to_device((np.array([0, 1, bad, 3]),)))
     after = whole.copy_to_host()
     assert (after[:10] == 5).all()
@@ -254,7 +254,7 @@ def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
 
 
 def test_an_endless_loop_ends_in_an_unchecked_launch() -> None:
-    with gl.unchecked(), pytest.raises(gl.errors.KernelError):
+    with simt.unchecked(), pytest.raises(simt.errors.KernelError):
         cuda.jit(endless_without_a_body)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
 
 
@@ -262,7 +262,7 @@ def test_host_memory_round_a_numpy_view_survives() -> None:
     whole = np.full(30, 5, np.int64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(gl.errors.KernelError):
+        with pytest.raises(simt.errors.KernelError):
             cuda.jit(write_at)[1, 4](whole[10:20], np.array([0, 10, 2, 3]))
     assert (whole[:10] == 5).all()
     assert (whole[20:] == 5).all()
@@ -281,24 +281,24 @@ def dynamic(out):
 
 
 def test_local_memory_beyond_hardware_is_refused() -> None:
-    with pytest.raises(gl.errors.KernelError):
+    with pytest.raises(simt.errors.KernelError):
         launch(huge_local, 1, 32, np.zeros(32, np.float32))
 
 
 def test_dynamic_shared_memory_beyond_hardware_is_refused() -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=10**9)
     assert caught.value.report.findings[0].kind == "launch-limit"
 
 
 def test_dynamic_shared_memory_that_was_not_asked_for_is_out_of_bounds() -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=64)  # 16 floats
     assert caught.value.report.findings[0].kind == "out-of-bounds"
 
 
 def test_forgotten_dynamic_shared_memory_is_told_where_to_give_it() -> None:
-    with pytest.raises(gl.errors.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
+    with pytest.raises(simt.errors.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
         launch(dynamic, 1, 32, np.zeros(32, np.float32))
 
 
@@ -306,8 +306,8 @@ NASTY = textwrap.dedent(
     """
     import math, sys, warnings
     import numpy as np
-    import gpulearn as gl
-    from gpulearn import cuda
+    import simt
+    from simt import cuda
     from tests.simt import sources
     warnings.simplefilter("ignore")
     BODIES = [
@@ -331,7 +331,7 @@ NASTY = textwrap.dedent(
         try:
             kernel[1, 32](*[cuda.to_device(a) if hasattr(a, "shape") and a.shape else a
                             for a in args])
-        except gl.errors.KernelError:
+        except simt.errors.KernelError:
             pass
         except BaseException as error:
             print(f"{body}: {type(error).__name__}: {error}")
@@ -361,8 +361,8 @@ INTERRUPTED = textwrap.dedent(
     """
     import time
     import numpy as np
-    import gpulearn as gl
-    from gpulearn import cuda
+    import simt
+    from simt import cuda
     from tests.simt import sources
 
     module = sources.module('''
@@ -483,7 +483,7 @@ WARPS = "Other warps go on only after it here; on a GPU they go on meanwhile, si
 def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
     kernel: Any, blocks: int, threads: int, taken: int, said: str
 ) -> None:
-    with pytest.raises(gl.errors.KernelError) as caught:
+    with pytest.raises(simt.errors.KernelError) as caught:
         launch(kernel, blocks, threads, np.full(1, taken, np.int32))
     _, begun, rest = str(caught.value).partition("no thread changes what it waits for")
     assert begun
@@ -494,7 +494,7 @@ def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
 
 
 @pytest.mark.parametrize("budget", [np.inf, 0.0])
-@pytest.mark.parametrize("way", [contextlib.nullcontext, gl.unchecked])
+@pytest.mark.parametrize("way", [contextlib.nullcontext, simt.unchecked])
 def test_one_thread_of_each_block_takes_a_lock(
     way: Any, budget: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

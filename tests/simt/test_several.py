@@ -14,8 +14,8 @@ import numba
 import numpy as np
 import pytest
 
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+from simt import cuda
+from simt.errors import KernelError
 
 from . import sources
 from .harness import launch

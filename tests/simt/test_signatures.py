@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numba import float32, float64, int32, int64, void
 from numba.core.errors import TypingError
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -139,11 +139,11 @@ def test_no_signature_of_a_device_function_fits() -> None:
     kernel = calling(cuda.jit("int64(int64)", device=True)(twice))
     with pytest.raises(TypingError) as caught:
         kernel[1, 1](np.zeros(1, np.complex128), 1j)
-    assert isinstance(caught.value, gl.errors.KernelError)
+    assert isinstance(caught.value, simt.errors.KernelError)
 
 
 def test_a_device_function_that_numba_refuses_is_refused_where_it_is_defined() -> None:
-    with pytest.raises(gl.errors.KernelError, match="nowhere"):
+    with pytest.raises(simt.errors.KernelError, match="nowhere"):
         cuda.jit("int64(int64)", device=True)(lambda x: nowhere(x))  # noqa: F821
 
 
@@ -242,7 +242,7 @@ def test_a_kernel_returns_nothing() -> None:
 
 
 def test_a_kernel_that_numba_refuses_is_refused_where_its_signature_is() -> None:
-    with pytest.raises(gl.errors.KernelError, match="nowhere"):
+    with pytest.raises(simt.errors.KernelError, match="nowhere"):
 
         @cuda.jit(void(float32[:]))
         def kernel(a):

@@ -9,8 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from . import right
 from .cases import Case
@@ -80,10 +80,10 @@ def whoami(out):
 
 def test_another_block_can_be_watched() -> None:
     args = to_device((np.zeros(96, np.float32),))
-    report = gl.xray(whoami, block=2)[3, 32](*args)
+    report = simt.xray(whoami, block=2)[3, 32](*args)
     (step,) = [s for s in report.step(block=2) if s.touches]
     assert step.touches[0].elements == list(range(64, 96))
-    with pytest.raises(gl.errors.BadInput, match="block=0"):
+    with pytest.raises(simt.errors.BadInput, match="block=0"):
         report.step(block=0)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import BadInput, KernelError
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
+from simt.errors import BadInput, KernelError
 from simt.host.work.operations import record_work
 from simt.host.work.queue import LONGEST, work_queue
 
@@ -347,7 +347,7 @@ def test_a_seed_shows_other_orders_and_finds_the_same() -> None:
     results = set()
     for seed in range(8):
         one, other, device, out = cuda.stream(), cuda.stream(), on_device(1), on_device(0)
-        with gl.block_order(seed), record_work() as work:
+        with simt.block_order(seed), record_work() as work:
             double[1, N, one](device)
             add[1, N, other](device, out)
         assert len(work.findings) == 1
@@ -471,7 +471,7 @@ def test_a_number_is_no_stream() -> None:
 
 def test_unchecked_work_keeps_its_order_and_is_not_looked_at() -> None:
     one, other, device, target = cuda.stream(), cuda.stream(), on_device(1), pinned(0)
-    with warnings.catch_warnings(), gl.unchecked():
+    with warnings.catch_warnings(), simt.unchecked():
         warnings.simplefilter("error")
         double[1, N, one](device)
         double[1, N, other](device)
@@ -526,10 +526,10 @@ def test_streams_can_be_awaited() -> None:
 def test_xray_on_a_stream_waits_and_reports_whatever_happened() -> None:
     stream, device = cuda.stream(), cuda.to_device(pinned(1))
     double[1, N, stream](device)
-    report = gl.xray(double)[2, 32, stream](device)
+    report = simt.xray(double)[2, 32, stream](device)
     assert (report.ok, report.arrays["a"].global_load_sectors) == (True, 16)
     assert device[0] == 4
-    report = gl.xray(beyond)[1, N, stream](device)
+    report = simt.xray(beyond)[1, N, stream](device)
     assert [f.kind for f in report.findings] == ["out-of-bounds"]
 
 

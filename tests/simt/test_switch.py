@@ -1,4 +1,4 @@
-"""`gl.replace_numba_cuda`: every way to import `numba.cuda` leads to the machine, and back."""
+"""`simt.replace_numba_cuda`: every way to import `numba.cuda` leads to the machine, and back."""
 
 import builtins
 import importlib
@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-import gpulearn as gl
+import simt
 from simt.host import api
 
 NUMBA_CUDA_INSTALLED = importlib.util.find_spec("numba_cuda") is not None
@@ -16,7 +16,7 @@ NUMBA_CUDA_INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 
 @pytest.fixture
 def switched():
-    with gl.replace_numba_cuda():
+    with simt.replace_numba_cuda():
         yield
 
 
@@ -101,8 +101,8 @@ def test_the_rest_is_numbas_own(switched):
 
 def test_nothing_stays_replaced():
     before = builtins.__import__, importlib.import_module
-    outer = gl.replace_numba_cuda()
-    with gl.replace_numba_cuda():
+    outer = simt.replace_numba_cuda()
+    with simt.replace_numba_cuda():
         assert builtins.__import__ is not before[0]
         assert api.is_available()
     assert scope("from numba import cuda")["cuda"] is api  # the first is still there
@@ -116,7 +116,7 @@ def test_nothing_stays_replaced():
 
 def test_it_is_undone_where_the_block_fails():
     before = builtins.__import__
-    with pytest.raises(ZeroDivisionError), gl.replace_numba_cuda():
+    with pytest.raises(ZeroDivisionError), simt.replace_numba_cuda():
         _ = 1 / 0
     assert builtins.__import__ is before
 
@@ -225,14 +225,14 @@ def test_a_device_is_made_and_printed_as_numbas(switched, capsys):
         "ComputeCapability(major=8, minor=0) 8",
         "True 1",
     ]
-    with pytest.raises(gl.errors.BadInput, match="there is no device 1"):
+    with pytest.raises(simt.errors.BadInput, match="there is no device 1"):
         scope("from numba.cuda.cudadrv.driver import Device; Device(1)")
 
 
 def test_what_was_imported_before_is_told():
     code = (
-        "from numba import cuda, njit; import math, gpulearn as gl\n"
-        "gl.replace_numba_cuda(); gl.replace_numba_cuda().undo()"
+        "from numba import cuda, njit; import math, simt\n"
+        "simt.replace_numba_cuda(); simt.replace_numba_cuda().undo()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "cuda was imported before replace_numba_cuda() and stays Numba's" in done.stderr
@@ -242,7 +242,7 @@ def test_what_was_imported_before_is_told():
 def test_numba_itself_goes_on_with_its_own():
     """The type check imports parts of Numba while the switch is on, and may be the first to."""
     code = (
-        "import gpulearn as gl; gl.replace_numba_cuda()\n"
+        "import simt; simt.replace_numba_cuda()\n"
         "from numba import cuda; import numba.cuda.dispatcher, sys\n"
         "real = sys.modules['numba.cuda']\n"
         "print(type(real).__name__, real.jit.__module__, cuda.jit.__module__.partition('.')[0])"
@@ -281,7 +281,7 @@ def test_a_kernel_that_exec_makes_has_its_text_there(switched):
         a = np.full(1, 5.0)
         kernels[op][1, 1](a)
         assert a[0] == expected
-    report = gl.xray(kernels["-"])[1, 1](np.zeros(1))
+    report = simt.xray(kernels["-"])[1, 1](np.zeros(1))
     assert report.lines[3].instructions
 
 

@@ -10,8 +10,8 @@ import numba
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.frontend import typecheck
 
@@ -118,7 +118,7 @@ def report_of(kernel: Any, out: np.ndarray) -> Any:
     (given,) = to_device((out,))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(kernel)[1, 32](given)
+        report = simt.xray(kernel)[1, 32](given)
     out[...] = given.copy_to_host()
     return report
 
@@ -180,7 +180,7 @@ def test_the_verdict_is_given_for_each_list_of_types() -> None:
     whole = cuda.to_device(np.arange(32))
     kernel[1, 32](whole)
     np.testing.assert_array_equal(whole.copy_to_host(), np.arange(32) % 2)
-    with pytest.raises(gl.errors.KernelError):
+    with pytest.raises(simt.errors.KernelError):
         kernel[1, 32](cuda.to_device(np.zeros(32)))
     kernel[1, 32](whole)
 
@@ -218,7 +218,7 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
     kernel = sources.module("def kernel(x, out):\n    out[0] = 1\n", cuda).kernel
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(gl.errors.KernelError):
+        with pytest.raises(simt.errors.KernelError):
             cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))
 
 
@@ -309,7 +309,7 @@ def test_a_verdict_that_fails_is_told_once_and_in_each_report(
         kernel[1, 32](out)
     np.testing.assert_array_equal(out.copy_to_host(), np.arange(32))
     for _ in range(2):  # a warning is an error in the tests: it came once only
-        report = gl.xray(kernel)[1, 32](out)
+        report = simt.xray(kernel)[1, 32](out)
         (finding,) = report.findings
         assert (finding.kind, finding.severity) == ("no-type-check", "warning")
         assert report.ok
@@ -322,6 +322,6 @@ def test_a_maximum_is_refused_alike_once_numba_for_the_cpu_knows_it() -> None:
 
     numba.njit(lambda a: np.max(a))(np.zeros(2))
     with pytest.raises(
-        gl.errors.KernelError, match="no code for the max of a whole array: write a loop"
+        simt.errors.KernelError, match="no code for the max of a whole array: write a loop"
     ):
         cuda.jit(kernel)[1, 1](cuda.to_device(np.zeros(3)), cuda.to_device(np.zeros(1)))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numba.np.numpy_support import from_dtype, ufunc_find_matching_loop
 
-from gpulearn import cuda
+from simt import cuda
 from simt.intrinsics.math import ufunc_loop
 
 from . import reference, sources

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numba.cuda import compiler, types
 
-from gpulearn import cuda
-from gpulearn.errors import KernelError
+from simt import cuda
+from simt.errors import KernelError
 from simt.frontend.numba_bridge import any_device
 from simt.frontend.numba_errors import no_code
 

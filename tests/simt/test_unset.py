@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import float32
 
-from gpulearn import cuda
+from simt import cuda
 
 from .harness import findings, launch, line, xray
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gpulearn as gl
-from gpulearn import cuda
+import simt
+from simt import cuda
 
 from .harness import findings, line
 
@@ -33,7 +33,7 @@ def read(a, out):
 def told(kernel: Any, *args: Any) -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(kernel)[2, 8](*args)
+        report = simt.xray(kernel)[2, 8](*args)
     assert not report.ok or not findings(report, "uninitialised-read")
     return findings(report, "uninitialised-read")
 
@@ -93,7 +93,7 @@ def test_a_launch_that_starts_again_tells_it_too() -> None:
     out = cuda.device_array(8 << 12, np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = gl.xray(in_blocks)[1 << 12, 8](out)
+        report = simt.xray(in_blocks)[1 << 12, 8](out)
     (found,) = findings(report, "uninitialised-read")
     assert found.count == 8 << 12
 
@@ -107,7 +107,7 @@ def set_whole(a: Any) -> None:
 
 
 def unchecked(a: Any) -> None:
-    with gl.unchecked():
+    with simt.unchecked():
         write[2, 8](a, 0, 16)
 
 
@@ -129,7 +129,7 @@ def test_a_view_of_another_type_is_of_the_same_bytes() -> None:
 
 def test_an_unchecked_launch_has_written_its_outputs_only() -> None:
     a, out = cuda.device_array(16, np.float32), cuda.device_array(16, np.float32)
-    with gl.unchecked():
+    with simt.unchecked():
         read[2, 8](a, out)
     assert told(read, out, np.zeros(16, np.float32)) == []
     assert told(read, a, np.zeros(16, np.float32))

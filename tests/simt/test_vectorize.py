@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numba import complex128, float32, float64, int32, uint32
 
-import gpulearn as gl
-from gpulearn.errors import BadCall, BadInput, KernelError
+import simt
 from simt.device import numba_cuda
+from simt.errors import BadCall, BadInput, KernelError
 from simt.host import api as cuda
 
 BOTH = [float32(float32, float32), float64(float64, float64)]
@@ -401,9 +401,9 @@ def test_an_error_of_the_function_carries_its_report() -> None:
 def test_xray_takes_kernels() -> None:
     for made in (add, cuda.guvectorize(["void(f8, f8[:])"], "()->()")(lambda a, out: None)):
         with pytest.raises(BadInput, match="launches kernels of its own"):
-            gl.xray(made)
+            simt.xray(made)
     with pytest.raises(BadInput, match="this launches kernels of its own"):
-        gl.xray(cuda.Reduce(lambda a, b: a))
+        simt.xray(cuda.Reduce(lambda a, b: a))
 
 
 def test_nothing_is_said_of_a_clean_call() -> None:

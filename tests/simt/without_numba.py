@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.browser_tab import refuse
+from tests.simt.browser_tab import refuse
 
 RIGHT = ("basic", "exchange", "language", "shared", "values", "warp")
 WRONG = ("barriers", "code", "memory", "races")
@@ -61,19 +61,14 @@ def said(run: Callable[[], Any]) -> str:
 
 def launches() -> dict[str, Any]:
     """What is said of a launch, the second one too, and of what needs Numba or threads."""
-    import gpulearn as gl
-    from gpulearn import cuda
-    from gpulearn.judge.limits import time_limit
+    import simt
+    from simt import cuda
 
     @cuda.jit
     def double(a):
         i = cuda.grid(1)
         if i < a.size:
             a[i] = cuda.float32(2) * a[i]
-
-    def endless() -> None:
-        with time_limit(0.2):
-            exec("while True:\n    pass")
 
     a = cuda.to_device(np.arange(40, dtype=np.float32))
     with warnings.catch_warnings(record=True) as warned:
@@ -83,12 +78,9 @@ def launches() -> dict[str, Any]:
     return {
         "warned": [f"{one.filename.rpartition('/')[2]}: {one.message}" for one in warned],
         "doubled": a.copy_to_host().tolist(),
-        "report": str(gl.xray(double)[2, 32](a)),
+        "report": str(simt.xray(double)[2, 32](a)),
         "vectorize": said(lambda: cuda.vectorize(["float32(float32)"])),
         "unknown": said(lambda: cuda.no_such_name),
-        "endless": said(endless),
-        "exercises": [row[0] for row in gl.exercises().rows],
-        "measured": gl.measure(lambda: sum(range(1000)), seconds=0.01).repeats,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import float32
 
-from gpulearn import cuda
+from simt import cuda
 
 from .wrong import Mistakes, each, f4
 

@@ -102,3 +102,29 @@ def test_lanes_that_take_no_part_and_words_across_two_sectors_are_drawn():
     with figure() as (_, axes):
         draw_request(axes, np.full(32, AWAY), 4)
     assert not axes.lines
+
+
+@pytest.mark.parametrize(
+    ("step", "dtype", "words", "conflicts"),
+    [
+        (1, np.float32, "1 pass, no bank conflict", 0),
+        (2, np.float32, "2 passes where 1 would do", 1),
+        (1, np.float64, "2 passes, no bank conflict", 0),
+        (0, np.float64, "2 passes, no bank conflict", 0),
+    ],
+)
+def test_the_picture_of_a_report_says_what_its_counters_say(step, dtype, words, conflicts):
+    @cuda.jit
+    def kernel(out):
+        s = cuda.shared.array(64, dtype)
+        t = cuda.threadIdx.x
+        s[t * step % 64] = t
+        cuda.syncthreads()
+        out[t] = s[0]
+
+    report = xray(kernel)[1, 32](cuda.to_device(np.zeros(32, dtype)))
+    assert words in memory_requests.memory_figure(report, "s").alt
+    assert report.totals.shared_store_wavefronts == int(words.split()[0])
+    assert report.totals.shared_store_conflicts == conflicts
+    with pytest.raises(BadInput):
+        memory_requests.memory_figure(report, "no_such_array")

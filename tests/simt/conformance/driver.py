@@ -195,10 +195,10 @@ def launch_once():
 def main():
     without_filecheck()
     if "NUMBA_ENABLE_CUDASIM" not in os.environ:
-        import gpulearn as gl
+        import simt
         from simt.core.findings import SimtWarning
 
-        gl.replace_numba_cuda()
+        simt.replace_numba_cuda()
         warnings.filterwarnings("ignore", category=SimtWarning)
         launch_once()
     testing = importlib.import_module("numba.cuda.testing")

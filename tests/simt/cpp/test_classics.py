@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
+import simt
 from simt.cpp import cpp
 from simt.report.report import Report
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("_nvrtc")
 def carried_out(name: str, source: str, given: tuple[Any, ...]) -> Report:
     classic = CLASSICS[name]
     kernel = cpp(source)[classic.kernel or name]
-    return gl.xray(kernel.cooperative if classic.cooperative else kernel)[classic.launch](*given)
+    return simt.xray(kernel.cooperative if classic.cooperative else kernel)[classic.launch](*given)
 
 
 @pytest.mark.parametrize("name", CLASSICS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
+import simt
 from simt.cpp import cpp
 from simt.report.report import Report
 
@@ -19,7 +19,7 @@ numbers = np.arange(64, dtype=np.int32)
 
 def carried_out(source: str, *args: Any, block: int = 64, grid: int = 1) -> Report:
     """The report of the kernel `k`; the last argument is what it fills."""
-    return gl.xray(cpp(source)["k"])[grid, block](*args)
+    return simt.xray(cpp(source)["k"])[grid, block](*args)
 
 
 def findings(report: Report) -> list[str]:
@@ -427,10 +427,10 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
     }"""
     y = np.zeros(128, np.int32)
     kernel = cpp(source)["k"]
-    assert findings(gl.xray(kernel.cooperative)[4, 16](y)) == []
+    assert findings(simt.xray(kernel.cooperative)[4, 16](y)) == []
     assert y.tolist() == [*range(64), *range(63, -1, -1)]
-    kernel.cooperative[4, 16](gl.cuda.to_device(y))
-    refused = findings(gl.xray(kernel)[4, 16](y))
+    kernel.cooperative[4, 16](simt.cuda.to_device(y))
+    refused = findings(simt.xray(kernel)[4, 16](y))
     assert refused == [
         "line 5: a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
         'once: write module["k"].cooperative[grid, block](...)'

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import BadInput, BadLaunch, KernelError
+import simt
+from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.cpp import CppModule, cpp
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.signature import find_kernels, short_name
+from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.device_array import device_copy
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
@@ -99,7 +99,7 @@ def test_a_tensor_of_torch_is_an_array() -> None:
 
 
 def test_a_report_has_the_lines_of_the_source() -> None:
-    report = gl.xray(module()["saxpy"])[4, 256](1000, 2.0, floats(1000), floats(1000))
+    report = simt.xray(module()["saxpy"])[4, 256](1000, 2.0, floats(1000), floats(1000))
     line = next(n for n, text in report.source.items() if "y[i] =" in text)
     assert report.ok
     assert report.kernel == "saxpy"
@@ -108,9 +108,9 @@ def test_a_report_has_the_lines_of_the_source() -> None:
     assert (counts.global_load_requests, counts.global_load_sectors) == (64, 250)
     assert (counts.flops32, counts.divergent_branches) == (2000, 1)
     assert "y[i] = a" in str(report)
-    assert gl.xray(module()["saxpy"], block=1)[4, 256](1000, 2.0, floats(1000), floats(1000)).step(
-        1
-    )
+    assert simt.xray(module()["saxpy"], block=1)[4, 256](
+        1000, 2.0, floats(1000), floats(1000)
+    ).step(1)
 
 
 def test_templates_are_instantiated_by_name() -> None:
@@ -268,7 +268,7 @@ def test_a_launch_on_a_stream_waits_its_turn() -> None:
     one, other, x = cuda.stream(), cuda.stream(), cuda.to_device(floats(12))
     y, scale = cuda.to_device(floats(12)), module()["scale<float>"]
     scale[1, 32, one](12, 2.0, x)
-    assert gl.xray(module()["saxpy"])[1, 32, one](12, 1.0, x, y).ok
+    assert simt.xray(module()["saxpy"])[1, 32, one](12, 1.0, x, y).ok
     np.testing.assert_array_equal(y.copy_to_host(), 3 * floats(12))
     scale[1, 32, one](8, 2.0, x)
     module()["saxpy"][1, 32, other](4, 1.0, x[8:], y)  # what the other does not touch

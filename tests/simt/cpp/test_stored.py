@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn.errors import MissingPackage
+import simt
 from simt.cpp import CppModule, cpp
 from simt.cpp import compiler as nvrtc
+from simt.errors import MissingPackage
 
 from .classics import CLASSICS
 
@@ -25,7 +25,7 @@ def kernel(name: str, ptx: str) -> object:
 def test_a_stored_kernel_computes_what_numpy_does(name: str) -> None:
     classic = CLASSICS[name]
     given, wanted = classic.arguments(), classic.result(*classic.arguments())
-    report = gl.xray(kernel(name, STORED[name]))[classic.launch](*given)
+    report = simt.xray(kernel(name, STORED[name]))[classic.launch](*given)
     assert report.ok
     assert report.totals.global_load_requests > 0
     np.testing.assert_allclose(given[-1], wanted, rtol=classic.rtol, atol=classic.rtol)
@@ -36,7 +36,7 @@ def test_without_its_barriers_it_races_and_the_lines_are_named(name: str) -> Non
     classic, lines = CLASSICS[name], CLASSICS[name].source.splitlines()
     given, wanted = classic.arguments(), classic.result(*classic.arguments())
     torn = STORED[name].replace("bar.sync", "// bar.sync")
-    report = gl.xray(kernel(name, torn))[classic.launch](*given)
+    report = simt.xray(kernel(name, torn))[classic.launch](*given)
     races = [f for f in report.findings if f.kind == "race"]
     arrays = {"transpose": "tile", "reduce": "parts", "stencil": "s"}
     assert {f.array for f in races} == {arrays[name]}

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-import gpulearn
-from gpulearn.errors import DeviceError
+import simt
 from simt.device import driver, numba_cuda, selection
 from simt.device.driver import Gpu
 from simt.device.selection import decide, run_probe
+from simt.errors import DeviceError
 
 T4 = Gpu("Tesla T4", 16 * 2**30, (7, 5), "12.4")
 
@@ -231,6 +231,4 @@ def test_cpu_name_elsewhere(monkeypatch, platform):
 
 def test_a_probe_finds_the_package_that_this_process_uses(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert selection.run_probe("import sys, gpulearn; sys.exit(gpulearn.__file__)") == str(
-        gpulearn.__file__
-    )
+    assert selection.run_probe("import sys, simt; sys.exit(simt.__file__)") == str(simt.__file__)

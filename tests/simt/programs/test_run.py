@@ -1,4 +1,4 @@
-"""`python -m gpulearn run`: a program with its own arguments, and what was found in it."""
+"""`python -m simt run`: a program with its own arguments, and what was found in it."""
 
 import json
 import subprocess
@@ -6,8 +6,6 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-
-from tests.support.ready import ready_python
 
 KERNELS = """
 import sys
@@ -32,29 +30,37 @@ RACE = "program.py:9: race on a[0] in global memory"
 BEYOND = "program.py:14: thread 8 of block 1 accesses a[40], out of bounds"
 
 
-def run(tmp_path, source, *arguments, options=(), python=None):
-    (tmp_path / "beside.py").write_text("SIZE = 40\n")
-    (tmp_path / "program.py").write_text(KERNELS + source)
-    return command(tmp_path, *options, "program.py", *arguments, python=python)
+@pytest.fixture(scope="module")
+def command(quick_python):
+    def in_folder(folder, *arguments, python=quick_python):
+        return subprocess.run(
+            [python, "-W", "error", "-m", "simt", "run", *arguments],
+            capture_output=True, text=True, check=False, cwd=folder,
+        )  # fmt: skip
+
+    return in_folder
 
 
-def command(folder, *arguments, python=None):
-    return subprocess.run(
-        [python or ready_python(), "-W", "error", "-m", "gpulearn", "run", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder,
-    )  # fmt: skip
+@pytest.fixture
+def run(tmp_path, command):
+    def program(source, *arguments, options=(), **python):
+        (tmp_path / "beside.py").write_text("SIZE = 40\n")
+        (tmp_path / "program.py").write_text(KERNELS + source)
+        return command(tmp_path, *options, "program.py", *arguments, **python)
+
+    return program
 
 
-def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(tmp_path):
+def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(run):
     source = "racy[2, 32](a)\nracy[2, 32](a)\nprint('end')"
-    done = run(tmp_path, source, "-v", "--report", python=sys.executable)  # imports and all
+    done = run(source, "-v", "--report", python=sys.executable)  # imports and all
     assert done.stdout.splitlines() == ["__main__ ['-v', '--report'] True", "end"]
     assert done.stderr.startswith(RACE)
     assert done.stderr.count("\n") == 1
     assert done.returncode == 0
 
 
-def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path):
+def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path, command):
     beside = "from numba import cuda\n\n\n@cuda.jit(device=True)\ndef add(a):\n    a[0] += 1\n"
     (tmp_path / "helpers.py").write_text(beside)
     (tmp_path / "program.py").write_text(
@@ -66,8 +72,8 @@ def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path
     assert done.stderr.count("\n") == 1
 
 
-def test_an_error_ends_a_program_with_its_own_traceback(tmp_path):
-    done = run(tmp_path, "over[1, 32](a)\nover[2, 32](a)\nprint('not reached')")
+def test_an_error_ends_a_program_with_its_own_traceback(run):
+    done = run("over[1, 32](a)\nover[2, 32](a)\nprint('not reached')")
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -75,26 +81,26 @@ def test_an_error_ends_a_program_with_its_own_traceback(tmp_path):
     assert lines[2] == "    over[2, 32](a)"
     assert "KernelError: line 14: thread 8 of block 1 accesses a[40]" in done.stderr
     assert lines[-1].startswith(BEYOND)
-    assert "gpulearn/" not in done.stderr
+    assert "simt/" not in done.stderr
 
 
-def test_accesses_out_of_bounds_are_skipped_and_all_listed_if_one_asks_for_it(tmp_path):
-    done = run(tmp_path, "over[2, 32](a)\nprint(a.copy_to_host()[39])", options=["--keep-going"])
+def test_accesses_out_of_bounds_are_skipped_and_all_listed_if_one_asks_for_it(run):
+    done = run("over[2, 32](a)\nprint(a.copy_to_host()[39])", options=["--keep-going"])
     assert done.stdout.splitlines() == ["__main__ [] True", "39.0"]
     assert done.stderr.startswith(BEYOND)
     assert done.returncode == 0
 
 
-def test_the_exit_status_is_the_programs_own_unless_findings_decide(tmp_path):
-    assert run(tmp_path, "sys.exit(3)", options=["--sanitize"]).returncode == 3
-    assert run(tmp_path, "racy[2, 32](a)", options=["--sanitize"]).returncode == 1
-    assert run(tmp_path, "over[1, 32](a)", options=["--sanitize"]).returncode == 0
-    done = run(tmp_path, "sys.exit('no data')")
+def test_the_exit_status_is_the_programs_own_unless_findings_decide(run):
+    assert run("sys.exit(3)", options=["--sanitize"]).returncode == 3
+    assert run("racy[2, 32](a)", options=["--sanitize"]).returncode == 1
+    assert run("over[1, 32](a)", options=["--sanitize"]).returncode == 0
+    done = run("sys.exit('no data')")
     assert (done.returncode, done.stderr) == (1, "no data\n")
 
 
-def test_without_checks_no_race_is_looked_for(tmp_path):
-    done = run(tmp_path, "racy[2, 32](a)", options=["--fast", "--sanitize"])
+def test_without_checks_no_race_is_looked_for(run):
+    done = run("racy[2, 32](a)", options=["--fast", "--sanitize"])
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -110,26 +116,26 @@ print(a.copy_to_host()[0])
 """
 
 
-def test_a_long_launch_without_checks_is_compiled_and_that_nothing_was_checked_is_said(tmp_path):
-    done = run(tmp_path, LOOPING, options=["--fast"])
+def test_a_long_launch_without_checks_is_compiled_and_that_nothing_was_checked_is_said(run):
+    done = run(LOOPING, options=["--fast"])
     assert done.stdout.splitlines()[-1] == str(float(2 * sum(i % 7 for i in range(3_000_000))))
     words = "program.py: sum_all ran as compiled code, and nobody has looked for races"
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
     assert done.stderr.startswith(words)
 
 
-def test_reports_are_written_of_every_kernel(tmp_path):
+def test_reports_are_written_of_every_kernel(tmp_path, run):
     source = "racy[2, 32](a)\nover[1, 32](a)\nover[1, 32](a)"
-    run(tmp_path, source, options=["--report", "pages"])
+    run(source, options=["--report", "pages"])
     assert sorted(p.name for p in (tmp_path / "pages").iterdir()) == ["over.html", "racy.html"]
     assert "race" in (tmp_path / "pages" / "racy.html").read_text(encoding="utf-8")
-    run(tmp_path, source, options=["--report", "all/page.html"])
+    run(source, options=["--report", "all/page.html"])
     page = (tmp_path / "all" / "page.html").read_text(encoding="utf-8")
     assert page.count("<h2>") == 2
     assert "cuda.threadIdx.x" in page
 
 
-def test_bad_input_is_told_in_one_sentence(tmp_path):
+def test_bad_input_is_told_in_one_sentence(tmp_path, command):
     done = command(tmp_path, "nothing.py")
     assert done.returncode == 2
     said = (
@@ -152,7 +158,7 @@ def notebook(folder, *cells):
 
 
 @pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
-def test_a_notebook_runs_cell_by_cell_in_its_folder(tmp_path):
+def test_a_notebook_runs_cell_by_cell_in_its_folder(tmp_path, command):
     notebook(
         tmp_path / "course",
         cell("# Title", kind="markdown"),
@@ -189,7 +195,7 @@ data[0]
 
 
 @pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
-def test_a_kernel_of_a_timed_cell_has_its_text_there(tmp_path):
+def test_a_kernel_of_a_timed_cell_has_its_text_there(tmp_path, command):
     notebook(
         tmp_path / "course",
         cell("%%bash\necho kernel"),
@@ -208,7 +214,7 @@ def test_a_kernel_of_a_timed_cell_has_its_text_there(tmp_path):
 
 
 @pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
-def test_a_notebook_goes_on_after_a_cell_that_fails_if_one_asks_for_it(tmp_path):
+def test_a_notebook_goes_on_after_a_cell_that_fails_if_one_asks_for_it(tmp_path, command):
     cells = [
         cell("open('no picture.png')"),
         cell("this is no Python"),
@@ -242,8 +248,8 @@ a.copy_to_device(cuda.pinned_array(SIZE), stream=other)
 """
 
 
-def test_what_nobody_waited_for_is_told_too(tmp_path):
-    done = run(tmp_path, STREAMS)
+def test_what_nobody_waited_for_is_told_too(run):
+    done = run(STREAMS)
     assert done.returncode == 0
     lines = done.stderr.splitlines()
     assert any(
@@ -251,7 +257,7 @@ def test_what_nobody_waited_for_is_told_too(tmp_path):
         for line in lines
     ), lines
     assert any("the host array was freed by the host after line 21" in line for line in lines)
-    done = run(tmp_path, "over[2, 32, cuda.stream()](a)\nprint('reached')")
+    done = run("over[2, 32, cuda.stream()](a)\nprint('reached')")
     assert done.returncode == 1
     assert "reached" in done.stdout
     assert BEYOND in done.stderr

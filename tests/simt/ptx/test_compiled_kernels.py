@@ -1,4 +1,4 @@
-"""`gl.xray(kernel, compiled=True)`: the compiler's code beside the lines of the source."""
+"""`simt.xray(kernel, compiled=True)`: the compiler's code beside the lines of the source."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
-from gpulearn.errors import MissingPackage
+import simt
+from simt import cuda
+from simt.errors import MissingPackage
 from simt.numba_ptx import kernel as compiled_kernel
 from simt.report.report import Report
 
@@ -71,8 +71,8 @@ def says(report: Report, kind: str) -> list[str]:
 def test_it_shows_what_the_compiler_has_removed() -> None:
     x, y = floats(100), np.zeros(100, np.float32)
     factors = np.float32(2), np.float32(3)
-    source = gl.xray(polynomial)[2, 64](x, y, factors)
-    compiled = gl.xray(polynomial, compiled=True)[2, 64](x, y, factors)
+    source = simt.xray(polynomial)[2, 64](x, y, factors)
+    compiled = simt.xray(polynomial, compiled=True)[2, 64](x, y, factors)
     np.testing.assert_allclose(y, 2 * x * x + 3 * x, rtol=1e-6)
     assert source.source == compiled.source
     assert source.ok
@@ -89,12 +89,12 @@ def test_it_shows_what_the_compiler_has_removed() -> None:
 @pytest.mark.usefixtures("_linker")
 def test_findings_have_the_lines_and_names_of_the_source() -> None:
     x, y = floats(64), np.zeros(64, np.float32)
-    report = gl.xray(reverse, compiled=True)[1, 64](x, y)
+    report = simt.xray(reverse, compiled=True)[1, 64](x, y)
     first, second = line(report, "shared[t]"), line(report, "y[t]")
     [race] = says(report, "race")
     assert race.startswith(f"line {second}: race on shared[63] in shared memory")
     assert f"on line {first}" in race
-    report = gl.xray(reverse, compiled=True)[1, 64](x, y[:40].copy())
+    report = simt.xray(reverse, compiled=True)[1, 64](x, y[:40].copy())
     [beyond] = says(report, "out-of-bounds")
     assert beyond.startswith(f"line {second}: thread 40 of block 0 accesses y[40], out of bounds")
 
@@ -102,10 +102,10 @@ def test_findings_have_the_lines_and_names_of_the_source() -> None:
 @pytest.mark.usefixtures("_linker")
 def test_arguments_are_what_the_signature_says() -> None:
     x = np.zeros(100, np.float32)
-    report = gl.xray(fill, compiled=True)[1, 64](x, 3)
+    report = simt.xray(fill, compiled=True)[1, 64](x, 3)
     assert report.ok
     assert x.tolist() == [3] * 100
-    [refused] = says(gl.xray(fill, compiled=True)[1, 64](x), "not-a-kernel")
+    [refused] = says(simt.xray(fill, compiled=True)[1, 64](x), "not-a-kernel")
     assert "takes 2 arguments" in refused
 
 
@@ -114,7 +114,7 @@ def test_without_the_compiler_one_sentence_says_what_brings_it(
 ) -> None:
     monkeypatch.setattr(compiled_kernel, "linker_fault", lambda: "no nvJitLink here")
     with pytest.raises(MissingPackage, match=r"^compiled=True shows the compiler's work: no nvJ"):
-        gl.xray(reverse, compiled=True)
+        simt.xray(reverse, compiled=True)
 
 
 def test_what_is_compiled_in_any_case_is_taken_as_it_is() -> None:
@@ -129,13 +129,13 @@ def test_what_is_compiled_in_any_case_is_taken_as_it_is() -> None:
         def carry_out(self) -> tuple[Any, None]:
             return "its report", None
 
-    assert gl.xray(Other(), compiled=True)[1, 1]() == "its report"
+    assert simt.xray(Other(), compiled=True)[1, 1]() == "its report"
 
 
 @pytest.mark.usefixtures("_linker")
 def test_constants_are_reached_by_a_pointer_that_may_lead_elsewhere() -> None:
     x, y = -np.arange(6.0), np.zeros(64)
-    assert gl.xray(look_up, compiled=True)[1, 64](x, y).ok
+    assert simt.xray(look_up, compiled=True)[1, 64](x, y).ok
     i = np.arange(64)
     np.testing.assert_array_equal(y, np.where(i % 2, x[i % 6], TABLE[i % 6]))
 
@@ -144,7 +144,7 @@ def test_constants_are_reached_by_a_pointer_that_may_lead_elsewhere() -> None:
 def test_for_a_variable_that_was_not_set_the_compiler_takes_what_suits_it() -> None:
     x = np.arange(6.0)
     here, compiled = np.zeros(6), np.zeros(6)
-    (found,) = [f for f in gl.xray(sometimes_set)[1, 6](x, here).findings if f.array == "v"]
+    (found,) = [f for f in simt.xray(sometimes_set)[1, 6](x, here).findings if f.array == "v"]
     assert "it is 0 here and may be anything on a GPU" in found.message
-    gl.xray(sometimes_set, compiled=True)[1, 6](x, compiled)
+    simt.xray(sometimes_set, compiled=True)[1, 6](x, compiled)
     assert (here.tolist(), compiled.tolist()) == ([0, 0, 0, 0, 5, 5], [5] * 6)

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from simt import cuda
 
 from .. import grammar, sources
 from ..harness import xray

@@ -50,7 +50,8 @@ EXPONENTIAL = (
     "two, and a division is not among the additions and multiplications"
 )
 
-# what carrying out the PTX of every kernel has shown; `tests/simt/ptx` holds it against the PTX
+# what carrying out the PTX of every kernel has shown; `tests/gpulearn/compilers` holds it
+# against the PTX
 BY_PTX = (
     Difference("saxpy_grid_stride", (LOADS[1], STORES[1]), True, UNROLLED,
                {"ld.global": 10, "st.global": 5}),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn.errors import BadInput, KernelError
+from simt.errors import BadInput, KernelError
 from simt.programs import command_line
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 def command(*arguments, cwd=HERE, **more):
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "gpulearn", "run", *arguments],
+        [sys.executable, "-W", "error", "-m", "simt", "run", *arguments],
         capture_output=True, text=True, check=False, cwd=cwd, env=os.environ | more,
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_a_cell_is_a_program(capsys):
 
     shell = InteractiveShell.instance()
     try:
-        shell.run_line_magic("load_ext", "gpulearn")
+        shell.run_line_magic("load_ext", "simt")
         assert shell.run_cell("%%cuda --sanitize word\n" + CELL).success
         printed = capsys.readouterr()
         assert printed.out == "word 0\n"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn.errors import BadInput
+from simt.errors import BadInput
 from simt.programs.cuda.declarations import Declarations
 from simt.programs.cuda.device_part import DevicePart
 from simt.programs.cuda.host_part import HostPart

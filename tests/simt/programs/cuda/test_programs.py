@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn.errors import KernelError
+from simt.errors import KernelError
 from simt.host.settings import keep_going, unchecked
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches

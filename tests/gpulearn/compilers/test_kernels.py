@@ -15,12 +15,12 @@ import pytest
 import gpulearn as gl
 from gpulearn_lessons.matmul.matmul_pairs import matmul_vectorised
 from simt.report.report import Report
+from tests.simt.ptx.run import COUNTERS, Run, compiled, run
 from tools.gpu.case import Case
 from tools.gpu.cases import CASES
 
 from .explained import EXPLAINED, explained
 from .recount import recount
-from .run import COUNTERS, Run, compiled, run
 
 pytestmark = pytest.mark.usefixtures("_linker")
 

@@ -10,10 +10,9 @@ import pytest
 
 from simt.numba_ptx.codegen import compile_to_ptx, linked_ptx
 from simt.ptx.parse import parse
+from tests.simt.ptx.run import CAPABILITY
 from tools.gpu.cases import CASES
 from tools.gpu.codegen import linked_machine_code
-
-from .run import CAPABILITY
 
 pytestmark = pytest.mark.usefixtures("_linker")
 

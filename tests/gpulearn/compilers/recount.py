@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from simt.observers.traffic import AWAY
-
-from .run import Run
+from tests.simt.ptx.run import Run
 
 MOST = 150  # requests of a launch that are counted again
 
