@@ -141,7 +141,7 @@ def measure(
         if torch:
             times = event_times(function, seconds, torch)
         else:
-            times = _host_times(function, seconds, until_stable=True)
+            times = _host_times(function, seconds, True)
     origin = Provenance("measured", where or place(), busy=neighbours.disturb)
     return Measurement(tuple(times), first, origin)
 
@@ -181,9 +181,7 @@ def place() -> str:
     return selection.cpu_name() + (f" with {torch.cuda.get_device_name()}" if torch else "")
 
 
-def _host_times(
-    function: Callable[[], object], seconds: float, until_stable: bool = False
-) -> list[float]:
+def _host_times(function: Callable[[], object], seconds: float, until_stable: bool) -> list[float]:
     """Seconds per call, one entry a repeat, for some seconds or until the median is stable."""
     timer, calls = timeit.Timer(function, timer=now), 1
     block = min(BLOCK_ON_GPU if _torch_on_gpu() else BLOCK, seconds / MIN_REPEATS)
@@ -257,7 +255,7 @@ def fastest(function: Callable[[], object], seconds: float = 0.5) -> tuple[float
     require.above_zero("seconds", seconds)
     function()
     with watch_neighbours() as neighbours:
-        best = min(_host_times(function, seconds))
+        best = min(_host_times(function, seconds, False))
     return best, Provenance("measured", place(), busy=neighbours.disturb)
 
 
