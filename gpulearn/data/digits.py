@@ -12,8 +12,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import DataError
 
-__all__ = ["Digits", "digits"]
-
 SHA256 = "b3b9c8cc11d765ce4264d8748bf3edbafa5038d91c93cf713ddbd6ae8652b410"
 BRIGHTEST = 16
 Array = np.ndarray[Any, Any]

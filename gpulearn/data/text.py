@@ -11,8 +11,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput, DataError
 from gpulearn.require import shown
 
-__all__ = ["Manual", "manual"]
-
 HELD_OUT = 10  # one part in ten
 
 
@@ -39,11 +37,7 @@ class Manual:
         )
 
     def encode(self, text: str) -> np.ndarray[Any, Any]:
-        """Each character's number: (len(text),), int64.
-
-        Raises:
-            BadInput: a character does not occur in the manual.
-        """
+        """Each character's number: (len(text),), int64."""
         for character in text:
             if character not in self._token:
                 raise BadInput(f"text has {shown(character)}, which the manual never uses.")
@@ -63,13 +57,9 @@ class Manual:
             length: tokens in each, without the last target.
             seed: of the draws.
             part: "train" or "test".
-
-        Raises:
-            BadInput: the pieces are longer than the text, or there is no such part.
         """
-        tokens = (
-            self.train if require.choice("part", part, ("train", "test")) == "train" else self.test
-        )
+        require.choice("part", part, ("train", "test"))
+        tokens = self.train if part == "train" else self.test
         places = len(tokens) - require.whole("length", length)
         if places < 1:
             raise BadInput(f"length is {length}, but there are {len(tokens)} characters.")

@@ -17,33 +17,6 @@ from gpulearn.errors import BadInput
 from gpulearn.nn import layers
 from gpulearn.require import shown
 
-__all__ = [
-    "ADD",
-    "CONV2D",
-    "DIVIDE",
-    "MATMUL",
-    "MAXIMUM",
-    "MULTIPLY",
-    "SUBTRACT",
-    "Operation",
-    "exp",
-    "fitted",
-    "index",
-    "log",
-    "max_over",
-    "mean_over",
-    "negative",
-    "power",
-    "relu",
-    "reshape",
-    "rule_of",
-    "sigmoid",
-    "softmax_cross_entropy",
-    "sum_over",
-    "tanh",
-    "transpose",
-]
-
 Array = np.ndarray[Any, Any]
 Axes = int | tuple[int, ...] | None
 
@@ -145,20 +118,17 @@ def power(exponent: Any) -> Operation:
     if not isinstance(exponent, Real):
         raise BadInput(f"The exponent is {shown(exponent)}: give a number.")
     lower = exponent - 1 if exponent else 0
-    return Operation(
-        f"^{exponent:g}",
-        lambda x: x**exponent,
-        (lambda g, x: g * exponent * x**lower,),
-    )
+    pull = (lambda g, x: g * exponent * x**lower,)
+    return Operation(f"^{exponent:g}", lambda x: x**exponent, pull)
 
 
 def index(where: Any) -> Operation:
     """x[where]; an element that is taken twice collects twice."""
 
     def scatter(g: Array, x: Array) -> Array:
-        found: Array = np.zeros_like(x)
-        np.add.at(found, where, g)
-        return found
+        slopes: Array = np.zeros_like(x)
+        np.add.at(slopes, where, g)
+        return slopes
 
     return Operation("[ ]", lambda x: x[where], (scatter,))
 
@@ -186,20 +156,14 @@ def _spread(g: Array, x: Array, axis: Axes) -> Array:
 
 def sum_over(axis: Axes = None, keepdims: bool = False) -> Operation:
     """The sum over axes."""
-    return Operation(
-        "sum",
-        lambda x: x.sum(axis, keepdims=keepdims),
-        (lambda g, x: _spread(g, x, axis),),
-    )
+    pull = (lambda g, x: _spread(g, x, axis),)
+    return Operation("sum", lambda x: x.sum(axis, keepdims=keepdims), pull)
 
 
 def mean_over(axis: Axes = None, keepdims: bool = False) -> Operation:
     """The mean over axes."""
-    return Operation(
-        "mean",
-        lambda x: x.mean(axis, keepdims=keepdims),
-        (lambda g, x: _spread(g, x, axis) * (g.size / x.size),),
-    )
+    pull = (lambda g, x: _spread(g, x, axis) * (g.size / x.size),)
+    return Operation("mean", lambda x: x.mean(axis, keepdims=keepdims), pull)
 
 
 def max_over(axis: Axes = None, keepdims: bool = False) -> Operation:
@@ -226,30 +190,16 @@ def softmax_cross_entropy(labels: Any) -> Operation:
 
 _UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
     operation.forward: operation
-    for operation in (
-        ADD,
-        SUBTRACT,
-        MULTIPLY,
-        DIVIDE,
-        MATMUL,
-        MAXIMUM,
-        negative(),
-        exp(),
-        log(),
-        tanh(),
-    )
-}
+    for operation in (*(ADD, SUBTRACT, MULTIPLY, DIVIDE, MATMUL, MAXIMUM),
+                      *(negative(), exp(), log(), tanh()))
+}  # fmt: skip
 
 
 def rule_of(ufunc: Any, plain: bool) -> Operation:
-    """The operation that a NumPy function is, as in `np.exp(variable)`.
-
-    Raises:
-        BadInput: there is none, or it is called in another way, such as with out=.
-    """
+    """The operation that a NumPy function is, as in `np.exp(variable)`."""
     if not plain:  # array += variable comes as np.add(..., out=array)
         raise BadInput(f"np.{ufunc.__name__} makes a new Variable: write a = a + x, not a += x.")
     if ufunc not in _UFUNCS:
-        known = ", ".join(f"np.{one.__name__}" for one in _UFUNCS)
+        known = ", ".join(f"np.{function.__name__}" for function in _UFUNCS)
         raise BadInput(f"np.{ufunc.__name__} has no rule for a Variable here: use {known}.")
     return _UFUNCS[ufunc]

@@ -13,17 +13,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-__all__ = [
-    "backward_conv2d",
-    "backward_matmul",
-    "backward_relu",
-    "backward_residual",
-    "conv2d",
-    "relu",
-    "residual",
-    "softmax_cross_entropy",
-]
-
 Array = np.ndarray[Any, Any]
 Matrix = np.ndarray[tuple[int, int], Any]
 
@@ -36,16 +25,7 @@ def backward_matmul(a: Matrix, b: Matrix, gradient: Matrix) -> tuple[Matrix, Mat
     step forward. Source: M. Giles, Collected matrix derivative results for forward and reverse
     mode algorithmic differentiation, 2008, section 2.2.2.
 
-    Args:
-        a: matrix of shape (m, n).
-        b: matrix of shape (n, p).
-        gradient: of the loss with respect to the product, of shape (m, p).
-
-    Returns:
-        The gradients with respect to a, of shape (m, n), and to b, of shape (n, p).
-
-    Raises:
-        BadInput: an argument is no matrix, or sizes differ.
+    A is (m, n), B (n, p), and the gradient G that of the product, (m, p).
 
     >>> grad_a, grad_b = backward_matmul(np.array([[1, 2]]), np.array([[3], [4]]), np.array([[10]]))
     >>> grad_a.tolist(), grad_b.tolist()
@@ -74,12 +54,7 @@ def backward_relu(x: Array, gradient: Array) -> Array:
 
     At exactly zero there is no derivative; as in PyTorch, 0 is taken.
 
-    Args:
-        x: the input of the layer, not its output; of any shape.
-        gradient: of the loss with respect to the output, of the same shape.
-
-    Raises:
-        BadInput: the shapes differ.
+    x is the input of the layer, not its output, of any shape; the gradient has the same.
 
     >>> backward_relu(np.array([-1.0, 0.0, 2.0]), np.array([10.0, 20.0, 30.0]))
     array([ 0.,  0., 30.])
@@ -94,17 +69,7 @@ def residual(x: Matrix, v: Matrix, b: Array, w: Matrix) -> Matrix:
     Source: K. He, X. Zhang, S. Ren and J. Sun, Deep residual learning for image recognition,
     CVPR 2016, equation 1.
 
-    Args:
-        x: a row for each example, of shape (n, d).
-        v: weights of the first layer, (d, m).
-        b: its biases, (m,).
-        w: weights of the second layer, (m, d).
-
-    Returns:
-        An array of shape (n, d).
-
-    Raises:
-        BadInput: shapes do not fit.
+    x has a row for each example, (n, d), as the result has; v is (d, m), b (m,), w (m, d).
 
     >>> residual(np.array([[1.0]]), np.array([[2.0]]), np.array([0.5]), np.array([[10.0]]))
     array([[26.]])
@@ -122,18 +87,7 @@ def backward_residual(
     x is used twice, by the way round and by the first layer, and adds up what both send back. A
     bias is used once for each example, and adds up over them. Source: the chain rule.
 
-    Args:
-        x: a row for each example, of shape (n, d).
-        v: weights of the first layer, (d, m).
-        b: its biases, (m,).
-        w: weights of the second layer, (m, d).
-        gradient: of the loss with respect to the block's output, of shape (n, d).
-
-    Returns:
-        Four arrays, of the shapes of x, v, b and w.
-
-    Raises:
-        BadInput: shapes do not fit.
+    Shapes are those of `residual`; the gradient is that of the block's output, (n, d).
 
     >>> one, ten = np.array([[1.0]]), np.array([[10.0]])
     >>> [float(g.item()) for g in backward_residual(one, 2 * one, np.zeros(1), ten, one)]
@@ -176,15 +130,8 @@ def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
     become 0 is ever taken the logarithm of. Source: C. Bishop, Pattern Recognition and Machine
     Learning, 2006, equations 4.104, 4.108 and 4.109.
 
-    Args:
-        logits: a score for each class, of shape (n, classes).
-        labels: the right class of each row, whole numbers from 0, of shape (n,).
-
-    Returns:
-        The loss, one number, and its gradient with respect to the logits, (n, classes).
-
-    Raises:
-        BadInput: shapes differ, the batch is empty, or a label is no class.
+    Logits are (n, classes), labels whole numbers from 0, (n,). Returned are the loss, one number,
+    and its gradient with respect to the logits, (n, classes).
 
     >>> loss, gradient = softmax_cross_entropy(np.zeros((1, 2)), np.array([0]))
     >>> round(float(loss), 4), gradient.tolist()
@@ -225,15 +172,8 @@ def conv2d(images: Array, kernels: Array) -> Array:
     Deep Learning, 2016, equation 9.6). For each place (i, j) of the kernel it is a matrix
     product over the channels.
 
-    Args:
-        images: of shape (n, c, h, w).
-        kernels: of shape (k, c, r, s), no larger than an image.
-
-    Returns:
-        One picture per image and kernel, of shape (n, k, h − r + 1, w − s + 1).
-
-    Raises:
-        BadInput: shapes do not fit.
+    Images are (n, c, h, w), kernels (k, c, r, s), no larger than an image; the result is (n, k, h −
+    r + 1, w − s + 1).
 
     >>> conv2d(np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]]))
     array([[[[12, 23]]]])
@@ -258,13 +198,8 @@ def backward_conv2d(images: Array, kernels: Array, gradient: Array) -> tuple[Arr
     ∂L/∂kernels[k, c, i, j] collects gradient[n, k, y, x] · images[n, c, y + i, x + j]: the
     chain rule on the sum that `conv2d` is.
 
-    Args:
-        images: of shape (n, c, h, w).
-        kernels: of shape (k, c, r, s).
-        gradient: of the loss with respect to the output, (n, k, h − r + 1, w − s + 1).
-
-    Raises:
-        BadInput: shapes do not fit.
+    Images are (n, c, h, w), kernels (k, c, r, s), the gradient that of the output, (n, k, h − r +
+    1, w − s + 1).
 
     >>> image, kernel = np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]])
     >>> of_image, of_kernel = backward_conv2d(image, kernel, np.array([[[[1, 100]]]]))

@@ -15,8 +15,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 
-__all__ = ["Attention", "Decoder", "DecoderBlock", "Embedding", "FeedForward", "Scores", "write"]
-
 
 class Embedding(nn.Module):
     """A row of numbers for each character, plus one for each place: (b, t) → (b, t, width)."""
@@ -135,11 +133,7 @@ class Decoder(nn.Sequential):
 
 @torch.no_grad()
 def write(decoder: Decoder, start: Tensor, count: int, *, seed: int = 0) -> Tensor:
-    """Continue a row of tokens, (t,), by `count`, each drawn by its score: (t + count,).
-
-    Raises:
-        BadInput: there is nothing to continue.
-    """
+    """Continue a row of tokens, (t,), by `count`, each drawn by its score: (t + count,)."""
     if start.ndim != 1 or not len(start):
         raise BadInput(f"start has shape {tuple(start.shape)}: give one row of tokens, not empty.")
     generator = torch.Generator().manual_seed(require.from_zero("seed", seed))

@@ -7,32 +7,20 @@ from dataclasses import dataclass, fields
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-__all__ = ["DecoderShape"]
-
 
 @dataclass(frozen=True)
 class DecoderShape:
     """The sizes of a decoder.
 
-    Attributes:
-        vocabulary: how many different tokens there are, v.
-        context: how many tokens it sees at most, t.
-        width: numbers for each token, w.
-        heads: of attention; the width is divided among them.
-        layers: how many blocks, l.
-
-    Raises:
-        BadInput: one is not a whole number above zero, or the heads do not divide the width.
-
     >>> DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3).parameters()
     361056
     """
 
-    vocabulary: int
-    context: int
-    width: int
-    heads: int
-    layers: int
+    vocabulary: int  # how many different tokens there are, v
+    context: int  # how many tokens it sees at most, t
+    width: int  # numbers for each token, w
+    heads: int  # of attention; the width is divided among them
+    layers: int  # how many blocks, l
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -68,9 +56,6 @@ class DecoderShape:
     def training_bytes(self, itemsize: int = 4) -> int:
         """Bytes of parameters, gradients and Adam's two moving means: four numbers for each.
 
-        Args:
-            itemsize: bytes of a number.
-
         >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
         >>> shape.training_bytes() == 16 * shape.parameters()
         True
@@ -88,9 +73,6 @@ class DecoderShape:
         Args:
             rows: b, at least 2, each of a whole context and one target more.
             itemsize: bytes of a number.
-
-        Raises:
-            BadInput: there is a single row, whose targets need no copy.
         """
         if require.whole("rows", rows) < 2:
             raise BadInput(f"rows is {rows}: give a batch of two rows or more.")
@@ -98,7 +80,5 @@ class DecoderShape:
         n = rows * t
         block = 16 * n * w + 4 * n + rows * self.heads * t**2
         ends = 2 * n * w + 2 * n + n * self.vocabulary + 1
-        numbers = self.layers * block + ends
-        return (
-            require.whole("itemsize", itemsize) * numbers + self.layers * t**2 + 8 * (2 * n + rows)
-        )
+        floats = require.whole("itemsize", itemsize) * (self.layers * block + ends)
+        return floats + self.layers * t**2 + 8 * (2 * n + rows)

@@ -17,8 +17,6 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import largest_stable_step
 from gpulearn.optim.step_checks import Array
 
-__all__ = ["SURFACES", "Landscape", "LineFit", "Surface", "quadratic", "surface"]
-
 
 class Landscape(Protocol):
     """What a descent needs: a `Surface`, or anything else with a value and a gradient."""
@@ -32,26 +30,17 @@ class Landscape(Protocol):
 
 @dataclass(frozen=True)
 class Surface:
-    """A loss whose gradient, curvature and minima are known.
+    """A loss whose gradient, curvature and minima are known."""
 
-    Attributes:
-        name: such as "ravine".
-        formula: how the value is computed, for a title.
-        heights: points (…, n) -> values (…).
-        slopes: points (…, n) -> gradients (…, n).
-        curvatures: points (…, n) -> Hessians (…, n, n).
-        minima: the points where the value is least, (k, n); the first stands for all.
-        start: a point from which a descent is worth watching, (n,).
-        window: (left, right, bottom, top) of a picture that shows start and minima.
-    """
-
-    name: str
-    formula: str
-    heights: Callable[[Array], Array]
-    slopes: Callable[[Array], Array]
-    curvatures: Callable[[Array], Array]
+    name: str  # such as "ravine"
+    formula: str  # how the value is computed, for a title
+    heights: Callable[[Array], Array]  # points (…, n) -> values (…)
+    slopes: Callable[[Array], Array]  # points (…, n) -> gradients (…, n)
+    curvatures: Callable[[Array], Array]  # points (…, n) -> Hessians (…, n, n)
+    # the points where the value is least, (k, n); the first stands for all
     minima: tuple[tuple[float, ...], ...]
-    start: tuple[float, ...]
+    start: tuple[float, ...]  # a point from which a descent is worth watching, (n,)
+    # (left, right, bottom, top) of a picture that shows start and minima
     window: tuple[float, float, float, float]
 
     def value(self, points: Any) -> Any:
@@ -84,14 +73,13 @@ class Surface:
         return largest_stable_step(self.hessian_at_minimum)
 
     def _points(self, points: Any) -> Array:
-        found = require.real_array("points", points)
-        size = len(self.start)
-        if found.ndim == 0 or found.shape[-1] != size:
+        array, size = require.real_array("points", points), len(self.start)
+        if array.ndim == 0 or array.shape[-1] != size:
             raise BadInput(
-                f"points has shape {found.shape}: the {self.name} takes points of shape "
+                f"points has shape {array.shape}: the {self.name} takes points of shape "
                 f"(…, {size})."
             )
-        return found
+        return array
 
 
 class LineFit:
@@ -100,9 +88,6 @@ class LineFit:
     Args:
         x: where was measured, (n,).
         y: what was measured there, (n,).
-
-    Raises:
-        BadInput: x and y are no lists of numbers of the same length.
 
     >>> fit = LineFit([0.0, 1.0], [1.0, 3.0])
     >>> fit.value([1.0, 2.0]), fit.gradient([0.0, 0.0]), fit.minimum.round(6)
@@ -147,9 +132,6 @@ def quadratic(*curvatures: float) -> Surface:
 
     Its Hessian is diagonal, with the curvatures as its eigenvalues.
 
-    Raises:
-        BadInput: no curvature is given, or one is not above zero.
-
     >>> ravine = quadratic(1.0, 25.0)
     >>> ravine.value([2.0, 1.0]), ravine.gradient([2.0, 1.0]), ravine.largest_stable_step
     (np.float64(14.5), array([ 2., 25.]), 0.08)
@@ -158,16 +140,16 @@ def quadratic(*curvatures: float) -> Surface:
         raise BadInput("quadratic has no curvatures: give one for each parameter, above zero.")
     for curvature in curvatures:
         require.above_zero("a curvature", curvature)
-    return named_quadratic("quadratic", *curvatures)
+    return _quadratic("quadratic", *curvatures)
 
 
-def named_quadratic(name: str, *curvatures: float) -> Surface:
-    """A `quadratic` with a name of its own."""
-
+def _quadratic(name: str, *curvatures: float) -> Surface:
     def row(x: Array) -> Array:
         return np.array(curvatures, dtype=x.dtype)
 
-    terms = (f"{c:g}·{axis}²" for c, axis in zip(curvatures, _axes(len(curvatures)), strict=True))
+    count = len(curvatures)
+    axes = ("x", "y")[:count] if count <= 2 else [f"x{i}" for i in range(count)]
+    terms = (f"{c:g}·{axis}²" for c, axis in zip(curvatures, axes, strict=True))
     return Surface(
         name,
         f"½·({' + '.join(terms)})".replace("(1·", "(").replace(" 1·", " "),
@@ -180,16 +162,9 @@ def named_quadratic(name: str, *curvatures: float) -> Surface:
     )
 
 
-def _axes(count: int) -> tuple[str, ...]:
-    return (
-        ("x", "y") if count == 2 else ("x",) if count == 1 else tuple(f"x{i}" for i in range(count))
-    )
-
-
 def _stack(*rows: tuple[Array, ...]) -> Array:
     """A matrix of entries that are each of shape (…), as (…, rows, columns)."""
-    whole = [np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows]
-    return np.stack(whole, axis=-2)
+    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
 
 
 def _rosenbrock_slopes(p: Array) -> Array:
@@ -234,8 +209,8 @@ def _beale_curvatures(p: Array) -> Array:
 
 
 SURFACES = {
-    "bowl": named_quadratic("bowl", 1.0, 1.0),
-    "ravine": named_quadratic("ravine", 1.0, 25.0),
+    "bowl": _quadratic("bowl", 1.0, 1.0),
+    "ravine": _quadratic("ravine", 1.0, 25.0),
     # Rosenbrock, "An automatic method for finding the greatest or least value of a function",
     # The Computer Journal 3(3), 1960
     "Rosenbrock": Surface(
@@ -277,9 +252,6 @@ SURFACES = {
 
 def surface(name: str) -> Surface:
     """One of the surfaces "bowl", "ravine", "Rosenbrock", "saddle" and "Beale".
-
-    Raises:
-        BadInput: there is no such surface; the nearest is named.
 
     >>> surface("Rosenbrock").minimum
     array([1., 1.])

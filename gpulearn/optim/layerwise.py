@@ -12,8 +12,6 @@ import numpy as np
 from gpulearn.optim.optimizers import adam_step
 from gpulearn.optim.step_checks import Array, step_rule
 
-__all__ = ["lamb_step", "lars_step"]
-
 
 @step_rule
 def lars_step(
@@ -32,17 +30,8 @@ def lars_step(
     "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1, which
     has η in v: the same while η stays.
 
-    Args:
-        theta: one layer's parameters, of any shape.
-        gradient: the slope along each of them, same shape.
-        state: the velocity v that the last step returned; None before the first.
-        lr: η, the learning rate.
-        momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
-        trust: the part of its length that the layer moves for η = 1.
-        weight_decay: λ, adds λ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
+    Theta, of any shape, has one layer's parameters; the state is the velocity v, None before the
+    first step. η is `lr`, μ `momentum`; weight_decay adds λ·θ to the gradient.
 
     >>> theta, velocity = lars_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=1.0, trust=0.1)
     >>> theta.round(6), velocity.round(6)
@@ -61,16 +50,6 @@ def lamb_step(theta: Array, gradient: Array, state: Any = None, *, lr: float) ->
 
     Where θ or d is all zeros, the quotient is 1. You et al., "Large batch optimization for deep
     learning: training BERT in 76 minutes", arXiv 1904.00962, 2019, algorithm 2 with φ(z) = z.
-
-    Args:
-        theta: one layer's parameters, of any shape.
-        gradient: the slope along each of them, same shape.
-        state: what the last step returned; None before the first.
-        lr: η, the part of its length that the layer moves.
-        weight_decay: λ, adds λ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
 
     >>> lamb_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=0.1)[0].round(4)
     array([3. , 3.5])

@@ -1,4 +1,4 @@
-"""What can be told of a descent before it is walked, from a loss's values and curvatures."""
+"""Predictions about a descent, from a loss's values and curvatures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.optim.step_checks import Array
 from gpulearn.require import shown
-
-__all__ = [
-    "escape_saddle",
-    "largest_stable_step",
-    "momentum_factor",
-    "numerical_gradient",
-    "steps_needed",
-]
 
 
 def _numbers_in_and_out(function: Callable[..., Array]) -> Callable[..., Any]:
@@ -52,15 +44,7 @@ def numerical_gradient(function: Callable[[Array], float], x: Array) -> Array:
     formula is off by h²·f‴/6 and rounding by about ε·|f|/h, so h is the cube root of ε (float64:
     6·10⁻⁶), times |xᵢ| where that is above one (Press et al., "Numerical recipes", section 5.7).
 
-    Args:
-        function: takes an array like x, returns one number.
-        x: where to take the gradient, an array of any shape.
-
-    Returns:
-        An array of the shape and dtype of x.
-
-    Raises:
-        BadInput: x holds no real numbers, or the function returns no number.
+    The function takes an array like x and returns one number; the result has x's shape and dtype.
 
     >>> numerical_gradient(lambda x: (x**2).sum(), np.array([3.0, -1.0])).round(6)
     array([ 6., -2.])
@@ -105,12 +89,7 @@ def largest_stable_step(hessian: Array) -> float:
     eigenvalue is the first to break it (Polyak, "Introduction to optimization", 1987, section
     1.4). Where no curvature is above zero, nothing is overshot: the limit is infinite.
 
-    Args:
-        hessian: the symmetric matrix of second derivatives, (n, n); or a surface, for its
-            Hessian at the minimum.
-
-    Raises:
-        BadInput: the matrix is not square, or not symmetric.
+    A surface stands for its Hessian at the minimum.
 
     >>> largest_stable_step(np.diag([1.0, 25.0]))
     0.08
@@ -119,26 +98,17 @@ def largest_stable_step(hessian: Array) -> float:
     return 2 / steepest if steepest > 0 else np.inf
 
 
-def _shrinking(function: Callable[..., float]) -> Callable[..., float]:
-    """Check the curvatures, the rate and the share of `steps_needed`."""
-
-    @functools.wraps(function)
-    def checked(curvatures: Any, lr: float, share: float) -> float:
-        found = require.real_array("curvatures", curvatures)
-        if found.ndim != 1 or not found.size or not np.isfinite(found).all():
-            raise BadInput(
-                f"curvatures is {shown(curvatures)}: give one finite number for each direction."
-            )
-        require.above_zero("lr", lr)
-        require.above_zero("share", share)
-        if share >= 1:
-            raise BadInput(f"share is {shown(share)}: give a number between 0 and 1.")
-        return function(found, lr, share)
-
-    return checked
+def _check_shrinking(given: dict[str, Any]) -> None:
+    values, share = given["curvatures"], given["share"]
+    given["curvatures"] = curvatures = require.real_array("curvatures", values)
+    if curvatures.ndim != 1 or not curvatures.size or not np.isfinite(curvatures).all():
+        raise BadInput(f"curvatures is {shown(values)}: give one finite number for each direction.")
+    if share >= 1:
+        raise BadInput(f"share is {shown(share)}: give a number between 0 and 1.")
 
 
-@_shrinking
+@require.positive("lr", "share")
+@require.together(_check_shrinking)
 def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     """The steps of gradient descent until each direction's distance is a share of what it was.
 
@@ -146,16 +116,8 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     direction whose factor is largest in size is the last to arrive: the smallest k with
     max|1 − η·λ|ᵏ ≤ share. With a factor of 1 or more in size no number of steps is enough.
 
-    Args:
-        curvatures: λ of each direction, the eigenvalues of the Hessian, (n,).
-        lr: η, the learning rate.
-        share: the part of the distance that may be left, between 0 and 1.
-
-    Returns:
-        A whole number, or infinity.
-
-    Raises:
-        BadInput: a number is out of its range.
+    Curvatures are λ of each direction, the eigenvalues of the Hessian, (n,); η is `lr`. Returned is
+    a whole number, or infinity.
 
     >>> steps_needed([1.0, 25.0], lr=0.07, share=0.01)
     64
@@ -178,9 +140,8 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     for (1 − √μ)² ≤ η·λ ≤ (1 + √μ)²; it reaches 1 at η·λ = 2·(1 + μ). Polyak, "Introduction to
     optimization", 1987, section 3.2.
 
-    Args:
-        share: η·λ, the rate times the curvature, of any shape.
-        momentum: μ, 0 <= μ < 1, or an array that fits.
+    The share is η·λ, the rate times the curvature, of any shape; the momentum is μ, 0 <= μ < 1, or
+    an array that fits.
 
     >>> momentum_factor(np.array([0.1, 1.0, 3.62]), 0.81).round(6)
     array([0.9, 0.9, 1. ])
@@ -195,23 +156,17 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     return factor[()]
 
 
-def _below_the_limit(function: Callable[..., float]) -> Callable[..., float]:
-    """Check that the rate of `escape_saddle` lets a direction that bends up be walked down."""
-
-    @functools.wraps(function)
-    @require.positive("lr", "far", or_zero=("distance",))
-    def checked(distance: float, curvature: float, lr: float, far: float) -> float:
-        if lr * curvature >= 2:
-            raise BadInput(
-                f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "
-                f"{shown(2 / curvature)}: give a rate below it."
-            )
-        return function(distance, curvature, lr, far)
-
-    return checked
+def _check_limit(given: dict[str, Any]) -> None:
+    lr, curvature = given["lr"], given["curvature"]
+    if lr * curvature >= 2:
+        raise BadInput(
+            f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "
+            f"{shown(2 / curvature)}: give a rate below it."
+        )
 
 
-@_below_the_limit
+@require.positive("lr", "far", or_zero=("distance",))
+@require.together(_check_limit)
 def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> float:
     """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
 
@@ -220,17 +175,8 @@ def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> f
     itself, or where the direction does not bend down, it never leaves: above zero, λ is met by a
     rate below its limit 2/λ.
 
-    Args:
-        distance: from the ridge at the start, 0 or more.
-        curvature: λ of the direction, the Hessian's least eigenvalue.
-        lr: η, the learning rate.
-        far: the distance that is to be reached.
-
-    Returns:
-        A whole number, or infinity.
-
-    Raises:
-        BadInput: a number is out of its range, or lr is not below 2/λ.
+    λ is the curvature, the Hessian's least eigenvalue, η is `lr`. Returned is a whole number, or
+    infinity.
 
     >>> escape_saddle(1e-6, -1.0, lr=0.1, far=0.5)
     138

@@ -1,13 +1,10 @@
-"""Schedules: the learning rate of a step, from the step's number or from the loss.
+"""Schedules: the learning rate of a step, from the step's number, from 0, or from the loss.
 
-Those from the number, which counts from 0, are plain functions of numbers.
 `lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, lr=…)`.
-`plateau_step` looks at the loss instead, and rolls back where it stops falling.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -18,18 +15,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.optim.step_checks import Array
-
-__all__ = [
-    "Plateau",
-    "constant_rate",
-    "cosine_rate",
-    "exponential_rate",
-    "plateau_step",
-    "scaled_learning_rate",
-    "step_rate",
-    "warm_up_cosine_rate",
-    "warm_up_rate",
-]
 
 F = TypeVar("F", bound=Callable[..., float])
 
@@ -58,9 +43,6 @@ def step_rate(step: int, lr: float, every: int, factor: float = 0.1) -> float:
 
     η · factor^⌊step/every⌋. Equals `torch.optim.lr_scheduler.StepLR`.
 
-    Raises:
-        BadInput: a number is out of its range.
-
     >>> [step_rate(step, 1.0, every=2, factor=0.5) for step in range(6)]
     [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
     """
@@ -73,9 +55,6 @@ def exponential_rate(step: int, lr: float, factor: float) -> float:
     """The rate is multiplied by `factor` after every step.
 
     η · factor^step. Equals `torch.optim.lr_scheduler.ExponentialLR`.
-
-    Raises:
-        BadInput: a number is out of its range.
 
     >>> [exponential_rate(step, 1.0, factor=0.5) for step in range(4)]
     [1.0, 0.5, 0.25, 0.125]
@@ -95,9 +74,6 @@ def cosine_rate(step: int, lr: float, steps: int, lowest: float = 0.0) -> float:
     Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts",
     arXiv 1608.03983, 2016.
 
-    Raises:
-        BadInput: a number is out of its range.
-
     >>> [round(cosine_rate(step, 1.0, steps=4), 3) for step in range(6)]
     [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
@@ -116,40 +92,28 @@ def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
     Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour",
     arXiv 1706.02677, 2017, section 2.2.
 
-    Raises:
-        BadInput: a number is out of its range.
-
     >>> [warm_up_rate(step, 1.0, warm_up=4) for step in range(6)]
     [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
     """
     return lr * min(1.0, (step + 1) / warm_up)
 
 
-def _steps_left(function: F) -> F:
-    """Check that a warm-up ends before the last step."""
-
-    @functools.wraps(function)
-    def checked(step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0) -> float:
-        if warm_up >= steps:
-            raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
-        return function(step, lr, warm_up, steps, lowest)
-
-    return checked  # type: ignore[return-value]
+def _check_warm_up(given: dict[str, Any]) -> None:
+    warm_up, steps = given["warm_up"], given["steps"]
+    if warm_up >= steps:
+        raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
 
 
 @require.positive(or_zero=("lowest",))
 @require.sizes("warm_up", "steps")
 @_schedule
-@_steps_left
+@require.together(_check_warm_up)
 def warm_up_cosine_rate(
     step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0
 ) -> float:
     """Grow to `lr` in `warm_up` steps, then fall along a cosine to `lowest` at step `steps`.
 
     `warm_up_rate`, then `cosine_rate` over the steps that are left.
-
-    Raises:
-        BadInput: a number is out of its range, or no step is left after the warm-up.
 
     >>> [round(warm_up_cosine_rate(step, 1.0, warm_up=2, steps=6), 3) for step in range(7)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146, 0.0]
@@ -171,14 +135,7 @@ def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) 
     parts, and reaches η · factor at step number `warm_up`. Goyal et al., "Accurate, large
     minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
 
-    Args:
-        step: number of the step, from 0.
-        lr: η, that of the small batch.
-        factor: how many times as large the batch is: N, if each of N ranks has what one had.
-        warm_up: how many steps the rate grows.
-
-    Raises:
-        BadInput: a number is out of range.
+    η is `lr`, that of the small batch; the factor is N if each of N ranks has what one had.
 
     >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
     [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
@@ -190,17 +147,11 @@ def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) 
 
 
 class Plateau(NamedTuple):
-    """What is remembered from one look at the loss to the next.
+    """What is remembered from one look at the loss to the next."""
 
-    Attributes:
-        loss: the lowest loss so far.
-        theta: the parameters that had it.
-        waited: how many looks in a row brought nothing better.
-    """
-
-    loss: float
-    theta: Array
-    waited: int
+    loss: float  # the lowest loss so far
+    theta: Array  # the parameters that had it
+    waited: int  # how many looks in a row brought nothing better
 
 
 @require.positive("lr", or_zero=("threshold", "lowest"))
@@ -236,33 +187,26 @@ def plateau_step(
         lowest: the rate is not reduced below.
 
     Returns:
-        The parameters to go on from, the rate to go on with, and the state for the next look.
-
-    Raises:
-        BadInput: a number is out of its range, or the first loss is not finite.
+        The parameters and the rate to continue with, and the state for the next look.
 
     >>> theta, lr, state = plateau_step(np.array([1.0]), 0.5, lr=0.1)
     >>> theta, lr, state = plateau_step(np.array([9.0]), 40.5, lr, state, patience=0)
     >>> theta, round(lr, 3)
     (array([1.]), 0.01)
     """
-    _check(patience, factor)
-    found = np.array(require.real_array("theta", theta))  # a copy: the caller's may change in place
-    if state is None:
-        if not math.isfinite(loss):
-            raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
-        return theta, lr, Plateau(float(loss), found, 0)
-    if loss < state.loss * (1 - threshold) and math.isfinite(loss):
-        return theta, lr, Plateau(float(loss), found, 0)
-    waited = state.waited + 1
-    if waited <= patience and math.isfinite(loss):
-        return theta, lr, state._replace(waited=waited)
-    return state.theta.copy(), max(lr * factor, min(lowest, lr)), state._replace(waited=0)
-
-
-def _check(patience: object, factor: object) -> None:
     if patience != 0 or isinstance(patience, bool):
         require.whole("patience", patience)
     require.above_zero("factor", factor)
     if not isinstance(factor, int | float) or factor >= 1:
         raise BadInput(f"factor is {factor}: give a number between 0 and 1.")
+    kept = np.array(require.real_array("theta", theta))  # a copy: the caller's may change in place
+    if state is None:
+        if not math.isfinite(loss):
+            raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
+        return theta, lr, Plateau(float(loss), kept, 0)
+    if loss < state.loss * (1 - threshold) and math.isfinite(loss):
+        return theta, lr, Plateau(float(loss), kept, 0)
+    waited = state.waited + 1
+    if waited <= patience and math.isfinite(loss):
+        return theta, lr, state._replace(waited=waited)
+    return state.theta.copy(), max(lr * factor, min(lowest, lr)), state._replace(waited=0)

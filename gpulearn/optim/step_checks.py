@@ -14,8 +14,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["Array", "StepRule", "step_rule"]
-
 Array = np.ndarray[Any, Any]
 
 FRACTIONS = ("momentum", "alpha", "beta1", "beta2")  # what is kept of the past: 0 <= x < 1
@@ -47,22 +45,19 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
 
     Parameters that are Python numbers stay numbers, and a gradient takes the parameters' dtype.
     """
-    plain = inspect.signature(function)
-    coupled = "weight_decay" not in plain.parameters
+    signature = inspect.signature(function)
+    coupled = "weight_decay" not in signature.parameters
     if coupled:
-        decay = inspect.Parameter(
-            "weight_decay", inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation="float"
-        )
-        full = plain.replace(parameters=[*plain.parameters.values(), decay])
-    else:
-        full = plain
+        kind = inspect.Parameter.KEYWORD_ONLY
+        decay = inspect.Parameter("weight_decay", kind, default=0.0, annotation="float")
+        signature = signature.replace(parameters=[*signature.parameters.values(), decay])
 
     @functools.wraps(function)
     def checked(theta: Any, gradient: Any, state: Any = None, **options: float) -> tuple[Any, Any]:
         theta, gradient = _same_shape(theta, gradient)
         _check_state(theta, state)
         for name in options:
-            require.choice("option", name, list(full.parameters)[3:])
+            require.choice("option", name, list(signature.parameters)[3:])
         if "lr" not in options:
             raise BadInput(f"{function.__name__} needs a rate: add lr=0.1, say.")
         options = {name: _option(name, value) for name, value in options.items()}
@@ -78,16 +73,14 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
                 f"state=None where a new descent begins."
             ) from None
 
-    checked.__signature__ = full  # type: ignore[attr-defined]
+    checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
 
 
 def _same_shape(theta: Any, gradient: Any) -> tuple[Any, Any]:
     """Parameters and gradient, alike in shape and dtype."""
-    parameters, slopes = (
-        require.real_array("theta", theta),
-        require.real_array("gradient", gradient),
-    )
+    parameters = require.real_array("theta", theta)
+    slopes = require.real_array("gradient", gradient)
     if parameters.shape != slopes.shape:
         raise BadInput(
             f"theta has shape {parameters.shape}, and gradient {slopes.shape}: there must be one "

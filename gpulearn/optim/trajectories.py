@@ -1,8 +1,7 @@
-"""A descent as data: where each step led, and which learning rates a landscape bears."""
+"""A descent as data: where each step led, and which learning rates stay stable."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,28 +14,19 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import Landscape
 from gpulearn.optim.step_checks import Array, StepRule
 
-__all__ = ["Trajectory", "descend", "range_test"]
-
 DIVERGED = 1e12  # a loss above this, on surfaces whose losses are about one, does not come back
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The path of one descent of T steps.
+    """The path of one descent of T steps."""
 
-    Attributes:
-        points: the parameters, (T + 1, n), the start first.
-        values: the loss at each point, (T + 1,).
-        gradient_norms: the length of the gradient at each point, (T + 1,).
-        rates: the learning rate of each step, (T,).
-        diverged: whether the descent was stopped because its loss left all bounds. T is then
-            less than was asked for. Every number that is kept is finite.
-    """
-
-    points: Array
-    values: Array
-    gradient_norms: Array
-    rates: Array
+    points: Array  # the parameters, (T + 1, n), the start first
+    values: Array  # the loss at each point, (T + 1,)
+    gradient_norms: Array  # the length of the gradient at each point, (T + 1,)
+    rates: Array  # the learning rate of each step, (T,)
+    # whether the descent was stopped because its loss left all bounds. T is then less than was
+    # asked for. Every number that is kept is finite.
     diverged: bool
 
     @property
@@ -47,7 +37,7 @@ class Trajectory:
     @property
     def outcome(self) -> str:
         """How it ended, in one sentence."""
-        made = f"{self.steps} step{'s' * (self.steps != 1)}"
+        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
         if self.diverged and not self.steps:
             return (
                 f"Diverged at once: the first step took the loss from {self.values[0]:.3g} beyond "
@@ -55,10 +45,10 @@ class Trajectory:
             )
         if self.diverged:
             return (
-                f"Diverged after {made}: the loss rose from {self.values[0]:.3g} to "
+                f"Diverged after {steps}: the loss rose from {self.values[0]:.3g} to "
                 f"{self.values[-1]:.3g}, and the next would be beyond all bounds."
             )
-        return f"{made} took the loss from {self.values[0]:.3g} to {self.values[-1]:.3g}."
+        return f"{steps} took the loss from {self.values[0]:.3g} to {self.values[-1]:.3g}."
 
 
 @require.sizes("steps")
@@ -83,9 +73,6 @@ def descend(
         steps: how many steps to make.
         options: more arguments of the step function, such as `momentum=0.9`.
 
-    Raises:
-        BadInput: an argument is out of its range, or the loss at the start is not finite.
-
     >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface
     >>> path = descend(surface("bowl"), [4.0, 0.0], gradient_step, lr=0.5, steps=3)
@@ -103,8 +90,8 @@ def descend(
     diverged = False
     with np.errstate(all="ignore"):  # a descent that diverges overflows, and is stopped below
         for number in range(steps):
-            now = lr(number) if callable(lr) else lr
-            theta, state = step(theta, gradient, state, lr=now, **options)
+            rate = lr(number) if callable(lr) else lr
+            theta, state = step(theta, gradient, state, lr=rate, **options)
             value, gradient = landscape.value(theta), landscape.gradient(theta)
             norm = np.linalg.norm(gradient)
             diverged = not (np.isfinite([*theta, value, norm]).all() and value < DIVERGED)
@@ -113,39 +100,32 @@ def descend(
             points.append(theta)
             values.append(value)
             norms.append(norm)
-            rates.append(float(now))
+            rates.append(float(rate))
     return Trajectory(
         np.array(points), np.array(values), np.array(norms), np.array(rates), diverged
     )
 
 
-def _range(function: Callable[..., tuple[Array, Array]]) -> Callable[..., tuple[Array, Array]]:
-    """Check what `range_test` is given."""
-
-    @functools.wraps(function)
-    def checked(
-        landscape: Landscape, start: Any, lowest: float, highest: float, steps: int
-    ) -> tuple[Array, Array]:
-        theta = require.real_array("start", start)
-        if steps < 2 or lowest >= highest:
-            raise BadInput(
-                f"lowest is {lowest:g}, highest {highest:g}, steps {steps}: give two or more "
-                f"steps that go up."
-            )
-        if not 0 < landscape.value(theta) < math.inf:
-            raise BadInput(
-                f"the loss at the start is {landscape.value(theta):g}: it must be above zero and "
-                f"finite, so that four times as much says something."
-            )
-        with np.errstate(all="ignore"):  # it is to blow up
-            return function(landscape, theta, lowest, highest, steps)
-
-    return checked
+def _check_range(given: dict[str, Any]) -> None:
+    lowest, highest, steps = given["lowest"], given["highest"], given["steps"]
+    given["start"] = require.real_array("start", given["start"])
+    if steps < 2 or lowest >= highest:
+        raise BadInput(
+            f"lowest is {lowest:g}, highest {highest:g}, steps {steps}: give two or more "
+            f"steps that go up."
+        )
+    first = given["landscape"].value(given["start"])
+    if not 0 < first < math.inf:
+        raise BadInput(
+            f"the loss at the start is {first:g}: it must be above zero and "
+            f"finite, so that four times as much says something."
+        )
 
 
 @require.positive("lowest", "highest")
 @require.sizes("steps")
-@_range
+@require.together(_check_range)
+@np.errstate(all="ignore")  # the loss is to blow up
 def range_test(
     landscape: Landscape, start: Array, lowest: float, highest: float, steps: int
 ) -> tuple[Array, Array]:
@@ -157,18 +137,8 @@ def range_test(
     Smith, "Cyclical learning rates for training neural networks", arXiv 1506.01186, 2015,
     section 3.3, where the rate grows by equal amounts.
 
-    Args:
-        landscape: has `value` and `gradient`, such as a `Surface`; its values are above zero.
-        start: the first point, (n,).
-        lowest: the rate of the first step.
-        highest: the rate of the last step, if it comes to that.
-        steps: how many rates to try, 2 or more.
-
-    Returns:
-        The rate of each step that was made, and the loss after it, (T,) each.
-
-    Raises:
-        BadInput: a number is out of its range.
+    The landscape's values are above zero; the start is (n,), and there are 2 steps or more.
+    Returned are the rate of each step that was made, and the loss after it, (T,) each.
 
     >>> from gpulearn.optim.landscapes import surface
     >>> rates, losses = range_test(surface("bowl"), [2.0, 0.0], 0.01, 100.0, steps=6)

@@ -1,24 +1,20 @@
-"""Activation memory: the tensors that a forward pass keeps for the backward pass, told from shapes.
-
-What each kind of layer keeps is one rule; `saved_for_backward` applies them all.
-"""
+"""Activation memory: which tensors a forward pass keeps for the backward pass, from shapes."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.recompute import Stages
-
-__all__ = ["RULES", "Ledger", "Saved", "saved_for_backward", "storage_number"]
 
 
 class Saved(NamedTuple):
@@ -43,14 +39,14 @@ class Ledger:
         self.device = device
         self.dtypes: dict[int, torch.dtype] = {}
         self.kept: dict[Any, Saved] = {}
-        self.alive: list[torch.Tensor] = []  # so that no storage's number is given out again
+        self.alive: list[Tensor] = []  # so that no storage's number is given out again
 
-    def know(self, tensor: torch.Tensor, dtype: torch.dtype) -> None:
+    def know(self, tensor: Tensor, dtype: torch.dtype) -> None:
         """Note the dtype that a tensor would have under autocast; here only shapes run."""
         self.alive.append(tensor)
         self.dtypes[storage_number(tensor)] = dtype
 
-    def keep(self, layer: str, what: str, tensor: torch.Tensor) -> None:
+    def keep(self, layer: str, what: str, tensor: Tensor) -> None:
         """List a tensor that passes between layers."""
         key = storage_number(tensor)
         self.kept.setdefault(key, Saved(layer, what, tuple(tensor.shape), self.dtypes[key]))
@@ -62,7 +58,7 @@ class Ledger:
         self.kept.setdefault((layer, what, use), Saved(layer, what, tuple(shape), dtype))
 
     def product(
-        self, name: str, layer: Any, x: torch.Tensor, *, input_needed: bool, weight_needed: bool
+        self, name: str, layer: Any, x: Tensor, *, input_needed: bool, weight_needed: bool
     ) -> None:
         """The two factors of a layer that multiplies; under autocast as 16-bit copies."""
         if input_needed and self.dtypes[storage_number(x)] == self.low:
@@ -75,22 +71,22 @@ class Ledger:
             self.add(name, "copy of weight", layer.weight.shape, self.low, use)
 
 
-Rule = Callable[[Ledger, str, Any, torch.Tensor, torch.Tensor], None]
+Rule = Callable[[Ledger, str, Any, Tensor, Tensor], None]
 
 
-def _nothing(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _nothing(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     """A view has no derivative to compute."""
 
 
-def _input(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _input(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "input", x)
 
 
-def _output(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _output(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "output", y)
 
 
-def _conv(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _conv(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     sizes = zip(layer.kernel_size, layer.dilation, strict=True)
     uneven = layer.padding == "same" and any((k - 1) * d % 2 for k, d in sizes)
     if layer.padding_mode != "zeros" or uneven:
@@ -103,17 +99,17 @@ def _conv(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tenso
     ledger.product(name, layer, x, input_needed=True, weight_needed=True)
 
 
-def _linear(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _linear(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     trained = layer.weight.requires_grad
     ledger.product(name, layer, x, input_needed=trained, weight_needed=x.requires_grad)
 
 
-def _max_pool(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _max_pool(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "input", x)
     ledger.add(name, "indices", y.shape, torch.int64, use=storage_number(y))
 
 
-def _dropout(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+def _dropout(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     if layer.training and 0 < layer.p < 1:
         mask = torch.bool if ledger.device == "cuda" else ledger.dtypes[storage_number(x)]
         ledger.add(name, "mask", x.shape, mask, use=storage_number(y))
@@ -134,7 +130,7 @@ RULES: dict[type[nn.Module], Rule] = {
 }
 
 
-def storage_number(tensor: torch.Tensor) -> int:
+def storage_number(tensor: Tensor) -> int:
     """A number that tensors share exactly if they are views of the same memory."""
     return int(tensor.untyped_storage()._cdata)
 
@@ -145,18 +141,13 @@ def saved_for_backward(
     """List what is kept for the backward pass of a batch's mean cross-entropy.
 
     Only shapes go through the model (on torch's meta device, which has no memory). What each
-    kind of layer keeps is written down as a rule: its input, its output, or both, the places of
+    kind of layer keeps is a rule in `RULES`: its input, its output, or both, the indices of
     the largest elements, the mask. A tensor that two layers keep is listed once; parameters,
     which are there anyway, are not. Where stages are recomputed, the list is that of the
     moment in the backward pass at which most is kept.
 
-    Args:
-        model: layers that are modules, in a chain; the loss follows its logits, (n, classes).
-        batch: the shape of a batch of images, such as (64, 1, 8, 8).
-        precision: "float32", "bfloat16" or "float16", as for `Precision`.
-
-    Raises:
-        BadInput: the batch does not fit the model, or a layer has no rule here.
+    The layers are modules in a chain; the loss follows its logits, (n, classes). The batch is a
+    shape, such as (64, 1, 8, 8).
 
     >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
     >>> for saved in saved_for_backward(model, (32, 1, 8, 8)):
@@ -167,8 +158,7 @@ def saved_for_backward(
     loss sum of weights () torch.float32
     """
     require.choice("precision", precision, PRECISIONS)
-    device = next((p.device.type for p in model.parameters()), "cpu")
-    ledger = Ledger(precision, device)
+    ledger = Ledger(precision, next((p.device.type for p in model.parameters()), "cpu"))
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
     moments: list[dict[Any, Saved]] = []
     open_stages: list[dict[Any, Saved]] = []  # what was kept when a stage began
@@ -177,30 +167,29 @@ def saved_for_backward(
         ledger.keep("stages", "input", args[0])
         open_stages.append(dict(ledger.kept))
 
-    def end(stage: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
+    def end(stage: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         moments.append(dict(ledger.kept))
         ledger.kept = open_stages.pop()
-
-    def note(name: str) -> Callable[..., None]:
-        def keep(layer: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
-            _apply(ledger, name, layer, args[0], output)
-
-        return keep
 
     with ExitStack() as hooks:
         for stage in stages:
             hooks.callback(stage.register_forward_pre_hook(begin).remove)
         for name, layer in _leaves(model):
-            hooks.callback(layer.register_forward_hook(note(name)).remove)
+            keep = functools.partial(_apply, ledger, name)
+            hooks.callback(layer.register_forward_hook(keep).remove)
         for stage in stages:  # after its layers' own hooks, of which it may be one
             hooks.callback(stage.register_forward_hook(end).remove)
         logits = _shapes(model, batch, ledger)
-    moments.append(_with_loss(ledger, logits))
-    return list(max(moments, key=_nbytes).values())
+    # cross-entropy keeps its output before the mean, in float32, and the labels
+    ledger.add("loss", "probabilities", logits.shape, torch.float32)
+    ledger.add("loss", "labels", logits.shape[:1], torch.int64)
+    ledger.add("loss", "sum of weights", torch.Size(()), torch.float32)
+    moments.append(ledger.kept)
 
+    def size(kept: dict[Any, Saved]) -> int:
+        return sum(saved.elements * saved.dtype.itemsize for saved in kept.values())
 
-def _nbytes(kept: dict[Any, Saved]) -> int:
-    return sum(saved.elements * saved.dtype.itemsize for saved in kept.values())
+    return list(max(moments, key=size).values())
 
 
 def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -216,8 +205,9 @@ def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
             )
 
 
-def _apply(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
-    if not isinstance(y, torch.Tensor):
+def _apply(ledger: Ledger, name: str, layer: Any, args: tuple[Any, ...], y: Tensor) -> None:
+    x = args[0]
+    if not isinstance(y, Tensor):
         raise BadInput(f"The layer {name} gives {type(y).__name__}: let it give one tensor.")
     if storage_number(x) not in ledger.dtypes:
         raise BadInput(
@@ -230,27 +220,27 @@ def _apply(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tens
         RULES[type(layer)](ledger, name, layer, x, y)
 
 
-def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> torch.Tensor:
+def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> Tensor:
     """Send shapes through the model, without memory or arithmetic; its hooks are called."""
     images = torch.empty(batch, device="meta")
     ledger.know(images, torch.float32)
     try:
         with torch.enable_grad():  # ties are written out: torch would lose a layer used twice
-            logits = torch.func.functional_call(
+            logits: Tensor = torch.func.functional_call(
                 model, _shadows(model), (images,), tie_weights=False
             )
     except (RuntimeError, TypeError) as error:
-        said = require.shorten(str(error).strip().partition("\n")[0], 120)
-        raise BadInput(f"A batch of shape {tuple(batch)} does not fit the model: {said}") from None
+        why = require.shorten(str(error).strip().partition("\n")[0], 120)
+        raise BadInput(f"A batch of shape {tuple(batch)} does not fit the model: {why}") from None
     if logits.ndim != 2:
         raise BadInput(f"The model gives shape {tuple(logits.shape)}: it must be (n, classes).")
-    return logits  # type: ignore[no-any-return]
+    return logits
 
 
-def _shadows(model: nn.Module) -> dict[str, torch.Tensor]:
+def _shadows(model: nn.Module) -> dict[str, Tensor]:
     """A tensor without memory for each parameter and buffer; for one in two layers, the same."""
-    made: dict[int, torch.Tensor] = {}
-    found: dict[str, torch.Tensor] = {}
+    by_id: dict[int, Tensor] = {}
+    by_name: dict[str, Tensor] = {}
     for prefix, layer in model.named_modules():  # a layer that is used twice comes once
         own = layer.named_parameters(prefix, recurse=False)
         for name, t in [*own, *layer.named_buffers(prefix, recurse=False)]:
@@ -260,13 +250,5 @@ def _shadows(model: nn.Module) -> dict[str, torch.Tensor]:
                     f"that of the passes."
                 )
             shadow = torch.empty_like(t, device="meta").requires_grad_(t.requires_grad)
-            found[name] = made.setdefault(id(t), shadow)
-    return found
-
-
-def _with_loss(ledger: Ledger, logits: torch.Tensor) -> dict[Any, Saved]:
-    """What cross-entropy keeps: its output before the mean, in float32, and the labels."""
-    ledger.add("loss", "probabilities", logits.shape, torch.float32)
-    ledger.add("loss", "labels", logits.shape[:1], torch.int64)
-    ledger.add("loss", "sum of weights", torch.Size(()), torch.float32)
-    return ledger.kept
+            by_name[name] = by_id.setdefault(id(t), shadow)
+    return by_name

@@ -1,7 +1,4 @@
-"""Checkpoints: files written whole or not at all, when a run writes one, and going on from it.
-
-A checkpoint is read without running code from it.
-"""
+"""Checkpoints: files written whole or not at all, and read without running code from them."""
 
 from __future__ import annotations
 
@@ -21,14 +18,6 @@ from gpulearn.errors import CheckpointError
 from gpulearn.train.history import Epoch, Step
 from gpulearn.train.run import Run
 
-__all__ = [
-    "Checkpoints",
-    "load_checkpoint",
-    "previous_checkpoint",
-    "save_and_resume",
-    "save_checkpoint",
-]
-
 FORMAT = "gpulearn checkpoint 1"
 
 
@@ -38,9 +27,6 @@ def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     It is written beside the file and then renamed, which a file system does at once or not at
     all: whenever the machine stops, `path` is the old checkpoint or the new one. The old one
     stays as `<name>.previous`.
-
-    Raises:
-        CheckpointError: the file cannot be written.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "run.pt"
@@ -60,7 +46,12 @@ def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
         unfinished.replace(path)
         if last is not None:  # only now: until here the one before it may be the only whole one
             last.replace(previous_checkpoint(path))
-        _sync_folder(path.parent)
+        if os.name == "posix":  # bring the new name itself to the disk; Windows does by itself
+            descriptor = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
@@ -72,17 +63,24 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     """Read a state that `save_checkpoint` wrote; its tensors come to the CPU.
 
     Only tensors and plain values are read (`weights_only`): a file that holds code is refused,
-    whoever sent it.
-
-    Raises:
-        CheckpointError: the file is missing, cut short, damaged or no checkpoint; the sentence
-            names the one before it where that can still be read.
+    whoever sent it. Of a file that cannot be read, the error names the one before it where that
+    can still be read.
     """
     path = Path(path)
-    fault = None if (state := _read(path)) else _fault(path)
+    state, previous = _read(path), previous_checkpoint(path)
     if state and state.get("format") == FORMAT:
         return state
-    raise CheckpointError(f"{path} {fault or 'is no checkpoint of gl.fit'}: {_advice(path)}")
+    if state:
+        fault = "is no checkpoint of gl.fit"
+    elif path.exists():
+        fault = "cannot be read as a checkpoint, it is cut short, damaged or another kind of file"
+    else:
+        fault = "does not exist"
+    if (_read(previous) or {}).get("format") == FORMAT:
+        advice = f"the checkpoint before it is whole, resume from {previous}."
+    else:
+        advice = "give another file, or leave `resume` out to start again."
+    raise CheckpointError(f"{path} {fault}: {advice}")
 
 
 def previous_checkpoint(path: str | Path) -> Path:
@@ -101,19 +99,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     return state if isinstance(state, dict) else {"format": None}
 
 
-def _fault(path: Path) -> str:
-    if not path.exists():
-        return "does not exist"
-    return "cannot be read as a checkpoint, it is cut short, damaged or another kind of file"
-
-
-def _advice(path: Path) -> str:
-    previous = previous_checkpoint(path)
-    if (_read(previous) or {}).get("format") == FORMAT:
-        return f"the checkpoint before it is whole, resume from {previous}."
-    return "give another file, or leave `resume` out to start again."
-
-
 def _second_name(path: Path) -> Path:
     """Give the last checkpoint another name, without a moment at which it has none."""
     spare = path.with_name(f"{path.name}.{os.getpid()}.spare")
@@ -125,23 +110,13 @@ def _second_name(path: Path) -> Path:
     return spare
 
 
-def _sync_folder(folder: Path) -> None:
-    """Bring the new name itself to the disk; Windows cannot open a folder, and needs it not."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 class Checkpoints:
     """Saves a run's checkpoints and remembers at which step.
 
     Args:
         path: file to save to, or None.
         every: steps between two checkpoints; None is the end of every epoch.
-        resume: the checkpoint that the run goes on from, or None.
+        resume: the checkpoint that the run continues from, or None.
         steps: how many steps were done in it.
     """
 
@@ -153,8 +128,12 @@ class Checkpoints:
         self.before = None if resume is None else previous_checkpoint(resume)
 
     def save_if_due(self, record: Step | Epoch, run: Run) -> None:
-        """Write a checkpoint where one is to be written; the end of a run always has one."""
-        if self.path is None or not self._is_due(record, run.settings.epochs):
+        """Write a checkpoint where one is due; the end of a run always has one."""
+        if isinstance(record, Epoch):
+            due = self.every is None or record.epoch == run.settings.epochs
+        else:
+            due = self.every is not None and record.step % self.every == 0
+        if self.path is None or not due:
             return
         save_checkpoint(self.path, run.state())
         # the file's last content is the one before it, if that was of this run
@@ -163,7 +142,7 @@ class Checkpoints:
         self.last, self.at = self.path, len(run.steps)
 
     def advice(self, done: int, by_data: bool) -> str:
-        """Where to go on after a step that failed: what is good has had a good step since.
+        """Where to resume after a step that failed: a good checkpoint has had a good step since.
 
         Args:
             done: the steps before it.
@@ -179,11 +158,6 @@ class Checkpoints:
             return f"{failed}, and there is no checkpoint before it: start again."
         return f"{failed}; the last good checkpoint is {self.before}: {remedy}"
 
-    def _is_due(self, record: Step | Epoch, epochs: int) -> bool:
-        if isinstance(record, Epoch):
-            return self.every is None or record.epoch == epochs
-        return self.every is not None and record.step % self.every == 0
-
 
 @require.sizes("steps")
 def save_and_resume(
@@ -197,21 +171,14 @@ def save_and_resume(
     """Train until `steps` steps are done, from where the checkpoint in `path` stopped, if any.
 
     After each step everything that the next one needs is written: the parameters, what the
-    optimiser and the schedule remember, the state of the random numbers (they choose the batches
+    optimizer and the schedule remember, the state of the random numbers (they choose the batches
     and what dropout hides), and how many steps are done. So a run that dies is started again by
     the same call and ends with the same bits. It is written under another name first and then
     takes the old one's place at once, so that a run that dies while it writes has lost a step.
 
-    Args:
-        path: the checkpoint; it need not be there yet.
-        model: built anew after a stop, as are optimizer and schedule.
-        optimizer: of the model's parameters.
-        schedule: of the optimizer's learning rate.
-        one_step: does one step with them, on a batch drawn at random.
-        steps: how many there are to be in all, those before a stop included.
-
-    Raises:
-        BadInput: steps is not a whole number above zero.
+    `one_step` does one step with model, optimizer and schedule, which are built anew after a stop,
+    on a batch drawn at random. The steps before a stop count among `steps`; the file at `path` need
+    not be there yet.
 
     >>> import tempfile
     >>> model = nn.Linear(1, 1)

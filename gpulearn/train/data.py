@@ -14,23 +14,9 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.settings import undisturbed
 
-__all__ = [
-    "TrainingData",
-    "check_batch",
-    "device_of",
-    "make_loader",
-    "place",
-    "tensor_of",
-    "training_data",
-]
-
 
 def check_batch(images: Any, labels: Any) -> None:
-    """Check that a batch has images, and one class of each.
-
-    Raises:
-        BadInput: it is empty, not as many images as labels, or the labels are no classes.
-    """
+    """Check that a batch has images, and one class for each."""
     for name, value in (("images", images), ("labels", labels)):
         if not isinstance(value, Tensor) or value.ndim == 0:
             raise BadInput(f"{name} is {require.shown(value)}: give a tensor with a batch.")
@@ -50,11 +36,7 @@ def check_batch(images: Any, labels: Any) -> None:
 
 
 def tensor_of(name: str, value: Any) -> Tensor:
-    """An array or a tensor in the dtype that its name asks for: float32, labels int64.
-
-    Raises:
-        BadInput: it holds no numbers, or labels are not one whole number an image.
-    """
+    """An array or a tensor in the dtype that its name asks for: float32, labels int64."""
     is_label = name.endswith("labels")
     try:
         tensor = value.detach() if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
@@ -91,40 +73,35 @@ class TrainingData(NamedTuple):
 
 
 def training_data(data: Any, model: nn.Module) -> TrainingData:
-    """Bring four arrays or tensors into shape, and try one image on the model.
-
-    Raises:
-        BadInput: something is missing, empty or does not fit, or a label is no class.
-    """
+    """Bring four arrays or tensors into shape, and try one image on the model."""
     if not isinstance(data, (tuple, list)) or len(data) != 4:
         raise BadInput(
             f"data is {require.shown(data)}: give gl.digits(), or four arrays (training images "
             f"and labels, test images and labels)."
         )
-    found = TrainingData(
+    tensors = TrainingData(
         *(tensor_of(*entry).cpu() for entry in zip(TrainingData._fields, data, strict=True))
     )
-    for part in ("train", "test"):
-        images, labels = getattr(found, f"{part}_images"), getattr(found, f"{part}_labels")
+    for part, images, labels in (("train", *tensors[:2]), ("test", *tensors[2:])):
         if len(images) != len(labels) or len(labels) == 0:
             raise BadInput(
                 f"There are {len(images)} {part} images and {len(labels)} {part} labels: give as "
                 f"many of each, and at least one."
             )
-    if found.train_images.shape[1:] != found.test_images.shape[1:]:
+    if tensors.train_images.shape[1:] != tensors.test_images.shape[1:]:
         raise BadInput(
-            f"Training images have shape {tuple(found.train_images.shape[1:])} and test images "
-            f"{tuple(found.test_images.shape[1:])}: they must be alike."
+            f"Training images have shape {tuple(tensors.train_images.shape[1:])} and test images "
+            f"{tuple(tensors.test_images.shape[1:])}: they must be alike."
         )
-    classes = _classes(model, found.train_images[:1])
-    for name in ("train_labels", "test_labels"):
-        low, high = getattr(found, name).min().item(), getattr(found, name).max().item()
+    classes = _classes(model, tensors.train_images[:1])
+    for part, labels in (("train", tensors.train_labels), ("test", tensors.test_labels)):
+        low, high = labels.min().item(), labels.max().item()
         if low < 0 or high >= classes:
             raise BadInput(
-                f"{name} holds {low if low < 0 else high}, but the model tells {classes} classes "
-                f"apart: labels go from 0 to {classes - 1}."
+                f"{part}_labels holds {low if low < 0 else high}, but the model tells {classes} "
+                f"classes apart: labels go from 0 to {classes - 1}."
             )
-    return found
+    return tensors
 
 
 def make_loader(
@@ -132,16 +109,11 @@ def make_loader(
 ) -> DataLoader[tuple[Tensor, ...]]:
     """Batches of images, labels and the images' numbers, in an order drawn anew each epoch.
 
-    Pinned memory lets a GPU fetch a batch while the host goes on.
+    Pinned memory lets a GPU fetch a batch while the host continues.
     """
     numbered = TensorDataset(data.train_images, data.train_labels, torch.arange(len(data[0])))
-    return DataLoader(
-        numbered,
-        batch_size=batch,
-        shuffle=True,
-        generator=generator,
-        pin_memory=device.type == "cuda",
-    )
+    pinned = device.type == "cuda"
+    return DataLoader(numbered, batch, shuffle=True, generator=generator, pin_memory=pinned)
 
 
 def place(device: torch.device, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -157,9 +129,9 @@ def _classes(model: nn.Module, image: Tensor) -> int:
         with undisturbed(device_of(model)), torch.enable_grad():
             scores = model(image.to(device_of(model)))
     except (RuntimeError, ValueError, IndexError, TypeError) as error:
-        said = str(error).splitlines()[0]
+        message = str(error).splitlines()[0]
         raise BadInput(
-            f"The model takes no images of shape {tuple(image.shape[1:])}: torch says {said!r}."
+            f"The model takes no images of shape {tuple(image.shape[1:])}: torch says {message!r}."
         ) from None
     finally:
         model.train(was_training)

@@ -12,16 +12,11 @@ from torch.nn import functional
 from gpulearn.errors import BadInput
 from gpulearn.train.data import check_batch, device_of, tensor_of
 
-__all__ = ["classify", "evaluate"]
-
 BATCH = 1024  # images at a time, so that memory does not grow with the data
 
 
 def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
     """Mean cross-entropy and accuracy (0 to 1) over arrays or tensors (n, …) and (n,).
-
-    Raises:
-        BadInput: there are none, they are not as many, or a label is no class.
 
     >>> from gpulearn import digits
     >>> from gpulearn.train.models import MLP
@@ -29,22 +24,21 @@ def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
     >>> 0 <= accuracy <= 1
     True
     """
-    wanted, shown = tensor_of("labels", labels), tensor_of("images", images)
-    check_batch(shown, wanted)
-    scores = _scores(model, shown)
-    if (high := wanted.max().item()) >= scores.shape[1]:
+    targets, inputs = tensor_of("labels", labels), tensor_of("images", images)
+    check_batch(inputs, targets)
+    scores = _scores(model, inputs)
+    if (high := targets.max().item()) >= scores.shape[1]:
         raise BadInput(
             f"labels holds {high}, but the model tells {scores.shape[1]} classes apart: labels go "
             f"from 0 to {scores.shape[1] - 1}."
         )
-    loss = functional.cross_entropy(scores, wanted.to(scores.device))
-    return loss.item(), float((scores.argmax(dim=1).cpu() == wanted.cpu()).float().mean())
+    loss = functional.cross_entropy(scores, targets.to(scores.device))
+    return loss.item(), float((scores.argmax(dim=1).cpu() == targets.cpu()).float().mean())
 
 
 def classify(model: nn.Module, images: Any) -> np.ndarray[Any, Any]:
     """The class of each image (n, …) with the highest score, int64 of shape (n,)."""
-    scores = _scores(model, tensor_of("images", images))
-    return np.asarray(scores.argmax(dim=1).cpu())
+    return np.asarray(_scores(model, tensor_of("images", images)).argmax(dim=1).cpu())
 
 
 def _scores(model: nn.Module, images: Tensor) -> Tensor:
@@ -53,7 +47,6 @@ def _scores(model: nn.Module, images: Tensor) -> Tensor:
     model.eval()
     try:
         with torch.no_grad():
-            parts = images.split(BATCH)
-            return torch.cat([model(part.to(device)) for part in parts]).float()
+            return torch.cat([model(part.to(device)) for part in images.split(BATCH)]).float()
     finally:
         model.train(was_training)

@@ -17,19 +17,12 @@ from gpulearn.train.checkpointing import Checkpoints, load_checkpoint
 from gpulearn.train.data import make_loader, training_data
 from gpulearn.train.history import Epoch, History, RunLog, Step, progress_bar
 from gpulearn.train.recompute import Stages
-from gpulearn.train.run import Run, SpoiltBatchError, records
+from gpulearn.train.run import Run, SpoiltBatchError, records, steps_of
 from gpulearn.train.settings import OptimizerFactory, Settings, find_device, repeatable, undisturbed
-
-__all__ = ["fit"]
 
 
 def check_model(model: object, recompute: bool) -> None:
-    """Check that a model can be trained.
-
-    Raises:
-        BadInput: it is no model, has no parameter to train, is not in float32, or cannot
-            recompute and shall.
-    """
+    """Check that a model can be trained, and recompute its stages if it is to."""
     if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
         raise BadInput(
             f"model is {require.shown(model)}: give a torch module with parameters to train, "
@@ -49,12 +42,7 @@ def check_model(model: object, recompute: bool) -> None:
 
 
 def check_files(log: Any, checkpoint: Any, resume: Any) -> None:
-    """Check that the files of a run can be what they are to be.
-
-    Raises:
-        BadInput: one is no path, a file where a folder is needed, or cannot be written.
-        MissingPackage: TensorBoard is needed and not installed.
-    """
+    """Check that the files of a run can be written, and that TensorBoard is there for a log."""
     for name, path in (("log", log), ("checkpoint", checkpoint), ("resume", resume)):
         if path is not None and not isinstance(path, str | os.PathLike):
             raise BadInput(f"{name} is {require.shown(path)}: give a path, such as 'run.pt'.")
@@ -71,19 +59,8 @@ def check_files(log: Any, checkpoint: Any, resume: Any) -> None:
         _writable("checkpoint", Path(checkpoint).parent)
 
 
-def check_callbacks(**given: object) -> None:
-    """Check that what is to be called can be.
-
-    Raises:
-        BadInput: one is no function.
-    """
-    for name, value in given.items():
-        if value is not None and not callable(value):
-            raise BadInput(f"{name} is {require.shown(value)}: give a function, or None.")
-
-
 def _writable(name: str, folder: Path) -> None:
-    """Look at the folder, or where it is yet to be made at the nearest one above it."""
+    """Look at the folder, or at the nearest one above it where it does not exist yet."""
     folder = folder.absolute()
     there = next(above for above in (folder, *folder.parents) if above.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
@@ -159,7 +136,9 @@ def fit(
     save_every = None if save_every is None else require.whole("save_every", save_every)
     check_model(model, recompute)
     check_files(log, checkpoint, resume)
-    check_callbacks(on_step=on_step, on_epoch=on_epoch)
+    for name, callback in (("on_step", on_step), ("on_epoch", on_epoch)):
+        if callback is not None and not callable(callback):
+            raise BadInput(f"{name} is {require.shown(callback)}: give a function, or None.")
     target = find_device(device)
     tensors = training_data(data, model)
     run = Run(model, settings, tensors, target)
@@ -167,7 +146,7 @@ def fit(
     if state is not None:
         run.check(state, str(resume))
     with contextlib.ExitStack() as stack:
-        rows = None if log is None else stack.enter_context(RunLog(log, run.steps_of(state)))
+        rows = None if log is None else stack.enter_context(RunLog(log, steps_of(state)))
         stack.enter_context(repeatable(target, settings.seed))
         stack.enter_context(_recomputing(model, recompute))
         run.start(state)
@@ -179,8 +158,13 @@ def fit(
                 if rows is not None:
                     rows.write(record)
                 checkpoints.save_if_due(record, run)
-                _show(bar, record)
-                with undisturbed(target):  # what a callback draws, a resumed run draws not
+                if bar is not None and isinstance(record, Step):
+                    bar.update()
+                elif bar is not None:
+                    bar.set_postfix_str(
+                        f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}"
+                    )
+                with undisturbed(target):  # what a callback draws, a resumed run does not draw
                     if isinstance(record, Step) and on_step is not None:
                         on_step(record)
                     if isinstance(record, Epoch) and on_epoch is not None:
@@ -192,23 +176,14 @@ def fit(
     return History(run.steps, run.epochs)
 
 
-def _show(bar: Any, record: Step | Epoch) -> None:
-    if bar is None:
-        return
-    if isinstance(record, Step):
-        bar.update()
-    else:
-        bar.set_postfix_str(f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}")
-
-
 @contextlib.contextmanager
 def _recomputing(model: nn.Module, recompute: bool) -> Iterator[None]:
     """Switch recomputation on for the run, where the model can do it."""
     if not isinstance(model, Stages):
         yield
         return
-    was, model.recompute = model.recompute, recompute
+    before, model.recompute = model.recompute, recompute
     try:
         yield
     finally:
-        model.recompute = was
+        model.recompute = before

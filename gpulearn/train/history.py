@@ -8,36 +8,23 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from gpulearn import require
 from gpulearn.errors import DataError
 
-__all__ = ["Epoch", "History", "RunLog", "Step", "progress_bar", "read_log"]
-
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the optimiser.
+    """One step of the optimizer."""
 
-    Attributes:
-        step: its number, from 1.
-        epoch: the number of its epoch, from 1.
-        samples: how many images its batch held.
-        loss: mean cross-entropy over the batch, before the step.
-        rate: the learning rate of this step.
-        gradient_norm: global norm of the gradient, before clipping.
-        scale: what the loss was multiplied by (1 without loss scaling).
-    """
-
-    step: int
-    epoch: int
-    samples: int
-    loss: float
-    rate: float
-    gradient_norm: float
-    scale: float = 1.0
+    step: int  # its number, from 1
+    epoch: int  # that of its epoch, from 1
+    samples: int  # images in its batch
+    loss: float  # mean cross-entropy over the batch, before the step
+    rate: float  # the learning rate
+    gradient_norm: float  # global norm of the gradient, before clipping
+    scale: float = 1.0  # what the loss was multiplied by (1 without loss scaling)
 
     @property
     def skipped(self) -> bool:
@@ -47,22 +34,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the training data.
+    """One pass over the training data."""
 
-    Attributes:
-        epoch: its number, from 1.
-        step: the number of its last step.
-        train_loss: mean of the batches' losses, weighted by their samples.
-        test_loss: mean cross-entropy over the held-out data after the epoch.
-        test_accuracy: share of the held-out data that is classified right, 0 to 1.
-        seconds: how long it took, with evaluation and callbacks; two epochs are equal without it.
-    """
-
-    epoch: int
-    step: int
-    train_loss: float
-    test_loss: float
-    test_accuracy: float
+    epoch: int  # its number, from 1
+    step: int  # that of its last step
+    train_loss: float  # mean of the batches' losses, weighted by their samples
+    test_loss: float  # mean cross-entropy over the held-out data after the epoch
+    test_accuracy: float  # share of the held-out data that is classified right, 0 to 1
+    # how long it took, with evaluation and callbacks; two epochs are equal without it
     seconds: float = field(compare=False)
 
 
@@ -89,20 +68,16 @@ class History:
 
 
 CSV_NAME = "steps.csv"
-COLUMNS = tuple(field.name for field in dataclasses.fields(Step))
-KINDS: dict[str, Any] = {"step": int, "epoch": int, "samples": int}  # the others are floats
+COLUMNS = {f.name: int if f.type == "int" else float for f in dataclasses.fields(Step)}
 
 
 class RunLog:
     """Writes one row a step; a row is on disk before the next step begins.
 
     Args:
-        folder: made if need be; `steps.csv` and TensorBoard's event file go there.
+        folder: made if needed; `steps.csv` and TensorBoard's event file go there.
         known: the steps before a resume. Rows after them, written by a run that was killed after
             its last checkpoint, are dropped, for they come again.
-
-    Raises:
-        MissingPackage: TensorBoard is not installed.
     """
 
     def __init__(self, folder: str | Path, known: list[Step]) -> None:
@@ -112,7 +87,12 @@ class RunLog:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / CSV_NAME
-        _write_rows(path, known)
+        unfinished = path.with_name(f"{path.name}.unfinished")  # renamed, so a kill loses nothing
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(COLUMNS)
+            rows.writerows(map(dataclasses.astuple, known))
+        unfinished.replace(path)
         self._file = path.open("a", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")
         # TensorBoard then hides what older event files in the folder say from here on
@@ -123,59 +103,36 @@ class RunLog:
         if isinstance(record, Step):
             self._rows.writerow(dataclasses.astuple(record))
             self._file.flush()
-            self._add("step", record, "loss", "rate", "gradient_norm", "scale")
+            names = ["step/loss", "step/rate", "step/gradient_norm", "step/scale"]
         else:
-            self._add("epoch", record, "train_loss", "test_loss", "test_accuracy")
-            self._events.flush()
-
-    def _add(self, tag: str, record: Step | Epoch, *names: str) -> None:
+            names = ["epoch/train_loss", "epoch/test_loss", "epoch/test_accuracy"]
         for name in names:
-            self._events.add_scalar(f"{tag}/{name}", getattr(record, name), record.step)
+            self._events.add_scalar(name, getattr(record, name.partition("/")[2]), record.step)
+        if isinstance(record, Epoch):
+            self._events.flush()
 
     def __enter__(self) -> RunLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._file.close()
         self._events.close()
 
 
 def read_log(folder: str | Path) -> list[Step]:
-    """The steps that a run wrote to a folder; a last row cut short by a kill is left out.
-
-    Raises:
-        DataError: there is no log, or a row is none.
-    """
+    """The steps that a run wrote to a folder; a last row cut short by a kill is left out."""
     path = Path(folder) / CSV_NAME
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except OSError:
         raise DataError(f"There is no {path}: give the folder that gl.fit(log=…) got.") from None
-    whole = [line for line in lines if line.endswith("\n")]
-    rows = csv.DictReader(whole)
+    rows = csv.DictReader(line for line in lines if line.endswith("\n"))
     try:
-        return [
-            Step(**{name: KINDS.get(name, float)(row[name]) for name in COLUMNS}) for row in rows
-        ]
+        return [Step(**{name: kind(row[name]) for name, kind in COLUMNS.items()}) for row in rows]
     except (KeyError, TypeError, ValueError):
         raise DataError(
             f"{path} is not a log of gl.fit: line {rows.line_num} is no step."
         ) from None
-
-
-def _write_rows(path: Path, known: list[Step]) -> None:
-    """Start the file with what is known, beside it and renamed, so that a kill loses nothing."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        rows.writerows(dataclasses.astuple(step) for step in known)
-    unfinished.replace(path)
 
 
 def progress_bar(

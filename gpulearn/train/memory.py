@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpulearn import require
@@ -20,10 +20,8 @@ from gpulearn.train.precision import Precision
 from gpulearn.train.recompute import Stages
 from gpulearn.train.settings import TORCH_OPTIMIZERS
 
-__all__ = ["STATES", "Live", "MemoryBudget", "measured_memory", "memory_budget", "peak_memory"]
-
-# how many numbers an optimiser remembers for each parameter
-STATES = {name: one.numbers_kept for name, one in OPTIMIZERS.items()}
+# how many numbers an optimizer remembers for each parameter
+STATES = {name: optimizer.numbers_kept for name, optimizer in OPTIMIZERS.items()}
 
 
 class MemoryBudget(NamedTuple):
@@ -40,43 +38,42 @@ class MemoryBudget(NamedTuple):
         return sum(self)
 
     def __repr__(self) -> str:
-        rows = [*zip(self._fields, self, strict=True), ("total", self.total)]
-        wide = max(len(f"{size:,}") for _, size in rows)
-        return "\n".join(f"{name:<11}  {size:>{wide},} bytes" for name, size in rows)
+        rows = self._rows()
+        width = max(len(size) for size in rows.values())
+        return "\n".join(f"{name:<11}  {size:>{width}} bytes" for name, size in rows.items())
 
     def _repr_html_(self) -> str:
         from gpulearn.tables import table
 
-        rows = [*zip(self._fields, self, strict=True), ("total", self.total)]
-        shown = table([{"what": name, "bytes": f"{size:,}"} for name, size in rows])
-        return shown._repr_html_()
+        rows = [{"what": name, "bytes": size} for name, size in self._rows().items()]
+        return table(rows)._repr_html_()
+
+    def _rows(self) -> dict[str, str]:
+        return {
+            name: f"{size:,}" for name, size in [*self._asdict().items(), ("total", self.total)]
+        }
 
 
-def _model(value: object) -> None:
-    if not isinstance(value, nn.Module):
-        raise BadInput(f"model is {require.shown(value)}: give a torch.nn.Module.")
-
-
-def _batch(value: object) -> None:
-    if not isinstance(value, tuple) or not value:
+def _check(given: dict[str, Any]) -> None:
+    model, batch = given["model"], given["batch"]
+    if not isinstance(model, nn.Module):
+        raise BadInput(f"model is {require.shown(model)}: give a torch.nn.Module.")
+    if not isinstance(batch, tuple) or not batch:
         raise BadInput(
-            f"batch is {require.shown(value)}: give the shape of a batch, such as (64, 1, 8, 8)."
+            f"batch is {require.shown(batch)}: give the shape of a batch, such as (64, 1, 8, 8)."
         )
-    for size in value:
+    for size in batch:
         require.whole("a size in batch", size)
+    require.choice("optimizer", given["optimizer"], STATES)
 
 
-def _optimizer(value: object) -> None:
-    require.choice("optimizer", value, STATES)
-
-
-@require.checked(model=_model, batch=_batch, optimizer=_optimizer)
+@require.together(_check)
 def memory_budget(
     model: nn.Module, batch: tuple[int, ...], optimizer: str, precision: str
 ) -> MemoryBudget:
     """Predict the bytes that a training step keeps at once.
 
-    Every parameter is there, with a gradient and what the optimiser remembers of it, in the
+    Every parameter is there, with a gradient and what the optimizer remembers of it, in the
     parameter's own dtype, whatever the precision of the passes; these three do not depend on
     the batch. The activations do: they are the tensors that `saved_for_backward` lists, each
     elements times bytes an element.
@@ -85,17 +82,8 @@ def memory_budget(
     gradients of activations, Adam's count of steps (4 bytes a parameter tensor), buffers, and what
     a GPU's allocator adds when it rounds each tensor up to 512 bytes.
 
-    Args:
-        model: a chain of layers.
-        batch: the shape of a batch of images, such as (64, 1, 8, 8).
-        optimizer: a name in `gl.optim.OPTIMIZERS`, such as "adamw".
-        precision: "float32", "bfloat16" or "float16", as for `Precision`.
-
-    Returns:
-        Bytes for parameters, gradients, optimiser state and activations.
-
-    Raises:
-        BadInput: an argument is not what it should be, or a layer has no rule.
+    The model is a chain of layers, the batch a shape such as (64, 1, 8, 8); optimizer and precision
+    are names, as for `gl.fit`.
 
     >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     >>> memory_budget(model, (32, 1, 8, 8), "adam", "float32")
@@ -124,16 +112,15 @@ class Kept:
 
     def __init__(self, model: nn.Module) -> None:
         self.own = {storage_number(p) for p in model.parameters()}
-        self.found: dict[int, torch.Tensor] = {}
+        self.tensors: dict[int, Tensor] = {}
 
-    def _pack(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _pack(self, tensor: Tensor) -> Tensor:
         if storage_number(tensor) not in self.own:
-            self.found[storage_number(tensor)] = (
-                tensor.detach()
-            )  # kept alive: its number stays its own
+            # kept alive, so that its number stays its own
+            self.tensors[storage_number(tensor)] = tensor.detach()
         return tensor
 
-    def keep(self, tensor: torch.Tensor) -> None:
+    def keep(self, tensor: Tensor) -> None:
         """Count a tensor that torch is about to keep."""
         self._pack(tensor)
 
@@ -143,7 +130,7 @@ class Kept:
 
     def bytes(self) -> int:
         """What is kept so far."""
-        return sum(t.untyped_storage().nbytes() for t in self.found.values())
+        return sum(t.untyped_storage().nbytes() for t in self.tensors.values())
 
 
 class InUse:
@@ -152,7 +139,7 @@ class InUse:
     def __init__(self, model: nn.Module) -> None:
         self.before = in_use()
 
-    def keep(self, tensor: torch.Tensor) -> None:
+    def keep(self, tensor: Tensor) -> None:
         """Nothing to do: it is in use already."""
 
     def watch(self) -> AbstractContextManager[Any]:
@@ -173,8 +160,8 @@ def in_use() -> int:
 
 def measured_memory(
     model: nn.Module,
-    images: torch.Tensor,
-    labels: torch.Tensor,
+    images: Tensor,
+    labels: Tensor,
     optimizer: str = "sgd",
     precision: str = "float32",
 ) -> MemoryBudget:
@@ -185,15 +172,8 @@ def measured_memory(
     and what it keeps is added to what was kept when it began; the largest sum counts. The model
     and the random numbers stay as they were.
 
-    Args:
-        model: the step is run where it is.
-        images: one batch, on the model's device; the step keeps it, so it counts.
-        labels: its classes, int64, shape (n,).
-        optimizer: as for `memory_budget`.
-        precision: "float32", "bfloat16" or "float16".
-
-    Raises:
-        BadInput: optimizer or precision is unknown.
+    Images and labels (n,), int64, are one batch on the model's device; the step keeps them, so they
+    count. Optimizer and precision are as for `memory_budget`.
 
     >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
     >>> measured_memory(model, torch.ones(32, 1, 8, 8), torch.arange(32) % 10, "adam").state
@@ -209,29 +189,30 @@ def measured_memory(
         activations = _activations(twin, images, labels, passes, InUse if on_gpu else Kept)
     update = TORCH_OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
     update.step()
-    state = [v for kept in update.state.values() for v in kept.values()]
     return MemoryBudget(
-        parameters=_nbytes(list(twin.parameters())),
-        gradients=_nbytes([p.grad for p in twin.parameters()]),
-        state=_nbytes(state),
+        parameters=sum(p.nbytes for p in twin.parameters()),
+        gradients=sum(p.grad.nbytes for p in twin.parameters() if p.grad is not None),
+        state=sum(value.nbytes for kept in update.state.values() for value in kept.values()),
         activations=activations,
     )
 
 
 def _activations(
     model: nn.Module,
-    images: torch.Tensor,
-    labels: torch.Tensor,
+    images: Tensor,
+    labels: Tensor,
     passes: Precision,
     meter: type[Kept] | type[InUse],
 ) -> int:
     """The most that is kept at once for the backward pass; leaves the gradients in the model."""
     kept = meter(model)
-    begun: list[tuple[nn.Module, torch.Tensor, int]] = []
+    begun: list[tuple[nn.Module, Tensor, int]] = []
 
-    def begin(stage: nn.Module, args: tuple[torch.Tensor, ...]) -> None:
-        kept.keep(args[0])  # as the checkpoint is about to do
-        begun.append((stage, _cut(args[0]), kept.bytes()))
+    def begin(stage: nn.Module, args: tuple[Tensor, ...]) -> None:
+        x = args[0]
+        kept.keep(x)  # as the checkpoint is about to do
+        cut = x.detach().requires_grad_(x.requires_grad)  # outside its graph, which may then go
+        begun.append((stage, cut, kept.bytes()))
 
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
     handles = [stage.register_forward_pre_hook(begin) for stage in stages]
@@ -246,9 +227,7 @@ def _activations(
     return most
 
 
-def _inside(
-    stage: nn.Module, x: torch.Tensor, passes: Precision, meter: type[Kept] | type[InUse]
-) -> int:
+def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: type[Kept] | type[InUse]) -> int:
     """What a stage keeps besides its input when it is computed again."""
     kept = meter(stage)
     kept.keep(x)
@@ -258,15 +237,6 @@ def _inside(
     after = kept.bytes()
     del graph
     return after - before
-
-
-def _cut(tensor: torch.Tensor) -> torch.Tensor:
-    """The same memory outside its graph, which may then go."""
-    return tensor.detach().requires_grad_(tensor.requires_grad)
-
-
-def _nbytes(tensors: list[torch.Tensor | None]) -> int:
-    return sum(t.numel() * t.element_size() for t in tensors if t is not None)
 
 
 class Live(TorchDispatchMode):
@@ -292,27 +262,27 @@ class Live(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an operation, and count the memory of its results where it is new."""
-        before = [t for t in (*args, *(kwargs or {}).values()) if _is_tensor(t)]
-        given = {storage_number(tensor) for tensor in before}
-        for tensor in before:  # freed or filled again since, as sharded training does
-            self._settle(storage_number(tensor), tensor.untyped_storage().nbytes())
+        given = _storages((*args, *(kwargs or {}).values()))
+        for number, storage in given.items():  # freed or filled again, as sharded training does
+            if number in self.sizes:
+                self.now += storage.nbytes() - self.sizes[number]
+                self.sizes[number] = storage.nbytes()
         out = func(*args, **(kwargs or {}))
-        for tensor in filter(_is_tensor, out if isinstance(out, tuple | list) else [out]):
-            number = storage_number(tensor)
+        for number, storage in _storages(out if isinstance(out, tuple | list) else [out]).items():
             if number not in given and number not in self.sizes:
-                self.sizes[number] = tensor.untyped_storage().nbytes()
-                self.now += self.sizes[number]
-                weakref.finalize(tensor.untyped_storage(), self._drop, number)
+                self.sizes[number] = storage.nbytes()
+                self.now += storage.nbytes()
+                weakref.finalize(storage, self._drop, number)
         self.most = max(self.most, self.now)
         return out
 
-    def _settle(self, number: int, size: int) -> None:
-        if number in self.sizes:
-            self.now += size - self.sizes[number]
-            self.sizes[number] = size
-
     def _drop(self, number: int) -> None:
         self.now -= self.sizes.pop(number)
+
+
+def _storages(values: Iterable[Any]) -> dict[int, Any]:
+    """The memory of the tensors among some values, by its number."""
+    return {storage_number(t): t.untyped_storage() for t in values if isinstance(t, Tensor)}
 
 
 def peak_memory(step: Callable[[], object]) -> int:
@@ -321,9 +291,6 @@ def peak_memory(step: Callable[[], object]) -> int:
     On a GPU that is the rise of its allocator's peak; on a CPU the sizes of all tensors are
     added up, but not what an operation needs for itself while it computes. Where a GPU has been
     used, the larger of the two counts.
-
-    Args:
-        step: a function of no arguments, such as a training step.
 
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
@@ -340,7 +307,3 @@ def peak_memory(step: Callable[[], object]) -> int:
         step()
     torch.cuda.synchronize()
     return max(int(torch.cuda.max_memory_allocated()) - before, live.most)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from torch import nn
@@ -10,8 +11,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.recompute import Stages
 from gpulearn.train.settings import seeded
-
-__all__ = ["MLP", "LeNet"]
 
 
 class LeNet(Stages):
@@ -85,7 +84,4 @@ class MLP(Stages):
 
 
 def _named(**layers: nn.Module) -> nn.Sequential:
-    sequence = nn.Sequential()
-    for name, layer in layers.items():
-        sequence.add_module(name, layer)
-    return sequence
+    return nn.Sequential(OrderedDict(layers))

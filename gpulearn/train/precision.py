@@ -9,8 +9,6 @@ import torch
 
 from gpulearn import require
 
-__all__ = ["PRECISIONS", "Precision", "gradient_error", "scale_the_loss", "vanished_gradients"]
-
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 FIRST_SCALE = 2.0**16  # torch's own; doubled after 2000 good steps, halved after a bad one
 
@@ -30,9 +28,6 @@ class Precision:
         device: where the model is, such as "cpu" or "cuda".
         scale: the first scale; only float16 uses it.
 
-    Raises:
-        BadInput: name is none of them, or scale is not above zero.
-
     >>> model = torch.nn.Linear(2, 1)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     >>> precision = Precision("float16", scale=1024)
@@ -49,7 +44,6 @@ class Precision:
     ) -> None:
         self.name = require.choice("precision", name, PRECISIONS)
         require.above_zero("scale", scale)
-        self.dtype = PRECISIONS[name]
         self.device_type = torch.device(device).type
         self.scaler = torch.amp.GradScaler(
             self.device_type, init_scale=scale, enabled=name == "float16"
@@ -66,9 +60,8 @@ class Precision:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The context in which to call the model and compute the loss."""
-        return torch.amp.autocast(
-            self.device_type, dtype=self.dtype, enabled=self.name != "float32"
-        )
+        dtype, enabled = PRECISIONS[self.name], self.name != "float32"
+        return torch.amp.autocast(self.device_type, dtype=dtype, enabled=enabled)
 
     def backward(self, loss: torch.Tensor) -> None:
         """Compute the gradients of scale · loss."""
@@ -94,20 +87,9 @@ class Precision:
         return dict(self.scaler.state_dict())
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with a scale that was saved."""
+        """Continue with a scale that was saved."""
         if state or self.name == "float16":
             self.scaler.load_state_dict(state)
-
-
-def _gradients(
-    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, precision: Precision
-) -> list[torch.Tensor]:
-    """The unscaled gradients of the mean loss; the model's own `.grad` stays as it was."""
-    trained = [p for p in model.parameters() if p.requires_grad]
-    with precision.autocast():
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
-    found = torch.autograd.grad(loss * precision.scale, trained)
-    return [g / precision.scale for g in found]
 
 
 def gradient_error(
@@ -115,18 +97,24 @@ def gradient_error(
 ) -> float:
     """How far a batch's gradient in a precision is from float32's: ‖g − g₃₂‖ / ‖g₃₂‖.
 
-    All parameters' gradients count as one long vector. Dropout must be off (`model.eval()`),
-    or the two gradients are of two networks.
+    All parameters' gradients count as one long vector; `.grad` stays as it was. Dropout must be
+    off (`model.eval()`), or the two gradients are of two networks.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)
     >>> gradient_error(model, images, labels, Precision("float32"))
     0.0
     """
-    exact = _gradients(model, images, labels, Precision("float32", precision.device_type))
-    rough = _gradients(model, images, labels, precision)
-    wrong = torch.stack([(r - e).norm() for r, e in zip(rough, exact, strict=True)]).norm()
-    return float(wrong / torch.stack([e.norm() for e in exact]).norm())
+    trained = [p for p in model.parameters() if p.requires_grad]
+
+    def gradients(passes: Precision) -> list[torch.Tensor]:
+        with passes.autocast():
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+        return [g / passes.scale for g in torch.autograd.grad(loss * passes.scale, trained)]
+
+    exact = gradients(Precision("float32", precision.device_type))
+    errors = [(r - e).norm() for r, e in zip(gradients(precision), exact, strict=True)]
+    return float(torch.stack(errors).norm() / torch.stack([e.norm() for e in exact]).norm())
 
 
 def scale_the_loss(
@@ -143,16 +131,8 @@ def scale_the_loss(
     gradient has overflowed, no step is taken, and the next one is tried with half the scale.
     Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740, section 3.2.
 
-    Args:
-        model: maps images (n, …) to scores (n, classes).
-        optimizer: of the model's parameters.
-        images: (n, …), on the model's device.
-        labels: (n,), int64, on the model's device.
-        scale: what the loss is multiplied by before the backward pass.
-        max_norm: the largest norm of the gradient, as for `clip_by_global_norm`.
-
-    Returns:
-        The scale for the next step.
+    Images (n, …) and labels (n,), int64, are on the model's device; the model gives scores (n,
+    classes). `max_norm` is as for `clip_by_global_norm`. Returned is the scale for the next step.
 
     >>> model = torch.nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -174,13 +154,3 @@ def scale_the_loss(
         return scale / 2
     optimizer.step()
     return scale
-
-
-def vanished_gradients(
-    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, precision: Precision
-) -> float:
-    """The share of gradient elements that are zero in a precision and are not in float32."""
-    exact = _gradients(model, images, labels, Precision("float32", precision.device_type))
-    rough = _gradients(model, images, labels, precision)
-    lost = sum(int(((r == 0) & (e != 0)).sum()) for r, e in zip(rough, exact, strict=True))
-    return lost / sum(e.numel() for e in exact)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-
-__all__ = ["Stages", "in_stages", "recompute_peak", "recompute_plan"]
 
 
 class Stages(torch.nn.Sequential):
@@ -43,16 +41,9 @@ class Stages(torch.nn.Sequential):
 
 
 def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
-    """Cut a chain of layers into stages of as many layers each, the first ones one more.
+    """Cut a chain of layers into so many stages of equal length, the first ones one longer.
 
     The layers are shared with the chain, not copied.
-
-    Args:
-        layers: the chain.
-        stages: how many, at most one a layer.
-
-    Raises:
-        BadInput: layers is no `torch.nn.Sequential`, or stages is not from 1 to its length.
 
     >>> chain = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(5)))
     >>> [len(stage) for stage in in_stages(chain, 2)]
@@ -64,13 +55,9 @@ def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
     if stages > len(layers):
         raise BadInput(f"stages is {stages}, and there are {len(layers)} layers: give fewer.")
     size, longer = divmod(len(layers), stages)
-    chain: list[Any] = list(layers)
-    found, begin = [], 0
-    for number in range(stages):
-        end = begin + size + (number < longer)
-        found.append(torch.nn.Sequential(*chain[begin:end]))
-        begin = end
-    return Stages(*found)
+    layer = iter(layers)
+    lengths = [size + (number < longer) for number in range(stages)]
+    return Stages(*(torch.nn.Sequential(*itertools.islice(layer, n)) for n in lengths))
 
 
 def recompute_peak(
@@ -83,13 +70,8 @@ def recompute_peak(
     recomputed, what is inside that one is there again, beside all that is kept for the stages
     before it; the stages behind it are done with, and their memory is free.
 
-    Args:
-        inputs: bytes that each stage is given.
-        inside: bytes that each stage keeps besides.
-        recomputed: the numbers of the stages that are computed again, from 0.
-
-    Returns:
-        Bytes, at the moment at which they are most.
+    `inputs` are the bytes that each stage is given, `inside` those that it keeps besides;
+    `recomputed` are the numbers of the stages that are computed again, from 0.
 
     >>> recompute_peak([10, 10, 10], [50, 50, 50], recomputed=[])
     180
@@ -112,14 +94,9 @@ def recompute_plan(
 
     All 2ⁿ choices are tried, which is quick for up to some 15 stages.
 
-    Args:
-        inputs: bytes that each stage is given.
-        inside: bytes that each stage keeps besides.
-        seconds: of each stage's forward pass; recomputed, it is made once more.
-        limit: bytes that `recompute_peak` may reach.
-
-    Returns:
-        The numbers of the stages, from 0; None where no choice fits.
+    `inputs` and `inside` are as for `recompute_peak`, which may reach `limit` bytes; `seconds` are
+    those of each stage's forward pass, made once more where it is recomputed. Returned are the
+    numbers of the stages, from 0; None where no choice fits.
 
     >>> recompute_plan([10, 10, 10], [50, 50, 50], [1.0, 2.0, 3.0], limit=130)
     {0}

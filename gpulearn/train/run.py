@@ -20,19 +20,18 @@ from gpulearn.train.precision import Precision
 from gpulearn.train.settings import Settings, random_state, set_random_state
 from gpulearn.train.step import update
 
-__all__ = ["Run", "SpoiltBatchError", "records"]
-
 # what a run's state holds
 STATE = {"shapes", "settings", "labels", "model", "optimizer", "precision", "order", "random"}
 STATE |= {"epoch", "batches", "steps", "epochs"}
+MAX_NUMBERS = 5  # images of a bad batch that an error names
 
 
 class Run:
-    """Model, optimiser, loss scale, data order and position of a run, as they are now.
+    """Model, optimizer, loss scale, data order and position of a run, as they are now.
 
     Attributes:
         generator: draws the order of the data, once an epoch.
-        order: the generator's state at the start of this epoch, from which a run that goes on
+        order: the generator's state at the start of this epoch, from which a run that continues
             in the middle of the epoch draws the same order again.
         epoch: the number of this epoch, from 1.
         batches: how many batches of it are done.
@@ -42,8 +41,11 @@ class Run:
         self, model: nn.Module, settings: Settings, data: TrainingData, device: torch.device
     ) -> None:
         self.model, self.settings, self.device = model, settings, device
-        self.labels = data.fingerprint()
-        self.identity = settings.identity(model)
+        self.identity = {
+            "shapes": {name: list(value.shape) for name, value in model.state_dict().items()},
+            "settings": settings.identity(model),
+            "labels": data.fingerprint(),
+        }
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.order = self.generator.get_state()
         self.epoch, self.batches = 1, 0
@@ -51,28 +53,26 @@ class Run:
         self.epochs: list[Epoch] = []
 
     def start(self, state: dict[str, Any] | None = None) -> None:
-        """Move the model to the device, make what trains it, and go on from a checked state."""
+        """Move the model to the device, make what trains it, and continue from a checked state."""
         self.model.to(self.device)
         self.optimizer = self.settings.make_optimizer(self.model)
         self.precision = Precision(self.settings.precision, self.device)
-        if state is not None:
-            self._restore(state)
-
-    def end_step(self, step: Step) -> None:
-        """Note a step that was taken."""
-        self.steps.append(step)
-        self.batches += 1
-
-    def end_epoch(self, epoch: Epoch) -> None:
-        """Note an epoch that is over; the next one draws its order from here."""
-        self.epochs.append(epoch)
-        self.epoch, self.batches = self.epoch + 1, 0
-        self.order = self.generator.get_state()
+        if state is None:
+            return
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.precision.load_state_dict(state["precision"])
+        self.order = state["order"]
+        self.generator.set_state(self.order)
+        set_random_state(self.device, state["random"])
+        self.epoch, self.batches = state["epoch"], state["batches"]
+        self.steps = steps_of(state)
+        self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
+        self.model.load_state_dict(state["model"])
 
     def state(self) -> dict[str, Any]:
         """Everything that the next step depends on, as tensors and plain values."""
         return {
-            **self._identity(),
+            **self.identity,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "precision": self.precision.state_dict(),
@@ -85,25 +85,23 @@ class Run:
         }
 
     def check(self, state: dict[str, Any], where: str) -> None:
-        """Check that a state is one of this run.
+        """Check that a state is one of this run: of this model, data and settings.
 
         Raises:
-            CheckpointError: it is of another model, other data or other settings.
+            CheckpointError: it is not.
         """
-        mine = self._identity()
         if STATE - state.keys():
             raise CheckpointError(f"{where} is no checkpoint of gl.fit: give another file.")
-        if state["shapes"] != mine["shapes"]:
-            raise CheckpointError(
-                f"{where} is of another model: {_difference(state['shapes'], mine['shapes'])}."
-            )
-        for name, value in mine["settings"].items():
+        if state["shapes"] != self.identity["shapes"]:
+            difference = _difference(state["shapes"], self.identity["shapes"])
+            raise CheckpointError(f"{where} is of another model: {difference}.")
+        for name, value in self.identity["settings"].items():
             if state["settings"][name] != value:
                 raise CheckpointError(
                     f"{where} was written with {name}={state['settings'][name]!r}, this run has "
                     f"{value!r}: give the same, or leave `resume` out."
                 )
-        if state["labels"] != mine["labels"]:
+        if state["labels"] != self.identity["labels"]:
             raise CheckpointError(
                 f"{where} was written with other training data: give the same, or leave `resume` "
                 f"out."
@@ -115,28 +113,10 @@ class Run:
                 f"{self.settings.epochs}: give more epochs."
             )
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.precision.load_state_dict(state["precision"])
-        self.order = state["order"]
-        self.generator.set_state(self.order)
-        set_random_state(self.device, state["random"])
-        self.epoch, self.batches = state["epoch"], state["batches"]
-        self.steps = self.steps_of(state)
-        self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
-        self.model.load_state_dict(state["model"])
 
-    @staticmethod
-    def steps_of(state: dict[str, Any] | None) -> list[Step]:
-        """The steps that were taken before a state was saved."""
-        return [] if state is None else [Step(*step) for step in state["steps"]]
-
-    def _identity(self) -> dict[str, Any]:
-        return {
-            "shapes": {name: list(value.shape) for name, value in self.model.state_dict().items()},
-            "settings": self.identity,
-            "labels": self.labels,
-        }
+def steps_of(state: dict[str, Any] | None) -> list[Step]:
+    """The steps that were taken before a state was saved."""
+    return [] if state is None else [Step(*step) for step in state["steps"]]
 
 
 def _difference(there: dict[str, list[int]], here: dict[str, list[int]]) -> str:
@@ -147,9 +127,6 @@ def _difference(there: dict[str, list[int]], here: dict[str, list[int]]) -> str:
     if name not in here:
         return f"it has a {name}, which the model has not"
     return f"{name} has shape {tuple(there[name])} in it and {tuple(here[name])} in the model"
-
-
-NAMED = 5  # images of a bad batch that an error names
 
 
 class SpoiltBatchError(TrainingError):
@@ -168,17 +145,21 @@ def records(
         began = perf_counter()
         for images, labels, numbers in itertools.islice(loader, run.batches, None):
             rate = run.settings.rate_at(len(run.steps), total)
-            yield _step(run, rate, images, labels, numbers)
+            step = _step(run, rate, images, labels, numbers)
+            run.steps.append(step)
+            run.batches += 1
+            yield step
         done = [step for step in run.steps if step.epoch == run.epoch]
         mean = sum(s.loss * s.samples for s in done) / sum(s.samples for s in done)
         result = evaluate(run.model, data.test_images, data.test_labels)
-        epoch = Epoch(run.epoch, len(run.steps), mean, *result, perf_counter() - began)
-        run.end_epoch(epoch)
-        yield epoch
+        run.epochs.append(Epoch(run.epoch, len(run.steps), mean, *result, perf_counter() - began))
+        run.epoch, run.batches = run.epoch + 1, 0
+        run.order = run.generator.get_state()  # the next epoch draws its order from here
+        yield run.epochs[-1]
 
 
 def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor) -> Step:
-    """Take the next step of a run on a batch, and note it."""
+    """Take the next step of a run on a batch."""
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     scale = run.precision.scale
@@ -192,19 +173,12 @@ def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor
             clip=run.settings.clip,
         )
     except TrainingError as error:
-        named = ", ".join(str(number) for number in numbers[:NAMED].tolist())
-        more = ", …" if len(numbers) > NAMED else ""
-        spoilt = _spoilt(images, numbers)
+        named = ", ".join(str(number) for number in numbers[:MAX_NUMBERS].tolist())
+        more = ", …" if len(numbers) > MAX_NUMBERS else ""
+        spoilt = numbers[~images.flatten(1).isfinite().all(dim=1)].tolist()
+        cause = f"; image {spoilt[0]} has a pixel that is no finite number" if spoilt else ""
         raise (SpoiltBatchError if spoilt else TrainingError)(
             f"Step {len(run.steps) + 1} stopped: {error}. It was batch {run.batches + 1} of epoch "
-            f"{run.epoch} (training images {named}{more}{spoilt}), at rate {rate:.3g}."
+            f"{run.epoch} (training images {named}{more}{cause}), at rate {rate:.3g}."
         ) from None
-    step = Step(len(run.steps) + 1, run.epoch, len(labels), loss, rate, norm, scale)
-    run.end_step(step)
-    return step
-
-
-def _spoilt(images: Tensor, numbers: Tensor) -> str:
-    """Which image of a batch is the cause, where one has a pixel that is no finite number."""
-    bad = numbers[~images.flatten(1).isfinite().all(dim=1)].tolist()
-    return f"; image {bad[0]} has a pixel that is no finite number" if bad else ""
+    return Step(len(run.steps) + 1, run.epoch, len(labels), loss, rate, norm, scale)

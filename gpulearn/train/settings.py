@@ -21,26 +21,9 @@ from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_
 from gpulearn.train.precision import PRECISIONS
 from simt.device import selection
 
-__all__ = [
-    "SCHEDULES",
-    "TORCH_OPTIMIZERS",
-    "Settings",
-    "checked_seed",
-    "find_device",
-    "random_state",
-    "repeatable",
-    "seeded",
-    "set_random_state",
-    "undisturbed",
-]
-
 
 def checked_seed(value: object) -> int:
-    """Return a seed as a whole number from 0.
-
-    Raises:
-        BadInput: it is none.
-    """
+    """Return a seed as a whole number from 0."""
     seed = require.from_zero("seed", value)
     if seed >= 2**63:
         raise BadInput(f"seed is {seed}: give one below 2**63.")
@@ -56,18 +39,22 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def undisturbed(device: torch.device) -> contextlib.AbstractContextManager[None]:
+    """A block that may draw random numbers; afterwards the generators are as they were."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
+
+
 @contextlib.contextmanager
 def repeatable(device: torch.device, seed: int) -> Iterator[None]:
     """Seed torch, and have a GPU use algorithms that give the same bits every time.
 
     Afterwards the generators and switches are as they were.
     """
-    on_gpu = device.type == "cuda"
-    was = torch.are_deterministic_algorithms_enabled()
-    warn = torch.is_deterministic_algorithms_warn_only_enabled()
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     with undisturbed(device):
         torch.default_generator.manual_seed(seed)
-        if not on_gpu:
+        if device.type != "cuda":
             yield
             return
         with torch.cuda.device(device):
@@ -78,12 +65,7 @@ def repeatable(device: torch.device, seed: int) -> Iterator[None]:
             with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True):
                 yield
         finally:
-            torch.use_deterministic_algorithms(was, warn_only=warn)
-
-
-def undisturbed(device: torch.device) -> contextlib.AbstractContextManager[None]:
-    """A block that may draw random numbers; afterwards the generators are as they were."""
-    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
+            torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
 def random_state(device: torch.device) -> list[torch.Tensor]:
@@ -99,11 +81,25 @@ def set_random_state(device: torch.device, states: list[torch.Tensor]) -> None:
         torch.cuda.set_rng_state(states[1], device)
 
 
+def find_device(wanted: str | torch.device | None) -> torch.device:
+    """The device to train on; None is the GPU where torch can use one, else the CPU."""
+    try:
+        default = "cuda" if wanted is None and selection.torch_gpu() else "cpu"
+        device = torch.device(default if wanted is None else wanted)
+        torch.zeros(1, device=device).item()  # "meta" has no numbers
+    except (RuntimeError, AssertionError, TypeError):
+        raise DeviceError(
+            f"There is no device {require.shown(wanted)} here that torch can use: leave `device` "
+            f"out, or give 'cpu'."
+        ) from None
+    return device
+
+
 OptimizerFactory = Callable[..., torch.optim.Optimizer]
 
 TORCH_OPTIMIZERS: Mapping[str, OptimizerFactory] = {
-    name: functools.partial(getattr(torch.optim, one.torch_class), **one.torch_options)
-    for name, one in OPTIMIZERS.items()
+    name: functools.partial(getattr(torch.optim, entry.torch_class), **entry.torch_options)
+    for name, entry in OPTIMIZERS.items()
 }
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
@@ -124,11 +120,7 @@ SCHEDULES: Mapping[str, Callable[[int, float, int], float]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the numbers of a run.
-
-    Raises:
-        BadInput: one of them makes no sense.
-    """
+    """What decides the numbers of a run; checked when it is made."""
 
     epochs: int
     lr: float
@@ -165,86 +157,50 @@ class Settings:
         return math.ceil(self.batch / self.accumulate)
 
     def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimiser over the model's parameters, at the highest rate.
-
-        Raises:
-            BadInput: the function that was given makes no optimiser.
-        """
+        """The optimizer over the model's parameters, at the highest rate."""
         if not callable(self.optimizer):
             return TORCH_OPTIMIZERS[self.optimizer](model.parameters(), lr=self.lr)
         try:
-            made: object = self.optimizer(model.parameters(), lr=self.lr)
+            optimizer: object = self.optimizer(model.parameters(), lr=self.lr)
         except (TypeError, ValueError) as error:
-            said = f"raised {type(error).__name__}, {require.shorten(str(error), 120)!r}"
+            fault = f"raised {type(error).__name__}, {require.shorten(str(error), 120)!r}"
         else:
-            if isinstance(made, torch.optim.Optimizer):
-                return made
-            said = f"gave {require.shown(made)}"
+            if isinstance(optimizer, torch.optim.Optimizer):
+                return optimizer
+            fault = f"gave {require.shown(optimizer)}"
         raise BadInput(
-            f"optimizer {said}: give a name, such as 'adamw', or a function that returns a torch "
+            f"optimizer {fault}: give a name, such as 'adamw', or a function that returns a torch "
             f"optimiser and is called as optimizer(parameters, lr=rate)."
         )
 
     def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of a step, from 0, of `steps`.
-
-        Raises:
-            BadInput: the schedule gave something that is no rate.
-        """
+        """The learning rate of a step, from 0, of `steps`."""
         if not callable(self.schedule):
             return SCHEDULES[self.schedule](step, self.lr, steps)
-        lr = self.schedule(step)
-        if not _is_rate(lr):
-            raise BadInput(f"schedule gave {require.shown(lr)} for step {step}: give a rate.")
-        return float(lr)
+        rate: object = self.schedule(step)
+        is_number = isinstance(rate, numbers.Real) and not isinstance(rate, bool)
+        if not is_number or not 0 <= float(rate) < math.inf:  # type: ignore[arg-type]
+            raise BadInput(f"schedule gave {require.shown(rate)} for step {step}: give a rate.")
+        return float(rate)  # type: ignore[arg-type]
 
     def identity(self, model: nn.Module) -> dict[str, Any]:
         """What a resumed run must share with the one before it, as names and numbers.
 
         The rest may be changed, such as the rate after an explosion.
-
-        Raises:
-            BadInput: the function that was given makes no optimiser.
         """
         name = self.optimizer
         return {
             "batch": self.batch,
-            "optimizer": _told(self.make_optimizer(model)) if callable(name) else name,
+            "optimizer": _description(self.make_optimizer(model)) if callable(name) else name,
             "precision": self.precision,
             "seed": self.seed,
         }
 
 
-def _told(optimizer: torch.optim.Optimizer) -> str:
-    """An optimiser's kind and options, but for the rate, which may be changed."""
+def _description(optimizer: torch.optim.Optimizer) -> str:
+    """An optimizer's kind and options, except for the rate, which may be changed."""
     groups = (
         ", ".join(f"{key}={group[key]!r}" for key in group if key not in ("params", "lr"))
         for group in optimizer.param_groups
     )
     return f"{type(optimizer).__name__}({'; '.join(groups)})"
-
-
-def find_device(wanted: str | torch.device | None) -> torch.device:
-    """The device to train on; None is the GPU where torch can use one, else the CPU.
-
-    Raises:
-        DeviceError: there is no such device here.
-    """
-    try:
-        found = torch.device(_default() if wanted is None else wanted)
-        torch.zeros(1, device=found).item()  # "meta" has no numbers
-    except (RuntimeError, AssertionError, TypeError):
-        raise DeviceError(
-            f"There is no device {require.shown(wanted)} here that torch can use: leave `device` "
-            f"out, or give 'cpu'."
-        ) from None
-    return found
-
-
-def _default() -> str:
-    return "cuda" if selection.torch_gpu() else "cpu"
-
-
-def _is_rate(value: object) -> bool:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and 0 <= float(value) < math.inf  # type: ignore[arg-type]

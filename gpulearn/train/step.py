@@ -1,7 +1,4 @@
-"""One step of training: the plain one, and the one with all that large models need.
-
-That is gradient accumulation, clipping by the global norm, and 16-bit passes.
-"""
+"""One step of training: plain, and with accumulation, clipping and 16-bit passes."""
 
 from __future__ import annotations
 
@@ -19,34 +16,25 @@ from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.data import check_batch
 from gpulearn.train.precision import Precision
 
-__all__ = [
-    "accumulate_gradients",
-    "accumulate_in_precision",
-    "clip_by_global_norm",
-    "global_norm",
-    "train_step",
-    "update",
-]
-
 
 def _ready(clip: Callable[..., float]) -> Callable[..., float]:
     """Check the arguments, and make a list of what may be a generator, which runs only once."""
 
     @functools.wraps(clip)
-    def checked(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
+    def checked(parameters: Iterable[Tensor], max_norm: float) -> float:
         require.above_zero("max_norm", max_norm)
-        found = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-        if not all(isinstance(p, torch.Tensor) for p in found):
+        tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+        if not all(isinstance(p, Tensor) for p in tensors):
             raise BadInput("parameters are no tensors: give model.parameters().")
-        if all(p.grad is None for p in found):
+        if all(p.grad is None for p in tensors):
             raise BadInput("No parameter has a gradient: clip after loss.backward().")
-        return clip(found, max_norm)
+        return clip(tensors, max_norm)
 
     return checked
 
 
 @_ready
-def clip_by_global_norm(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
+def clip_by_global_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
 
     norm = √(sum of the squares of all elements of all gradients); where it is above max_norm,
@@ -56,15 +44,7 @@ def clip_by_global_norm(parameters: Iterable[torch.Tensor], max_norm: float) -> 
     Source: R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural
     networks, 2013, arXiv 1211.5063, algorithm 1.
 
-    Args:
-        parameters: tensors whose `.grad` is clipped; those without a gradient are passed over.
-        max_norm: the largest norm allowed.
-
-    Returns:
-        The norm before clipping.
-
-    Raises:
-        BadInput: max_norm is not above zero, or no parameter has a gradient.
+    Parameters without a gradient are passed over. Returned is the norm before clipping.
 
     >>> weight = torch.nn.Parameter(torch.zeros(2))
     >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -79,7 +59,7 @@ def clip_by_global_norm(parameters: Iterable[torch.Tensor], max_norm: float) -> 
     return norm
 
 
-def global_norm(parameters: Iterable[torch.Tensor]) -> float:
+def global_norm(parameters: Iterable[Tensor]) -> float:
     """The norm of all gradients as one long vector; 0 where no parameter has one.
 
     >>> global_norm([torch.zeros(3)])
@@ -92,7 +72,7 @@ def global_norm(parameters: Iterable[torch.Tensor]) -> float:
 @require.together(lambda given: check_batch(given["images"], given["labels"]))
 @require.sizes("micro_batch")
 def accumulate_gradients(
-    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, micro_batch: int
+    model: nn.Module, images: Tensor, labels: Tensor, micro_batch: int
 ) -> float:
     """Add the gradient of a batch's mean loss to the parameters' `.grad`, part by part.
 
@@ -103,18 +83,9 @@ def accumulate_gradients(
     It equals the large batch for layers that treat each image by itself; batch normalisation
     does not, and dropout draws other numbers.
 
-    Args:
-        model: gives logits, shape (n, classes).
-        images: one batch, first axis n.
-        labels: the classes, int64, shape (n,).
-        micro_batch: the most images that go through the model at once; the last part may be
-            smaller.
-
-    Returns:
-        The mean loss of the batch.
-
-    Raises:
-        BadInput: the batch is empty or no batch, or micro_batch is not a whole number above zero.
+    Images (n, …) and labels (n,), int64, are one batch; `micro_batch` is the most images that go
+    through the model at once, and the last part may be smaller. Returned is the mean loss of the
+    batch.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)
@@ -132,25 +103,18 @@ def accumulate_gradients(
 
 
 def accumulate_in_precision(
-    model: torch.nn.Module,
-    images: torch.Tensor,
-    labels: torch.Tensor,
-    micro_batch: int,
-    precision: Precision,
+    model: nn.Module, images: Tensor, labels: Tensor, micro_batch: int, precision: Precision
 ) -> float:
     """Do the same as `accumulate_gradients` with the forward pass in another precision.
 
-    With float16 the gradients stay multiplied by the scale until `precision.unscale`.
-
-    Returns:
-        The mean loss of the batch, unscaled.
+    With float16 the gradients stay multiplied by the scale until `precision.unscale`; the mean
+    loss that is returned is unscaled.
     """
-    parts = zip(images.split(micro_batch), labels.split(micro_batch), strict=True)
     losses: list[Any] = []
-    for some, wanted in parts:
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
         with precision.autocast():
-            loss = functional.cross_entropy(model(some), wanted)
-        loss = loss * len(wanted) / len(labels)
+            loss = functional.cross_entropy(model(x), y)
+        loss = loss * len(y) / len(labels)
         precision.backward(loss)
         losses.append(loss.detach())  # read at the end: item() makes a GPU's host wait
     return float(torch.stack(losses).sum())
@@ -179,16 +143,9 @@ def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:
 def train_step(
     model: nn.Module, optimizer: torch.optim.Optimizer, images: Tensor, labels: Tensor
 ) -> float:
-    """One step of the optimiser on one batch; return the mean cross-entropy before the step.
+    """One step of the optimizer on one batch; return the mean cross-entropy before the step.
 
-    Args:
-        model: maps images (n, …) to scores (n, classes).
-        optimizer: holds the model's parameters.
-        images: (n, …), on the model's device.
-        labels: (n,), int64, on the model's device.
-
-    Raises:
-        BadInput: the batch is empty, or images and labels are not as many.
+    Images (n, …) and labels (n,), int64, are on the model's device; it gives scores (n, classes).
 
     >>> from gpulearn.train.models import MLP
     >>> model = MLP((4, 2), seed=0)
@@ -223,20 +180,11 @@ def update(
     But a gradient that overflowed because of loss scaling is left to the scaling, which leaves
     the step out and lowers its scale.
 
-    Args:
-        model: maps images (n, …) to scores (n, classes).
-        optimizer: holds the model's parameters.
-        images: (n, …), on the model's device.
-        labels: (n,), int64, on the model's device.
-        precision: of the passes; it keeps the scale of the loss.
-        micro_batch: the most images that go through the model at once.
-        clip: largest global norm of the gradient, or None.
-
-    Returns:
-        The mean cross-entropy over the batch, and the gradient's norm before clipping.
+    Images, labels and model are as for `train_step`; `precision` keeps the scale of the loss,
+    `clip` is the largest global norm or None. Returned are the mean cross-entropy over the batch,
+    and the gradient's norm before clipping.
 
     Raises:
-        BadInput: the batch is empty, or images and labels are not as many.
         TrainingError: the loss or the gradient is no finite number.
     """
     model.train()

@@ -20,16 +20,6 @@ from gpulearn.errors import BadInput, TrainingError
 from gpulearn.nn.autograd import Variable
 from gpulearn.optim.optimizers import gradient_step
 
-__all__ = [
-    "Fit",
-    "Layer",
-    "dense_layers",
-    "dense_values",
-    "fit_dense",
-    "gradient_norms",
-    "silent_shares",
-]
-
 Array = np.ndarray[Any, Any]
 Layer = tuple[Variable, Variable]
 Hidden = Callable[[Variable, Variable, Variable], Variable]
@@ -52,10 +42,6 @@ def dense_layers(
         seed: of the random numbers.
         dtype: float32, or float64 where gradients are checked by differences.
 
-    Raises:
-        BadInput: there are fewer than two sizes, one is not a whole number above zero, or the
-            spread is neither a known word nor a number above zero.
-
     >>> [(w.shape, b.shape) for w, b in dense_layers([64, 32, 10])]
     [((64, 32), (32,)), ((32, 10), (10,))]
     """
@@ -69,10 +55,8 @@ def dense_layers(
     rng = np.random.default_rng(seed)
     layers = []
     for number, (n, m) in enumerate(itertools.pairwise(units), 1):
-        if isinstance(spread, str):
-            deviation = math.sqrt(2 / n if spread == "he" else 2 / (n + m))
-        else:
-            deviation = spread
+        named = {"he": math.sqrt(2 / n), "glorot": math.sqrt(2 / (n + m))}
+        deviation = named[spread] if isinstance(spread, str) else spread
         weights = rng.normal(0, deviation, (n, m)).astype(dtype)
         biases = np.zeros(m, dtype)
         layers.append((Variable(weights, f"W{number}"), Variable(biases, f"b{number}")))
@@ -87,15 +71,9 @@ def relu_layer(x: Variable, weights: Variable, biases: Variable) -> Variable:
 def dense_values(
     images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[Variable]:
-    """What each layer makes of a batch: the hidden layers' outputs, and last the scores.
+    """What each layer makes of images (batch, n): hidden outputs, (batch, units), then scores.
 
-    Args:
-        images: a row for each example, of shape (batch, n).
-        layers: what `dense_layers` returned.
-        hidden: what every layer but the last makes of its input, weights and biases.
-
-    Returns:
-        One Variable for each layer, of shape (batch, units).
+    `hidden` is what every layer but the last makes of its input, weights and biases.
     """
     *inner, (last_weights, last_biases) = layers
     values, x = [], Variable(images, "x", requires_grad=False)
@@ -107,17 +85,11 @@ def dense_values(
 
 @dataclass(frozen=True)
 class Fit:
-    """What a training left behind.
+    """What a training left behind."""
 
-    Attributes:
-        losses: the loss of each step's batch, before the step.
-        accuracy: the share of the held-out digits that is recognised.
-        silent: for each hidden layer, the share of units that give zero for every digit of the
-            training set.
-    """
-
-    losses: list[float]
-    accuracy: float
+    losses: list[float]  # the loss of each step's batch, before the step
+    accuracy: float  # the share of the held-out digits that is recognised
+    # for each hidden layer, the share of units that give zero for every digit of the training set
     silent: list[float]
 
     def __repr__(self) -> str:
@@ -141,15 +113,8 @@ def fit_dense(
 ) -> Fit:
     """Train layers on the digits, in place: the loop of notebook 12 as a function.
 
-    Args:
-        layers: what `dense_layers` returned.
-        lr: the learning rate.
-        step: one of the step functions of `gpulearn.optim`.
-        steps: how many batches.
-        batch: how many digits in a batch, drawn at random with replacement.
-        hidden: what every layer but the last makes of its input, weights and biases.
-        seed: of the draws.
-        data: what `gpulearn.digits` returned; by default those.
+    The step function is one of `gpulearn.optim`; a batch is drawn at random with replacement, by
+    the seed.
 
     Raises:
         BadInput: a number is not above zero.
@@ -197,18 +162,11 @@ def silent_shares(
 
 
 def gradient_norms(
-    images: Array,
-    labels: Array,
-    layers: Sequence[Layer],
-    hidden: Hidden = relu_layer,
+    images: Array, labels: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[float]:
     """The length of the loss's gradient with respect to each layer's weights, first layer first.
 
-    Args:
-        images: of shape (batch, n).
-        labels: of shape (batch,).
-        layers: what `dense_layers` returned; their gradients are left at None.
-        hidden: what every layer but the last makes of its input, weights and biases.
+    Images have shape (batch, n), labels (batch,); the layers' gradients are left at None.
     """
     dense_values(images, layers, hidden)[-1].softmax_cross_entropy(labels).backward()
     norms = [float(np.linalg.norm(weights.grad)) for weights, _ in layers]  # type: ignore[arg-type]

@@ -10,8 +10,6 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import MultiStepLR
 from torch.utils.data import DataLoader, TensorDataset
 
-__all__ = ["case_accumulation", "case_constant_label", "case_gpu_loop", "case_schedule"]
-
 Batch = tuple[Tensor, Tensor]
 
 
@@ -26,17 +24,9 @@ def case_gpu_loop(
 ) -> tuple[list[Tensor], float]:
     """Train on a device, in shuffled batches of 32, and say how long that takes.
 
-    Args:
-        model: gives scores, (n, classes); it is moved to the device.
-        images: (n, …), on the CPU.
-        labels: (n,), on the CPU.
-        device: where to train.
-        clock: the time in seconds.
-        wait: returns when the device has done all its work.
-        epochs: passes over the data.
-
-    Returns:
-        The loss of each batch, and the seconds of all epochs.
+    Images (n, …) and labels (n,) are on the CPU; the model is moved to the device. `wait` returns
+    when the device has done all its work. Returned are the loss of each batch, and the seconds of
+    all epochs by `clock`.
     """
     model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -61,15 +51,8 @@ def case_constant_label(
 ) -> tuple[float, float]:
     """Train on batches of 32 in a random order, and judge by images that were not trained on.
 
-    Args:
-        model: gives scores, (n, classes).
-        train: images, (n, …), and labels, (n,).
-        held_out: the same of other images.
-        epochs: passes over the data.
-
-    Returns:
-        The share of the held-out images that is right, and the share that is right for somebody
-        who always says the label that is commonest in training.
+    Returned are the share of the held-out images that is right, and the share that would be right
+    for always giving the label that is commonest in training.
     """
     (images, labels), (new_images, new_labels) = train, held_out
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -90,14 +73,8 @@ def case_schedule(
 ) -> tuple[list[float], list[float]]:
     """Train by a schedule that starts at 0.1 and falls to a tenth at each milestone.
 
-    Args:
-        model: gives scores, (n, classes).
-        batches: of images and labels, the same in each epoch.
-        milestones: epochs, counted from 0, from which on the rate is a tenth.
-        epochs: how many there are.
-
-    Returns:
-        The rate planned for each epoch, to be drawn, and the rate that each was trained with.
+    Epochs are counted from 0, as milestones are. Returned are the rate planned for each epoch, to
+    be drawn, and the rate that each was trained with.
     """
     planned = [0.1 * 0.1 ** sum(epoch >= m for m in milestones) for epoch in range(epochs)]
     used = []
@@ -116,13 +93,7 @@ def case_schedule(
 def case_accumulation(model: nn.Module, batches: Sequence[Batch], every: int) -> int:
     """Step by the mean gradient of each `every` batches, and of what is left at the end.
 
-    Args:
-        model: gives scores, (n, classes).
-        batches: of images and labels, all of one size.
-        every: batches to a step.
-
-    Returns:
-        How many steps were made.
+    All batches of images and labels have one size. Returned is how many steps were made.
     """
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     steps = 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-__all__ = ["Reshape", "case_view"]
-
 
 class Reshape(nn.Module):
     """A layer that lays whatever comes out in rows of `width` numbers, as `view(-1, width)` does.
@@ -30,10 +28,6 @@ def case_view(side: int, classes: int = 10) -> nn.Sequential:
     Two stages of convolution and pooling leave 16 planes of side // 4 − 3 each way; the first
     linear layer takes all of them. Source: LeCun et al., Gradient-Based Learning Applied to
     Document Recognition, Proceedings of the IEEE 86, 1998, with today's ReLU and max-pooling.
-
-    Args:
-        side: pixels of an image each way, at least 16.
-        classes: how many there are.
 
     >>> sum(p.numel() for p in case_view(32).parameters())
     61706

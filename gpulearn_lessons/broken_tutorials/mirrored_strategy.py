@@ -19,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["observe", "observed", "recorded"]
-
 RECORDED = Path(__file__).with_suffix(".json")
 ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -36,19 +34,18 @@ def observed() -> dict[str, Any]:
     Returns:
         Its entries, and "source": one sentence that says where they are from.
     """
-    found = _run() if importlib.util.find_spec("tensorflow") else None
-    if found is None:
-        found = recorded()
-        said = "recorded on {date}: {versions}. TensorFlow is not installed here, or did not run."
-    else:
-        said = "run here: {versions}."
-    return {**found, "source": said.format(**found)}
+    entries = _run() if importlib.util.find_spec("tensorflow") else None
+    source = "run here: {versions}."
+    if entries is None:
+        entries = recorded()
+        source = "recorded on {date}: {versions}. TensorFlow is not installed here, or did not run."
+    return {**entries, "source": source.format(**entries)}
 
 
 def recorded() -> dict[str, Any]:
     """The stored entries."""
-    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
-    return found
+    entries: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return entries
 
 
 def _run() -> dict[str, Any] | None:
@@ -56,13 +53,13 @@ def _run() -> dict[str, Any] | None:
     command = [sys.executable, "-m", __name__]
     environment = {**os.environ, **ENVIRONMENT}
     try:
-        ran = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=True
         )
-        found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+        entries: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, OSError, ValueError, IndexError):
         return None
-    return found
+    return entries
 
 
 def observe() -> dict[str, Any]:
@@ -107,12 +104,12 @@ def _batches(tf: Any, strategy: Any, distributed: bool) -> Any:
 
 
 def _given(tf: Any, pair: Any) -> dict[str, Any]:
-    found = {}
+    given = {}
     for name, distributed in (("plain", False), ("distributed", True)):
         (batch,) = _batches(tf, pair, distributed)
-        each = pair.experimental_local_results(pair.run(tf.identity, args=(batch,)))
-        found[name] = [one.numpy().tolist() for one in each]
-    return found
+        parts = pair.experimental_local_results(pair.run(tf.identity, args=(batch,)))
+        given[name] = [part.numpy().tolist() for part in parts]
+    return given
 
 
 def _applied(tf: Any, lone: Any, pair: Any) -> dict[str, float]:
@@ -166,14 +163,14 @@ def _momentum(tf: Any, pair: Any) -> dict[str, Any]:
     return {
         "made once": train(False, True),
         "made in each call": train(True, False),
-        "made in a tf.function": _said(lambda: train(True, True), "tf.function only"),
+        "made in a tf.function": _outcome(lambda: train(True, True), "tf.function only"),
     }
 
 
 def _numpy(tf: Any, strategy: Any) -> Any:
     (batch,) = _batches(tf, strategy, True)
     loss = strategy.run(tf.reduce_mean, args=(batch,))
-    return _said(lambda: float(loss.numpy()))
+    return _outcome(lambda: float(loss.numpy()))
 
 
 def _vector(tf: Any) -> list[float]:
@@ -192,19 +189,19 @@ def _shapes(tf: Any) -> dict[str, Any]:
     rows = tf.keras.Sequential([shape, tf.keras.layers.Dense(10)])
     flat = tf.keras.Sequential([shape, tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
     return {
-        "flatten": _said(lambda: float(integers(labels, rows(images)))),
-        "batch": _said(lambda: flat(images[0]).shape.as_list(), "Expected shape"),
-        "one-hot": _said(lambda: float(one_hot(labels, flat(images)))),
+        "flatten": _outcome(lambda: float(integers(labels, rows(images)))),
+        "batch": _outcome(lambda: flat(images[0]).shape.as_list(), "Expected shape"),
+        "one-hot": _outcome(lambda: float(one_hot(labels, flat(images)))),
     }
 
 
-def _said(act: Callable[[], Any], telling: str = "") -> Any:
-    """What comes of an act, or what its exception says, from a telling word to the line's end."""
+def _outcome(act: Callable[[], Any], start: str = "") -> Any:
+    """What an act returns, or the line of its exception's message that begins with `start`."""
     try:
         return act()
     except (ValueError, AttributeError, TypeError) as error:
         text = str(error)
-        line = text[text.find(telling) :].strip().partition("\n")[0]
+        line = text[text.find(start) :].strip().partition("\n")[0]
         return f"{type(error).__name__}: {re.sub(chr(27) + r'.*?m', '', line)}"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from gpulearn import require
 
-__all__ = ["FRAMEWORKS", "missing", "versions"]
-
 # what is imported → its distributions, one of which brings it
 FRAMEWORKS = {
     "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos"),
@@ -17,12 +15,9 @@ FRAMEWORKS = {
 
 
 def missing(frameworks: Sequence[str] = tuple(FRAMEWORKS)) -> str:
-    """Say in one sentence which of the frameworks is not installed and what brings it.
+    """Say in one sentence which frameworks are not installed and what brings them; "" if none.
 
     Nothing is imported: TensorFlow alone would take ten seconds.
-
-    Returns:
-        The sentence; empty if all are here.
 
     >>> missing([])
     ''
@@ -43,9 +38,8 @@ def missing(frameworks: Sequence[str] = tuple(FRAMEWORKS)) -> str:
 
 def versions() -> dict[str, str]:
     """The version of each framework that is installed, torch included."""
-    known = {"torch": ("torch",), **FRAMEWORKS}
-    found = {
-        name: next((v for one in given if (v := require.installed(one)) is not None), None)
-        for name, given in known.items()
-    }
-    return {name: version for name, version in found.items() if version is not None}
+    installed = {}
+    for name, distributions in {"torch": ("torch",), **FRAMEWORKS}.items():
+        for version in filter(None, map(require.installed, distributions)):
+            installed.setdefault(name, version)
+    return installed

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["Bounds", "device_shards"]
-
 Bounds = tuple[tuple[int, int], ...]
 
 
@@ -16,15 +14,10 @@ def device_shards(
 ) -> list[Bounds]:
     """The part of an array on each device, as JAX's `NamedSharding` deals it out.
 
-    Args:
-        shape: of the whole array.
-        mesh: name of each axis of the mesh → how many devices lie along it; they are numbered
-            row by row, so that the last axis counts fastest.
-        spec: for each axis of the array the axis of the mesh that cuts it, or None; axes of the
-            array that it does not reach are not cut. Each cut goes without a remainder.
-
-    Returns:
-        For each device, in order, (start, end) for each axis of the array.
+    The mesh maps the name of each axis to how many devices lie along it; devices are numbered row
+    by row, so that the last axis counts fastest. The spec names for each axis of the array the axis
+    of the mesh that cuts it, without a remainder, or None; axes that it does not reach are not cut.
+    Returned is for each device, in order, (start, end) for each axis of the array.
 
     >>> device_shards((4, 6), {"data": 2, "model": 2}, ("data", None))
     [((0, 2), (0, 6)), ((0, 2), (0, 6)), ((2, 4), (0, 6)), ((2, 4), (0, 6))]

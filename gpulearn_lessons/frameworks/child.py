@@ -1,7 +1,7 @@
 """What runs in a process of TensorFlow's or JAX's own: calls, one after another.
 
-`python -m gpulearn_lessons.frameworks.child tensorflow 2 FD` prepares two logical CPUs and then carries
-out what comes through the connection FD. It ends when the other end is closed, even in a call.
+`python -m gpulearn_lessons.frameworks.child tensorflow 2 FD` prepares two logical CPUs and then runs
+what comes through the connection FD. It ends when the other end is closed, even in a call.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from simt.device.selection import release_data
-
-__all__ = ["main", "serve"]
 
 
 def prepare(framework: str, devices: int) -> None:
@@ -56,7 +54,7 @@ def as_json(value: Any) -> Any:
 
 
 def outcome(packed: bytes) -> dict[str, Any]:
-    """Carry out one call: what it returned and printed, or what it raised."""
+    """Run one call: what it returned and printed, or what it raised."""
     from cloudpickle import cloudpickle
 
     printed = io.StringIO()
@@ -65,13 +63,13 @@ def outcome(packed: bytes) -> dict[str, Any]:
         with contextlib.redirect_stdout(printed):
             result = json.dumps(function(*args), default=as_json)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        return {"said": said, "traceback": traceback.format_exc()}
+        message = f"{type(error).__name__}: {error}"
+        return {"message": message, "traceback": traceback.format_exc()}
     return {"result": result, "printed": printed.getvalue()}
 
 
 def main(framework: str, devices: int, descriptor: int) -> None:
-    """Carry out calls until there is nobody left to answer."""
+    """Run calls until the other end is closed."""
     release_data()  # which may begin while an answer is held to little
     link = Connection(descriptor)
     calls: queue.Queue[bytes] = queue.Queue()

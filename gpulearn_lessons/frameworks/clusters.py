@@ -14,18 +14,16 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn_lessons.frameworks.child import serve
-from gpulearn_lessons.frameworks.processes import Child, Done, told
-
-__all__ = ["run_with_servers", "run_workers"]
+from gpulearn_lessons.frameworks.processes import Child, Outcome, run_or_recall
 
 
 def free_ports(count: int) -> list[int]:
     """Ports of this computer that nobody listens on."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("localhost", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for each in sockets:
+            each.bind(("localhost", 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 def cluster_of(**counts: int) -> dict[str, list[str]]:
@@ -55,33 +53,22 @@ def kill_when(process: int, condition: Callable[[], Any]) -> None:
 def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
     """Run a function in several TensorFlow processes that know of each other by TF_CONFIG.
 
-    Args:
-        workers: how many; worker 0 is the chief.
-        fn: what each runs.
-        args: its arguments, as for `run`.
-        timeout: seconds that all may take.
-
-    Returns:
-        What each returned, in order.
-
-    Raises:
-        BadInput: `workers` is no whole number above zero.
-        MissingPackage: TensorFlow is not installed, and this was not recorded as it stands.
-        RankError: a worker failed.
+    Worker 0 is the chief. Arguments, timeout and errors are those of `run`; returned is what each
+    worker returned, in order.
     """
     count = require.whole("workers", workers)
 
-    def carry_out() -> Done:
+    def execute() -> Outcome:
         until = time.monotonic() + timeout
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(worker=count)
-            all_of_them = [started(stack, cluster, "worker", n) for n in range(count)]
-            for one in all_of_them:
-                one.begin(fn, *args)
-            done = [one.wait(fn.__name__, until) for one in all_of_them]
-        return Done(f"[{', '.join(one.result for one in done)}]", done[0].printed)
+            children = [started(stack, cluster, "worker", n) for n in range(count)]
+            for child in children:
+                child.begin(fn, *args)
+            outcomes = [child.wait(fn.__name__, until) for child in children]
+        return Outcome(f"[{', '.join(o.result for o in outcomes)}]", outcomes[0].printed)
 
-    return told(f"{count} workers", "tensorflow", fn, args, carry_out)
+    return run_or_recall(f"{count} workers", "tensorflow", fn, args, execute)
 
 
 def run_with_servers(
@@ -89,32 +76,20 @@ def run_with_servers(
 ) -> Any:
     """Run a function as coordinator of parameter servers and workers, which are processes.
 
-    Args:
-        workers: how many compute.
-        servers: how many hold variables.
-        fn: what the coordinator runs; its first argument is a function that waits until a
-            condition holds, and then kills the last worker by SIGKILL.
-        args: its other arguments, as for `run`.
-        timeout: seconds that all may take.
-
-    Returns:
-        What the coordinator returned.
-
-    Raises:
-        BadInput: a number of processes is no whole number above zero.
-        MissingPackage: TensorFlow is not installed, and this was not recorded as it stands.
-        RankError: the coordinator failed.
+    The first argument of `fn`, which the coordinator runs, is a function that waits until a
+    condition holds and then kills the last worker by SIGKILL. The other arguments, the timeout and
+    errors are those of `run`; returned is what the coordinator returned.
     """
     counts = {"worker": require.whole("workers", workers), "ps": require.whole("servers", servers)}
 
-    def carry_out() -> Done:
+    def execute() -> Outcome:
         until = time.monotonic() + timeout
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(**counts, chief=1)
             places = [(kind, n) for kind, count in counts.items() for n in range(count)]
             others = {place: started(stack, cluster, *place) for place in places}
-            for one in others.values():
-                one.begin(serve)
+            for child in others.values():
+                child.begin(serve)
             last = others["worker", counts["worker"] - 1].process.pid
             kill = functools.partial(kill_when, last)
             chief = started(stack, cluster, "chief", 0)
@@ -122,4 +97,4 @@ def run_with_servers(
             return chief.wait(fn.__name__, until)
 
     how = f"{counts['worker']} workers, {counts['ps']} servers"
-    return told(how, "tensorflow", fn, args, carry_out)
+    return run_or_recall(how, "tensorflow", fn, args, execute)

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["average_loss"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -17,10 +15,8 @@ def average_loss(losses: Array, global_batch: int, weights: Array | None = None)
     The same as TensorFlow's `tf.nn.compute_average_loss`: Σ wᵢ·lossᵢ / global batch. Weights
     scale losses and do not change what is divided by.
 
-    Args:
-        losses: of this replica's examples, of shape (n,); n may be 0.
-        global_batch: how many examples all replicas have together.
-        weights: of the examples, of shape (n,); each counts once if None.
+    Losses and weights, each 1 if None, are those of this replica's examples, of shape (n,); n may
+    be 0.
 
     >>> parts = [average_loss(np.array([1.0, 2.0]), 3), average_loss(np.array([6.0]), 3)]
     >>> parts, sum(parts)

@@ -7,8 +7,6 @@ from typing import Any
 
 from gpulearn_lessons.frameworks.networks import Architecture
 
-__all__ = ["jax_scores"]
-
 
 def jax_scores(network: Architecture, weights: Sequence[Any], images: Any) -> Any:
     """What a network makes of images: scores of shape (n, outputs).

@@ -9,8 +9,6 @@ import numpy as np
 
 from gpulearn_lessons.frameworks.networks import Architecture
 
-__all__ = ["keras_network"]
-
 Array = np.ndarray[Any, Any]
 
 

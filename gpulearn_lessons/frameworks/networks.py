@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["CNN", "LENET5", "MLP", "NETWORKS", "Architecture", "Layer", "count_parameters"]
-
 Layer = tuple[str, int] | tuple[str, int, int]
 
 
@@ -43,13 +41,8 @@ NETWORKS = {"MLP": MLP, "CNN": CNN, "LeNet-5": LENET5}
 def count_parameters(shape: Sequence[int], layers: Sequence[Layer]) -> int:
     """Count the weights and biases of a network.
 
-    Args:
-        shape: of an image: (channels, height, width).
-        layers: as `Architecture` has them.
-
-    Returns:
-        size² · channels · filters + filters for each conv, inputs · outputs + outputs for each
-        dense layer, nothing for a pool.
+    A conv has size² · channels · filters + filters, a dense layer inputs · outputs + outputs, a
+    pool none; shape and layers are those of `Architecture`.
 
     >>> count_parameters((1, 28, 28), [("dense", 128), ("dense", 10)])
     101770

@@ -24,14 +24,12 @@ from gpulearn import require
 from gpulearn.errors import BadInput, RankError
 from gpulearn_lessons.frameworks import availability, recordings
 
-__all__ = ["DEVICES", "Child", "Done", "ended", "run", "told"]
-
 DEVICES = {"tensorflow": 2, "jax": 8}  # parts of this CPU that count as devices of their own
 NAMES = {"tensorflow": "TensorFlow", "jax": "JAX"}
-LINES = 6  # of what a process wrote on stderr before it died
+MAX_LINES = 6  # of what a process wrote on stderr before it died
 
 
-class Done(NamedTuple):
+class Outcome(NamedTuple):
     """What a call returned, as JSON text, and what it printed."""
 
     result: str
@@ -39,12 +37,9 @@ class Done(NamedTuple):
 
 
 class Child:
-    """A process that carries out calls in a framework.
+    """A process that runs calls in TensorFlow or JAX, with so many devices.
 
-    Args:
-        framework: "tensorflow" or "jax".
-        devices: how many it has.
-        environment: variables beside this process's own.
+    Its environment is this process's own and some more variables.
     """
 
     def __init__(
@@ -59,7 +54,7 @@ class Child:
         self.process = subprocess.Popen(
             [*program, framework, str(devices), str(other.fileno())],
             pass_fds=[other.fileno()],
-            env={**os.environ, **surroundings(framework, devices), **(environment or {})},
+            env={**os.environ, **variables(framework, devices), **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=self.stderr,
             stderr=self.stderr,
@@ -74,7 +69,7 @@ class Child:
         with contextlib.suppress(OSError):  # who is dead is found in `wait`
             self.link.send_bytes(packed((function, args)))
 
-    def wait(self, name: str, until: float) -> Done:
+    def wait(self, name: str, until: float) -> Outcome:
         """Wait for the outcome of the call of the function `name`.
 
         Raises:
@@ -85,20 +80,18 @@ class Child:
                 raise RankError(f"{name} did not end in time in {NAMES[self.framework]}.")
             answer = self.link.recv()
         except (EOFError, OSError):
+            status = self.process.wait()
+            self.stderr.seek(0)
+            lines = self.stderr.read().decode(errors="replace").splitlines()
             raise RankError(
-                f"The process in which {name} ran has died (status {self.process.wait()}). "
-                f"Its last lines were:\n{self.last_lines()}"
+                f"The process in which {name} ran has died (status {status}). "
+                f"Its last lines were:\n{chr(10).join(lines[-MAX_LINES:])}"
             ) from None
-        if "said" in answer:
-            error = RankError(f"{name} failed in {NAMES[self.framework]}: {answer['said']}")
+        if "message" in answer:
+            error = RankError(f"{name} failed in {NAMES[self.framework]}: {answer['message']}")
             error.traceback = answer["traceback"]
             raise error
-        return Done(answer["result"], answer["printed"])
-
-    def last_lines(self) -> str:
-        """The end of what the process wrote on stderr."""
-        self.stderr.seek(0)
-        return "\n".join(self.stderr.read().decode(errors="replace").splitlines()[-LINES:])
+        return Outcome(answer["result"], answer["printed"])
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -108,7 +101,7 @@ class Child:
         self.stderr.close()
 
 
-def surroundings(framework: str, devices: int) -> dict[str, str]:
+def variables(framework: str, devices: int) -> dict[str, str]:
     """Environment variables: how many devices, no GPU, and no log but errors."""
     package = str(Path(__file__).resolve().parents[2])
     known = os.environ.get("PYTHONPATH")
@@ -153,43 +146,38 @@ def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300
     """
     require.choice("framework", framework, DEVICES)
 
-    def carry_out() -> Done:
+    def execute() -> Outcome:
         if framework not in _children:
             _children[framework] = Child(framework, DEVICES[framework])
         child = _children[framework]
         child.begin(fn, *args)
-        kept = False
         try:
-            done = child.wait(fn.__name__, time.monotonic() + timeout)
-            kept = True
-        except RankError as error:
-            kept = bool(error.traceback)  # what the function raised; its process lives
-            raise
-        finally:
-            if not kept:
+            return child.wait(fn.__name__, time.monotonic() + timeout)
+        except BaseException as error:
+            if not getattr(error, "traceback", None):  # else the function raised; its process lives
                 _children.pop(framework).end()
-        return done
+            raise
 
-    return told(framework, framework, fn, args, carry_out)
+    return run_or_recall(framework, framework, fn, args, execute)
 
 
-def told(
+def run_or_recall(
     how: str,
     framework: str,
     fn: Callable[..., Any],
     args: Sequence[Any],
-    carry_out: Callable[[], Done],
+    execute: Callable[[], Outcome],
 ) -> Any:
-    """Carry out a call or find its recording, say which, and hand over what it returned."""
+    """Run a call or find its recording, say which, and hand over what it returned."""
     if absent := availability.missing([framework]):
-        one = recordings.find(how, fn, args, absent)
-        print(f"[recorded on {one.date} with {NAMES[framework]} {one.version}]")
-        print(one.printed, end="")
-        return one.result
-    done = carry_out()
+        recorded = recordings.find(how, fn, args, absent)
+        print(f"[recorded on {recorded.date} with {NAMES[framework]} {recorded.version}]")
+        print(recorded.printed, end="")
+        return recorded.result
+    outcome = execute()
     version = availability.versions().get(framework, "")
     print(f"[{NAMES[framework]} {version}, run here]")
-    print(done.printed, end="")
-    result = json.loads(done.result)
-    recordings.note(how, framework, fn, args, result, done.printed)
+    print(outcome.printed, end="")
+    result = json.loads(outcome.result)
+    recordings.note(how, framework, fn, args, result, outcome.printed)
     return result

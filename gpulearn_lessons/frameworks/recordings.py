@@ -1,7 +1,7 @@
 """What functions of a notebook returned in TensorFlow and JAX, for where these are not installed.
 
-A recording belongs to a function as it stands and to its arguments: who changes either is not
-shown what another one returned. A tool of the checkout makes all of them anew.
+A recording belongs to a function as it stands and to its arguments: change either, and it is not
+used. `tools/frameworks.py` records all of them again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ import numpy as np
 from gpulearn.errors import MissingPackage
 from gpulearn_lessons.frameworks import availability
 
-__all__ = ["FILE", "NOTE", "Recorded", "find", "fingerprint", "note"]
-
 FILE = Path(__file__).with_name("recorded.json")
 NOTE = "GPULEARN_FRAMEWORKS_NOTE"  # the file to which what runs is written, if any
-NEAR = 1e-3  # by which sums of arrays may differ on another computer
+TOLERANCE = 1e-3  # by which sums of arrays may differ on another computer
 
 
 class Recorded(NamedTuple):
-    """One call that was carried out where its framework was installed."""
+    """One call that ran where its framework was installed."""
 
     result: Any
     printed: str
@@ -45,7 +43,7 @@ def fingerprint(fn: Callable[..., Any]) -> str:
     >>> fingerprint(lambda: 1) == fingerprint(lambda: 1)
     True
     """
-    texts = [ast.dump(ast.parse(_source(one))) for one in _with_neighbours(fn)]
+    texts = [ast.dump(ast.parse(_source(function))) for function in _with_neighbours(fn)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
@@ -61,17 +59,17 @@ def _with_neighbours(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     seen: dict[str, Any] = {}
     waiting: list[Any] = [fn]
     while waiting:
-        one = waiting.pop()
-        if not isinstance(one, types.FunctionType) or one.__name__ in seen:
+        function = waiting.pop()
+        if not isinstance(function, types.FunctionType) or function.__name__ in seen:
             continue
-        seen[one.__name__] = one
-        if one.__module__ == fn.__module__:
-            codes = [one.__code__]
+        seen[function.__name__] = function
+        if function.__module__ == fn.__module__:
+            codes = [function.__code__]
             while codes:
                 code = codes.pop()
                 codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-                found = (one.__globals__.get(name) for name in code.co_names)
-                waiting += [f for f in found if getattr(f, "__module__", "") == fn.__module__]
+                used = (function.__globals__.get(name) for name in code.co_names)
+                waiting += [f for f in used if getattr(f, "__module__", "") == fn.__module__]
     return iter(seen[name] for name in sorted(seen))
 
 
@@ -82,9 +80,9 @@ def described(value: Any) -> Any:
     [2, {'shape': [2, 3], 'sums': [6.0, 6.0]}]
     """
     if isinstance(value, dict):
-        return [[key, described(one)] for key, one in value.items()]
+        return [[key, described(entry)] for key, entry in value.items()]
     if isinstance(value, list | tuple):
-        return [described(one) for one in value]
+        return [described(entry) for entry in value]
     if isinstance(value, np.ndarray):
         wide = value.astype(np.float64)
         return {"shape": list(value.shape), "sums": [float(wide.sum()), float((wide**2).sum())]}
@@ -93,35 +91,30 @@ def described(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:
     """Whether two descriptions are of the same argument."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        sums = one["sums"], other["sums"]
-        return one["shape"] == other["shape"] and np.allclose(*sums, rtol=NEAR, atol=NEAR)
-    return bool(one == other)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        sums = a["sums"], b["sums"]
+        return a["shape"] == b["shape"] and np.allclose(*sums, rtol=TOLERANCE, atol=TOLERANCE)
+    return bool(a == b)
 
 
 def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> Recorded:
-    """What a call returned when it was recorded.
-
-    Args:
-        how: in which kind of process.
-        fn: the function.
-        args: its arguments.
-        absent: the sentence that says what is missing here.
+    """What a call returned when it was recorded, in a kind of process that `how` names.
 
     Raises:
-        MissingPackage: this function, as it stands, was not recorded with these arguments.
+        MissingPackage: this function, as it stands, was not recorded with these arguments;
+            `absent` says what is missing here.
     """
-    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"calls": []}
+    stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"calls": []}
     given, code = described(list(args)), fingerprint(fn)
-    for one in kept["calls"]:
-        same = (one["how"], one["function"], one["code"]) == (how, fn.__name__, code)
-        if same and alike(one["arguments"], given):
-            version = kept["versions"][one["framework"]]
-            return Recorded(one["result"], one["printed"], version, kept["date"])
+    for call in stored["calls"]:
+        same = (call["how"], call["function"], call["code"]) == (how, fn.__name__, code)
+        if same and alike(call["arguments"], given):
+            version = stored["versions"][call["framework"]]
+            return Recorded(call["result"], call["printed"], version, stored["date"])
     raise MissingPackage(
         f"{fn.__name__} was recorded with other code or other arguments, so it has to run here, "
         f"and {absent}"
@@ -135,10 +128,10 @@ def note(
     if not (place := os.environ.get(NOTE)):
         return
     path = Path(place)
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": []}
-    kept["date"] = datetime.date.today().isoformat()
-    kept["versions"] = availability.versions()
-    entry = {
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": []}
+    stored["date"] = datetime.date.today().isoformat()
+    stored["versions"] = availability.versions()
+    call = {
         "how": how,
         "framework": framework,
         "function": fn.__name__,
@@ -147,5 +140,5 @@ def note(
         "result": result,
         "printed": printed,
     }
-    kept["calls"].append(entry)
-    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    stored["calls"].append(call)
+    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -12,19 +12,11 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy
 
-__all__ = ["StandInStrategy", "distributed_step"]
-
 Array = np.ndarray[Any, Any]
 
 
 class StandInStrategy:
     """What `tf.distribute.MirroredStrategy` does with arrays: its words for the clinic's model.
-
-    Args:
-        replicas: how many.
-
-    Raises:
-        BadInput: that is no number above zero.
 
     >>> strategy = StandInStrategy(2)
     >>> strategy.run(len, args=(np.zeros(64),))
@@ -44,11 +36,7 @@ class StandInStrategy:
         return self._mirrored.running is not None
 
     def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
-        """Cut each global batch into parts, as equal as can be.
-
-        Raises:
-            BadInput: an array is given, whose rows would each be taken for a batch.
-        """
+        """Cut each global batch into parts, as equal as can be."""
         if isinstance(batches, np.ndarray):
             raise BadInput(
                 f"batches is {shown(batches)}, of which each row would be a batch: give a data "
@@ -57,21 +45,13 @@ class StandInStrategy:
         return map(self._mirrored.distribute, batches)
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> Any:
-        """Call a function on each replica: with its part, and with all of what has no parts.
-
-        Raises:
-            BadInput: the arguments are no tuple.
-        """
+        """Call a function on each replica: with its part, and with all of what has no parts."""
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
         return self._mirrored.run(fn, *args)
 
     def reduce(self, how: str, value: Any, axis: int | None) -> Any:
-        """Add the replicas' values up ("SUM"), or take their mean ("MEAN").
-
-        Raises:
-            BadInput: `how` is another word, `axis` is not None, or `run` has not returned `value`.
-        """
+        """Add the replicas' values up ("SUM"), or take their mean ("MEAN")."""
         require.choice("reduction", how, ("SUM", "MEAN"))
         if axis is not None:
             raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
@@ -87,15 +67,8 @@ def distributed_step(
 ) -> Array:
     """One step of descent on a global batch, with the work shared among the replicas.
 
-    Args:
-        strategy: one of TensorFlow's, or what stands in for it.
-        gradients_of: (weights, rows) → the gradient of each row's loss, of shape (n, k).
-        weights: of shape (k,).
-        batch: the rows of all replicas.
-        lr: the learning rate.
-
-    Returns:
-        weights − lr · (mean of the gradients of all rows), of shape (k,).
+    `gradients_of` maps weights (k,) and rows to the gradient of each row's loss, (n, k). Returned
+    is weights − lr · (mean of the gradients of all rows), (k,).
     """
 
     def on_replica(rows: Array) -> Array:

@@ -10,39 +10,35 @@ from torch import nn
 
 from gpulearn_lessons.frameworks.networks import Architecture
 
-__all__ = ["torch_network", "weights_of"]
-
 
 def torch_network(network: Architecture, seed: int = 0) -> nn.Sequential:
     """Build a network for images of shape (n, channels, height, width).
 
-    Args:
-        network: its shape and layers.
-        seed: of the weights at the start; the global generator is left as it was.
+    The seed is that of the first weights; the global generator is left as it was.
 
     >>> from gpulearn_lessons.frameworks.networks import LENET5
     >>> torch_network(LENET5)(torch.zeros(3, 1, 32, 32)).shape
     torch.Size([3, 10])
     """
     channels, height, width = network.shape
-    made: list[nn.Module] = []
+    layers: list[nn.Module] = []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for kind, *sizes in network.layers:
             if kind == "conv":
                 filters, size = sizes
-                made += [nn.Conv2d(channels, filters, size), nn.ReLU()]
+                layers += [nn.Conv2d(channels, filters, size), nn.ReLU()]
                 channels = filters
                 height, width = height - size + 1, width - size + 1
             elif kind == "pool":
-                made.append(nn.MaxPool2d(sizes[0]))
+                layers.append(nn.MaxPool2d(sizes[0]))
                 height, width = height // sizes[0], width // sizes[0]
             else:
-                if not any(isinstance(one, nn.Flatten) for one in made):
-                    made.append(nn.Flatten())
-                made += [nn.Linear(channels * height * width, sizes[0]), nn.ReLU()]
+                if not any(isinstance(layer, nn.Flatten) for layer in layers):
+                    layers.append(nn.Flatten())
+                layers += [nn.Linear(channels * height * width, sizes[0]), nn.ReLU()]
                 channels, height, width = sizes[0], 1, 1
-    return nn.Sequential(*made[:-1])  # no ReLU behind the last
+    return nn.Sequential(*layers[:-1])  # no ReLU after the last
 
 
 def weights_of(model: nn.Module) -> list[np.ndarray[Any, Any]]:

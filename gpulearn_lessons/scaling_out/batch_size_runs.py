@@ -28,8 +28,6 @@ from gpulearn.train.settings import checked_seed, seeded
 from gpulearn.train.step import train_step
 from gpulearn_lessons.scaling_out.laws import Spread, spread
 
-__all__ = ["RULES", "BatchStudy", "batch_size_study"]
-
 
 class RateRule(NamedTuple):
     """How the rate follows the batch, and what makes the steps."""
@@ -55,25 +53,17 @@ WARM_UP = 5  # one part in so many of all steps
 
 @dataclass(frozen=True)
 class BatchStudy:
-    """How trainings with larger batches ended.
+    """How trainings with larger batches ended."""
 
-    Attributes:
-        batches: the batch sizes, ascending; the first is the one whose rate is known.
-        rules: how the rate followed the batch.
-        lr: learning rate of the first batch size.
-        epochs: passes over the data, the same for all.
-        seeds: of weights and order, one training for each.
-        accuracies: (rule, batch) → share of the held-out data that is right, one for each seed.
-        losses: (rule, batch) → mean cross-entropy over the training data at the end; infinite
-            where it is no finite number.
-    """
-
-    batches: tuple[int, ...]
-    rules: tuple[str, ...]
-    lr: float
-    epochs: int
-    seeds: tuple[int, ...]
+    batches: tuple[int, ...]  # the batch sizes, ascending; the first is the one whose rate is known
+    rules: tuple[str, ...]  # how the rate followed the batch
+    lr: float  # learning rate of the first batch size
+    epochs: int  # passes over the data, the same for all
+    seeds: tuple[int, ...]  # of weights and order, one training for each
+    # (rule, batch) → share of the held-out data that is right, one for each seed
     accuracies: dict[tuple[str, int], tuple[float, ...]]
+    # (rule, batch) → mean cross-entropy over the training data at the end; infinite where it is no
+    # finite number
     losses: dict[tuple[str, int], tuple[float, ...]]
 
     def accuracy(self, rule: str, batch: int) -> Spread:
@@ -108,8 +98,9 @@ class BatchStudy:
         return rule, batch
 
 
-def _percent(found: Spread) -> str:
-    return f"{100 * found.median:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+def _percent(accuracy: Spread) -> str:
+    median, low, high = (100 * value for value in accuracy)
+    return f"{median:.1f} ({low:.1f}–{high:.1f})"
 
 
 def rate_of(rule: str, batch: int, first: int, lr: float) -> float:
@@ -138,27 +129,22 @@ def batch_size_study(
     for N of them. All trainings see the same images in the same order, equally often: with a
     batch N times as large there are N times fewer steps.
 
-    The optimiser is plain SGD, but for "LARS" (the linear rule, trust 0.02, no momentum) and "LAMB"
-    (the root, from a tenth of `lr` on, as it counts in parts of a layer's length), whose steps
-    are `gl.optim.lars_step` and `lamb_step`, and for "Adam, root" (`adam_step`, with LAMB's
-    rates). "linear" and "square root" multiply the rate by the
-    batch's factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
-    (`gl.optim.scaled_learning_rate`, with its source). The root keeps the variance of one step's
-    update as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
-    arXiv 1404.5997, 2014.
+    The optimizer is plain SGD, except for "LARS" (the linear rule, trust 0.02, no momentum) and
+    "LAMB" (the root, from a tenth of `lr` on, as it counts in fractions of a layer's length), whose
+    steps are `gl.optim.lars_step` and `lamb_step`, and for "Adam, root" (`adam_step`, with LAMB's
+    rates). "linear" and "square root" multiply the rate by the batch's factor or its root;
+    "linear, warm-up" lets it grow over the first fifth of the steps (`scaled_learning_rate`, with
+    its source). The root keeps the variance of one step's update as it was: Krizhevsky, "One weird
+    trick for parallelizing convolutional neural networks", arXiv 1404.5997, 2014.
 
     Args:
         batches: batch sizes, ascending; the rate is that of the first.
-        rules: any of "kept", "linear", "linear, warm-up", "square root", "LARS", "LAMB",
-            "Adam, root".
+        rules: names in `RULES`.
         seeds: of weights and order; one training for each.
         epochs: passes over the data.
         lr: learning rate of the first batch size.
         model: called as `model(seed=…)`.
         data: what `gl.fit` takes; `gl.digits()` if None.
-
-    Raises:
-        BadInput: a number is out of range, there is no such rule, or the data do not fit.
 
     >>> study = batch_size_study((32, 256), ["kept", "linear"], seeds=[0], epochs=2)
     >>> study.rate_of("linear", 256)
@@ -175,20 +161,19 @@ def batch_size_study(
     accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
     losses: dict[tuple[str, int], tuple[float, ...]] = {}
     for batch in sizes:
-        done: dict[Any, list[tuple[float, float]]] = {}
+        runs: dict[Any, list[tuple[float, float]]] = {}
         for rule in names:
             reached, by = rate_of(rule, batch, sizes[0], lr), RULES[rule]
             # under all rules of plain SGD the first batch is alike
             key = reached, by.slowly and reached != lr, by.step
-            if key not in done:
+            if key not in runs:
                 steps = math.ceil(len(tensors.train_labels) / batch) * epochs
-                grown = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
-                done[key] = [
-                    _train(model(seed=seed), tensors, batch, epochs, seed, grown, by.step)
+                growth = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
+                runs[key] = [
+                    _train(model(seed=seed), tensors, batch, epochs, seed, growth, by.step)
                     for seed in numbers
                 ]
-            losses[rule, batch] = tuple(loss for loss, _ in done[key])
-            accuracies[rule, batch] = tuple(right for _, right in done[key])
+            losses[rule, batch], accuracies[rule, batch] = zip(*runs[key], strict=True)
     return BatchStudy(sizes, names, lr, epochs, numbers, accuracies, losses)
 
 
@@ -217,11 +202,11 @@ def _train(
     batch: int,
     epochs: int,
     seed: int,
-    grown: Growth,
+    growth: Growth,
     by_layer: Callable[..., Any] | None = None,
 ) -> tuple[float, float]:
     """Loss over the training data and held-out accuracy, with plain SGD or steps of layers."""
-    optimizer: Any = torch.optim.SGD(model.parameters(), lr=grown.lr)
+    optimizer: Any = torch.optim.SGD(model.parameters(), lr=growth.lr)
     if by_layer is not None:
         optimizer = LayerSteps(list(model.parameters()), by_layer)
     step = 0
@@ -229,12 +214,12 @@ def _train(
         for epoch in range(epochs):
             order = shard_indices(len(data.train_labels), 0, 1, seed=seed, epoch=epoch)
             for part in torch.tensor(order).split(batch):
-                optimizer.param_groups[0]["lr"] = scaled_learning_rate(step, *grown)
+                optimizer.param_groups[0]["lr"] = scaled_learning_rate(step, *growth)
                 train_step(model, optimizer, data.train_images[part], data.train_labels[part])
                 step += 1
     loss, _ = evaluate(model, data.train_images, data.train_labels)
-    _, right = evaluate(model, data.test_images, data.test_labels)
-    return (loss if math.isfinite(loss) else math.inf), right
+    _, accuracy = evaluate(model, data.test_images, data.test_labels)
+    return (loss if math.isfinite(loss) else math.inf), accuracy
 
 
 class LayerSteps(torch.optim.Optimizer):
@@ -249,9 +234,7 @@ class LayerSteps(torch.optim.Optimizer):
         """One step of every layer."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                slope, before = parameter.grad.cpu().numpy(), self.state[parameter].get("kept")
-                theta = parameter.cpu().numpy()
-                moved, self.state[parameter]["kept"] = self._step(
-                    theta, slope, before, lr=group["lr"]
-                )
+                state = self.state[parameter]
+                theta, slope = parameter.cpu().numpy(), parameter.grad.cpu().numpy()
+                moved, state["kept"] = self._step(theta, slope, state.get("kept"), lr=group["lr"])
                 parameter.copy_(torch.as_tensor(moved))

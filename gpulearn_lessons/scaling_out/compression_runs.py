@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpulearn import require
@@ -22,32 +21,23 @@ from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed
 from gpulearn_lessons.scaling_out.compressed_gradients import CompressedDataParallel, check_share
-
-__all__ = ["METHODS", "Compressed", "compression_study"]
+from gpulearn_lessons.scaling_out.replica_drift import chosen, digits_to_train
 
 METHODS = ("none", "float16", "top-k", "top-k, no feedback")
 
 
 @dataclass(frozen=True)
 class Compressed:
-    """A training with compressed gradients.
+    """A training with compressed gradients."""
 
-    Attributes:
-        bytes_sent: of a rank's compressed gradient, in one step.
-        bytes_whole: of its gradient as it is.
-        losses: mean cross-entropy over all ranks' batches, before each step.
-        accuracy: share of the held-out digits that is right in the end, 0 to 1.
-        error: ‖g̃ − g‖ / ‖g‖, mean over the steps, where g is the mean of all ranks' gradients
-            and g̃ what the compressed exchange made of it.
-        summed_error: ‖Σg̃ − Σg‖ / ‖Σg‖ over all steps: what never arrived, in all.
-    """
-
-    bytes_sent: int
-    bytes_whole: int
-    losses: tuple[float, ...]
-    accuracy: float
+    bytes_sent: int  # of a rank's compressed gradient, in one step
+    bytes_whole: int  # of its gradient as it is
+    losses: tuple[float, ...]  # mean cross-entropy over all ranks' batches, before each step
+    accuracy: float  # share of the held-out digits that is right in the end, 0 to 1
+    # ‖g̃ − g‖ / ‖g‖, mean over the steps, where g is the mean of all ranks' gradients and g̃ what
+    # the compressed exchange made of it
     error: float
-    summed_error: float
+    summed_error: float  # ‖Σg̃ − Σg‖ / ‖Σg‖ over all steps: what never arrived, in all
 
     def __repr__(self) -> str:
         return (
@@ -55,15 +45,6 @@ class Compressed:
             f"accuracy {self.accuracy:.1%}; error of a gradient {self.error:.2g}, of their sum "
             f"{self.summed_error:.2g}"
         )
-
-
-class _Setting(NamedTuple):
-    keep: float
-    steps: int
-    lr: float
-    batch: int
-    seed: int
-    build: Callable[..., nn.Module]
 
 
 def compression_study(
@@ -82,28 +63,15 @@ def compression_study(
     Every step also computes the exact mean of the gradients, to hold the compressed one
     against; the training does not see it, and its bytes are not counted.
 
-    Args:
-        methods: any of "none", "float16", "top-k" (with error feedback), "top-k, no feedback".
-        keep: share of the entries that top-k sends.
-        ranks: how many.
-        steps: of plain SGD.
-        lr: learning rate.
-        batch: images of one rank's step.
-        seed: of the weights and the data's order.
-        model: called as `model(seed=…)`.
+    Methods are "none", "float16", "top-k" (with error feedback) and "top-k, no feedback"; `keep` is
+    the share of the entries that top-k sends. The optimizer is plain SGD, the batch that of one
+    rank, the seed that of the weights and the data's order; the model is called as `model(seed=…)`.
 
-    Raises:
-        BadInput: there is no such method, or a number is out of range.
-
-    >>> found = compression_study(["float16"], steps=2)["float16"]
-    >>> found.bytes_whole / found.bytes_sent, found.error < 0.001
+    >>> result = compression_study(["float16"], steps=2)["float16"]
+    >>> result.bytes_whole / result.bytes_sent, result.error < 0.001
     (2.0, True)
     """
-    names = [
-        require.choice("method", name, METHODS) for name in require.several("methods", methods)
-    ]
-    if not names:
-        raise BadInput(f"methods is empty: choose from {', '.join(METHODS)}.")
+    names = chosen("method", "methods", methods, METHODS)
     ranks, steps = require.whole("ranks", ranks), require.whole("steps", steps)
     batch, seed = require.whole("batch", batch), checked_seed(seed)
     require.above_zero("lr", lr)
@@ -111,12 +79,12 @@ def compression_study(
     images = len(digits().train_labels)
     if batch * ranks > images:
         raise BadInput(f"batch is {batch}: {ranks} ranks have {images // ranks} images each.")
-    setting = _Setting(float(keep), steps, float(lr), batch, seed, model)
-    return launch(_train_all, ranks, names, setting)[0]
+    work = names, float(keep), steps, float(lr), batch, seed, model
+    return launch(_train_all, ranks, *work)[0]
 
 
-def _train_all(names: Sequence[str], setting: _Setting) -> dict[str, Compressed]:
-    return {name: _train(name, setting) for name in names}
+def _train_all(names: Sequence[str], *work: Any) -> dict[str, Compressed]:
+    return {name: _train(name, *work) for name in names}
 
 
 def _wrapped(name: str, model: nn.Module, keep: float) -> Replica:
@@ -127,25 +95,29 @@ def _wrapped(name: str, model: nn.Module, keep: float) -> Replica:
     return CompressedDataParallel(model, "top-k", keep, feedback="no feedback" not in name)
 
 
-def _train(name: str, setting: _Setting) -> Compressed:
+def _train(
+    name: str,
+    keep: float,
+    steps: int,
+    lr: float,
+    batch: int,
+    seed: int,
+    build: Callable[..., nn.Module],
+) -> Compressed:
     """Be one rank of one training."""
-    data, place = digits(), "cuda" if dist.get_backend() == "nccl" else "cpu"
-    images = torch.from_numpy(data.train_images).to(place)
-    labels = torch.from_numpy(data.train_labels).to(place)
-    model = setting.build(seed=setting.seed).to(place).train()
-    replica = _wrapped(name, model, setting.keep)
-    optimizer = torch.optim.SGD(model.parameters(), lr=setting.lr)
-    torch.manual_seed(setting.seed + rank())  # of dropout
+    images, labels, device = digits_to_train()
+    model = build(seed=seed).to(device).train()
+    replica = _wrapped(name, model, keep)
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    torch.manual_seed(seed + rank())  # of dropout
     order: list[int] = []
     losses: list[float] = []
     errors: list[float] = []
     true_sum = given_sum = torch.zeros(())
-    for _ in range(setting.steps):
-        if len(order) < setting.batch:  # the next epoch; a last part batch is left out
-            order = shard_indices(
-                len(labels), rank(), world_size(), seed=setting.seed + len(losses)
-            )
-        mine, order = order[: setting.batch], order[setting.batch :]
+    for _ in range(steps):
+        if len(order) < batch:  # the next epoch; a last batch that is smaller is left out
+            order = shard_indices(len(labels), rank(), world_size(), seed=seed + len(losses))
+        mine, order = order[:batch], order[batch:]
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(replica(images[mine]), labels[mine])
         loss.backward()
@@ -156,13 +128,13 @@ def _train(name: str, setting: _Setting) -> Compressed:
         errors.append(_relative(given, true))
         true_sum, given_sum = true_sum + true.cpu(), given_sum + given.cpu()
         optimizer.step()
-    _, right = evaluate(model, data.test_images, data.test_labels)
+    _, accuracy = evaluate(model, *digits()[2:])
     whole = sum(parameter.nbytes for parameter in model.parameters())
     sent = replica.bytes_sent if isinstance(replica, CompressedDataParallel) else whole
     mean = sum(errors) / len(errors)
     together = sum_over_ranks(torch.tensor(losses, dtype=torch.float64)) / world_size()
     error_of_sum = _relative(given_sum, true_sum)
-    return Compressed(sent, whole, tuple(together.tolist()), right, mean, error_of_sum)
+    return Compressed(sent, whole, tuple(together.tolist()), accuracy, mean, error_of_sum)
 
 
 def _flat(model: nn.Module) -> Tensor:

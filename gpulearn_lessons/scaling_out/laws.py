@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,34 +14,26 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
-__all__ = ["Amdahl", "Scaling", "Spread", "fit_amdahl", "scaling_efficiency", "spread"]
-
 KINDS = ("strong", "weak")
 
 
-def _kind(given: dict[str, Any]) -> None:
-    given["kind"] = require.choice("kind", given["kind"], KINDS)
+def check_kind(kind: object) -> None:
+    """Check that a scaling is strong or weak."""
+    require.choice("kind", kind, KINDS)
 
 
 @require.positive("seconds_one", "seconds_many")
 @require.sizes("ranks")
-@require.together(_kind)
+@require.checked(kind=check_kind)
 def scaling_efficiency(
     seconds_one: float, seconds_many: float, ranks: int, kind: str = "strong"
 ) -> float:
-    """The part of N ranks' work that is not lost; 1 is perfect.
+    """The fraction of N ranks' work that is not lost; 1 is perfect.
 
     Strong scaling shares one problem among the ranks: T₁ / (N · T_N). Weak scaling gives each
     rank as much as one rank had alone: T₁ / T_N.
 
-    Args:
-        seconds_one: of one rank.
-        seconds_many: of N ranks.
-        ranks: N.
-        kind: "strong" or "weak".
-
-    Raises:
-        BadInput: a number is not above zero, or there is no such kind.
+    Seconds are those of one rank and of N ranks.
 
     >>> scaling_efficiency(8.0, 2.5, ranks=4)
     0.8
@@ -58,17 +50,13 @@ class Amdahl(NamedTuple):
     Amdahl, "Validity of the single processor approach to achieving large scale computing
     capabilities", AFIPS Spring Joint Computer Conference, 1967.
 
-    Attributes:
-        serial: s, the part that ranks cannot share, between 0 and 1.
-        one: T₁, seconds of one rank.
-
     >>> law = Amdahl(serial=0.1, one=10.0)
     >>> law.seconds(3), law.speedup(9), law.limit
     (4.0, 5.0, 10.0)
     """
 
-    serial: float
-    one: float
+    serial: float  # s, the part that ranks cannot share, between 0 and 1
+    one: float  # T₁, seconds of one rank
 
     def seconds(self, ranks: int) -> float:
         """T(N)."""
@@ -89,14 +77,6 @@ def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
     """Fit Amdahl's law to measured times, by least squares of the relative errors.
 
     T(N) = a + b/N with a and b not below zero; s = a / (a + b).
-
-    Args:
-        ranks: how many ranks each measurement had.
-        seconds: the time that each took.
-
-    Raises:
-        BadInput: the lists differ in length, fewer than two numbers of ranks are different, or
-            a time is not above zero.
 
     >>> law = fit_amdahl([1, 2, 4], [10.0, 6.0, 4.0])
     >>> f"{law.serial:.2f} of {law.one:.1f} s"
@@ -119,7 +99,7 @@ def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
 
 
 class Spread(NamedTuple):
-    """The middle of several values and how far they lie apart.
+    """The median of several values and their range.
 
     >>> print(Spread(0.9, 0.85, 0.95))
     0.90 (0.85 to 0.95)
@@ -130,28 +110,18 @@ class Spread(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
+        spread = f" ({self.low:.2f} to {self.high:.2f})" if self.low != self.high else ""
+        return f"{self.median:.2f}{spread}"
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Median and range of some values.
-
-    >>> spread([3.0, 1.0, 8.0])
-    Spread(median=3.0, low=1.0, high=8.0)
-    """
+    """Median and range of some values."""
     return Spread(statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
 class Scaling:
     """Seconds of one training step on 1, 2, … ranks.
-
-    Attributes:
-        kind: "strong" (one batch is divided) or "weak" (every rank has a whole one).
-        seconds: ranks → seconds of a step, one for each repeat; a repeat's times belong together.
-        cores: how many cores, or GPUs, the ranks had; 0 if each has its own.
-        source: "measured" or "modelled".
-        unit: what `cores` counts: "core" or "GPU".
 
     >>> run = Scaling("strong", {1: (8.0, 9.0, 8.0), 2: (5.0, 5.0, 4.0)}, cores=2)
     >>> run.speedup(2)
@@ -160,11 +130,12 @@ class Scaling:
     0.90 (0.80 to 1.00)
     """
 
-    kind: str
+    kind: str  # "strong" (one batch is divided) or "weak" (every rank has a whole one)
+    # ranks → seconds of a step, one for each repeat; a repeat's times belong together
     seconds: Mapping[int, tuple[float, ...]]
-    cores: int = 0
-    source: str = "measured"
-    unit: str = "core"
+    cores: int = 0  # how many cores, or GPUs, the ranks had; 0 if each has its own
+    source: str = "measured"  # "measured" or "modelled"
+    unit: str = "core"  # what `cores` counts: "core" or "GPU"
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -172,7 +143,7 @@ class Scaling:
         return tuple(sorted(self.seconds))
 
     def efficiency(self, ranks: int) -> Spread:
-        """The part of the ranks' work that is not lost: `scaling_efficiency` in each repeat."""
+        """The fraction of the ranks' work that is not lost: `scaling_efficiency` in each repeat."""
         if ranks not in self.seconds:
             raise BadInput(f"ranks is {shown(ranks)}: choose from {shown(list(self.ranks))}.")
         pairs = zip(self.seconds[1], self.seconds[ranks], strict=True)
@@ -201,9 +172,6 @@ class Scaling:
         """Amdahl's law, fitted to the median speed-ups of the ranks that have a core each.
 
         With two numbers of ranks two unknowns fit them exactly: that proves nothing.
-
-        Raises:
-            BadInput: the scaling is weak, or there is only one number of ranks.
         """
         if self.kind != "strong":
             raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
@@ -218,19 +186,13 @@ class Scaling:
             rows.append({
                 "ranks": str(ranks),
                 "ms for a step": f"{1e3 * step.median:.3g}",
-                "speed-up": _said(self.speedup(ranks)),
-                "efficiency": _said(self.efficiency(ranks)),
+                "speed-up": str(self.speedup(ranks)),
+                "efficiency": str(self.efficiency(ranks)),
             })  # fmt: skip
-        return table(rows, f"{self.kind.capitalize()} scaling, {self._where()}.")
-
-    def _where(self) -> str:
-        if self.source != "measured":
-            return self.source
-        return f"measured here on {self.places}: median and range of {len(self.seconds[1])} repeats"
+        source, repeats = self.source, len(self.seconds[1])
+        if source == "measured":
+            source = f"measured here on {self.places}: median and range of {repeats} repeats"
+        return table(rows, f"{self.kind.capitalize()} scaling, {source}.")
 
     def __repr__(self) -> str:
         return repr(self.table())
-
-
-def _said(found: Spread) -> str:
-    return str(found) if found.low != found.high else f"{found.median:.2f}"

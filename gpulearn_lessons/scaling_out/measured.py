@@ -16,10 +16,8 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import barrier, clock, rank, world_size
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.train.models import LeNet
-from gpulearn_lessons.scaling_out.laws import KINDS, Scaling
+from gpulearn_lessons.scaling_out.laws import Scaling, check_kind
 from simt.device import selection
-
-__all__ = ["measure_scaling", "slowest", "take_turns"]
 
 WARM_UP = 2  # steps that are not counted: memory is allocated, connections are opened
 
@@ -42,24 +40,16 @@ def measure_scaling(
     else this machine does falls on all. Ranks outside the group sleep at a barrier. A group
     begins together, and its slowest rank counts.
 
-    Args:
-        ranks: numbers of ranks, ascending, from 1.
-        kind: "strong": `batch` images are divided among the ranks; "weak": each has as many.
-        batch: images.
-        model: builds the model, which tells ten classes or more apart.
-        shape: of one of its images; their pixels are random numbers.
-        repeats: turns of each number of ranks.
-        steps: in one turn; the mean counts.
-
-    Raises:
-        BadInput: the numbers of ranks do not begin with 1, or something is out of range.
+    "strong" divides a batch of images among the ranks; in "weak" scaling each has as many. The
+    model tells ten classes or more apart; its images have the given shape, and random pixels. Each
+    number of ranks, ascending from 1, has `repeats` turns of so many steps; a turn's mean counts.
 
     >>> run = measure_scaling((1, 2), batch=32, repeats=3, steps=1)
     >>> run.ranks, len(run.seconds[2])
     ((1, 2), 3)
     """
     counts = require.ascending("ranks", ranks)
-    kind = require.choice("kind", kind, KINDS)
+    check_kind(kind)
     batch = require.whole("batch", batch)
     repeats, steps = require.whole("repeats", repeats), require.whole("steps", steps)
     shape = tuple(
@@ -73,21 +63,16 @@ def measure_scaling(
     times = launch(_measure, counts[-1], *work, timeout=120.0)
     gpus = torch.cuda.device_count() if selection.current().kind == "gpu" else 0
     on_gpus = gpus >= counts[-1]  # as `launch` chooses the backend
-    found = slowest(times)
-    return Scaling(
-        kind,
-        {n: tuple(t / steps for t in found[n]) for n in counts},
-        gpus if on_gpus else selection.cores(),
-        unit="GPU" if on_gpus else "core",
-    )
+    seconds = {n: tuple(t / steps for t in turns) for n, turns in slowest(times).items()}
+    places = gpus if on_gpus else selection.cores()
+    return Scaling(kind, seconds, places, unit="GPU" if on_gpus else "core")
 
 
 def slowest(times: Sequence[Mapping[int, Sequence[float]]]) -> dict[int, list[float]]:
-    """The time of each turn: that of its slowest rank.
+    """The time of each turn of each group, that of its slowest rank.
 
-    Args:
-        times: of each rank: ranks in the group → seconds of each turn. Groups of N are the
-            first N ranks; what others have is not looked at.
+    Each rank's times are a mapping from ranks in the group to seconds of each turn. Groups of N
+    are the first N ranks.
 
     >>> slowest([{1: [1.0, 2.0], 2: [0.6, 0.7]}, {1: [0.0, 0.0], 2: [0.8, 0.5]}])
     {1: [1.0, 2.0], 2: [0.8, 0.7]}
@@ -101,11 +86,8 @@ def slowest(times: Sequence[Mapping[int, Sequence[float]]]) -> dict[int, list[fl
 def take_turns(works: Mapping[int, Callable[[], object]], repeats: int) -> dict[int, list[float]]:
     """Let groups of ranks work in turns; seconds of this rank in each turn, 0 where it slept.
 
-    Every rank must call. The order of the groups is the other one each time.
-
-    Args:
-        works: ranks in the group → what each of them does.
-        repeats: turns of each group.
+    Every rank must call, with the same mapping from ranks in the group to what each of them does.
+    The order of the groups is reversed in every other turn.
     """
     times: dict[int, list[float]] = {count: [] for count in works}
     for turn in range(repeats):
@@ -163,16 +145,12 @@ class _Step:
             loss = functional.cross_entropy(scores, self._labels, reduction="sum") / self._whole
             loss.backward()
             if self._count > 1:
-                self._sum_gradients()
+                gradients = [p.grad for p in self._model.parameters() if p.grad is not None]
+                flat = torch.cat([gradient.flatten() for gradient in gradients])
+                dist.all_reduce(flat, group=self._group)
+                parts = flat.split([gradient.numel() for gradient in gradients])
+                for gradient, part in zip(gradients, parts, strict=True):
+                    gradient.copy_(part.view_as(gradient))
             self._optimizer.step()
         if self._images.is_cuda:
             torch.cuda.synchronize()  # a GPU returns before it is done
-
-    def _sum_gradients(self) -> None:
-        gradients = [p.grad for p in self._model.parameters() if p.grad is not None]
-        flat = torch.cat([gradient.flatten() for gradient in gradients])
-        dist.all_reduce(flat, group=self._group)
-        for gradient, part in zip(
-            gradients, flat.split([gradient.numel() for gradient in gradients]), strict=True
-        ):
-            gradient.copy_(part.view_as(gradient))

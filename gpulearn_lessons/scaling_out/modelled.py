@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
-from gpulearn_lessons.scaling_out.laws import KINDS, Scaling
-
-__all__ = ["data_parallel_seconds", "how_many_gpus", "modelled_scaling"]
+from gpulearn_lessons.scaling_out.laws import Scaling, check_kind
 
 BACKWARD = 2 / 3  # of a step's computing: it takes two products where forward takes one
 POWERS = tuple(2**k for k in range(11))
 
 
-def _kind(given: dict[str, Any]) -> None:
-    given["kind"] = require.choice("kind", given["kind"], KINDS)
-
-
 @require.positive("compute", or_zero=("size",))
 @require.sizes("ranks", "buckets")
-@require.together(_kind)
+@require.checked(kind=check_kind)
 def data_parallel_seconds(
     ranks: int,
     compute: float,
@@ -59,9 +52,6 @@ def data_parallel_seconds(
         buckets: B, all of one size.
         algorithm: "root", "tree", "doubling" or "ring".
 
-    Raises:
-        BadInput: a number is out of range, or a name is not known.
-
     >>> link = Link(latency=0.0, bandwidth=1e9)
     >>> data_parallel_seconds(2, compute=0.3, size=1e8, link=link)  # 0.1 s of communication
     0.4
@@ -93,15 +83,8 @@ def how_many_gpus(compute: float, size: float, link: Link, batch: int, least: fl
     S/(N·β)) seconds, with the link's latency α and β bytes per second; nothing overlaps. The part
     that is computing falls as N grows. No GPU is without an image, so N is at most `batch`.
 
-    Args:
-        compute: C, seconds in which one GPU computes the whole batch.
-        size: S, bytes of all gradients.
-        link: between any two GPUs: `link.latency` in seconds, `link.bandwidth` in bytes per second.
-        batch: images in a step, on all GPUs together.
-        least: the part of a step that must be computing; 1 GPU computes all the time.
-
-    Raises:
-        BadInput: a number is out of range.
+    Compute is C, the seconds in which one GPU computes the whole batch of images, size is S, the
+    bytes of all gradients; `least` is the part of a step that must be computing.
 
     >>> how_many_gpus(compute=0.9, size=1e8, link=Link(latency=0.0, bandwidth=1e9), batch=256)
     5
@@ -127,20 +110,9 @@ def modelled_scaling(
     buckets: int = 1,
     algorithm: str = "ring",
 ) -> Scaling:
-    """The seconds of `data_parallel_seconds` for many numbers of ranks, each with its own core.
+    """`data_parallel_seconds`, with its arguments, for several numbers of ranks.
 
-    Args:
-        compute: seconds that one rank computes for the batch.
-        size: bytes of all gradients.
-        link: between any two ranks, or its name.
-        ranks: numbers of ranks, ascending; 1 is added.
-        kind: "weak" or "strong".
-        overlap: whether buckets travel during backward.
-        buckets: how many.
-        algorithm: "root", "tree", "doubling" or "ring".
-
-    Raises:
-        BadInput: a number is out of range, or a name is not known.
+    The numbers are ascending; 1 is added. Each rank has its own core.
 
     >>> run = modelled_scaling(0.1, 1e8, "100 Gbit", ranks=[8, 1024])
     >>> f"{run.efficiency(8).median:.2f}, {run.efficiency(1024).median:.2f}"

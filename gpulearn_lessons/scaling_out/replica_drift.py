@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,7 +25,20 @@ from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed
 
-__all__ = ["POLICIES", "Drift", "Policy", "measure_drift"]
+
+def chosen(kind: str, name: str, values: object, known: Iterable[str]) -> list[str]:
+    """Check a list of names, such as that of policies, which is not empty."""
+    names = [require.choice(kind, value, known) for value in require.several(name, values)]
+    if not names:
+        raise BadInput(f"{name} is empty: choose from {', '.join(known)}.")
+    return names
+
+
+def digits_to_train() -> tuple[Tensor, Tensor, str]:
+    """All training images and labels on this rank's device, and the device."""
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    images, labels = digits()[:2]
+    return torch.from_numpy(images).to(device), torch.from_numpy(labels).to(device), device
 
 
 class Policy(NamedTuple):
@@ -46,19 +59,15 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Drift:
-    """How far replicas were apart, and what each was worth in the end.
+    """How far replicas were apart, and what each was worth in the end."""
 
-    Attributes:
-        distances: before the first step and after each, of shape (steps + 1,): the largest
-            ‖wᵣ − w₀‖ / ‖w₀‖ over ranks r, where wᵣ are all parameters of rank r. It is 0 only
-            if all replicas are equal to the bit.
-        accuracies: share of the held-out digits that each replica gets right, 0 to 1.
-        mean_accuracy: that of the model whose parameters are the mean of all replicas'.
-    """
-
+    # before the first step and after each, of shape (steps + 1,): the largest ‖wᵣ − w₀‖ / ‖w₀‖ over
+    # ranks r, where wᵣ are all parameters of rank r. It is 0 only if all replicas are equal to the
+    # bit.
     distances: NDArray[np.float64]
+    # share of the held-out digits that each replica gets right, 0 to 1
     accuracies: tuple[float, ...]
-    mean_accuracy: float
+    mean_accuracy: float  # that of the model whose parameters are the mean of all replicas'
 
     def __repr__(self) -> str:
         rights = ", ".join(f"{right:.1%}" for right in self.accuracies)
@@ -82,10 +91,10 @@ def measure_drift(
     by_digit: bool = False,
     model: Callable[..., nn.Module] = MLP,
 ) -> dict[str, Drift]:
-    """Train replicas on real ranks, each on its shard of the digits, and watch them part.
+    """Train replicas on real ranks, each on its shard of the digits, and watch them drift apart.
 
-    Policies: "gradients averaged" is data parallelism. "parameters averaged" lets each rank
-    train alone and averages the parameters every few steps (local SGD: Stich, arXiv 1805.09767,
+    Policies: "gradients averaged" is data parallelism. "parameters averaged" lets each rank train
+    by itself and averages the parameters every few steps (local SGD: Stich, arXiv 1805.09767,
     2018). "equal seeds only" starts all alike and exchanges nothing. "own starts" averages
     gradients, but the broadcast at the start was forgotten. "nothing exchanged" has own starts
     and no exchange.
@@ -102,20 +111,13 @@ def measure_drift(
             stay on the machine on which they arise; otherwise all are shuffled and dealt out.
         model: called as `model(seed=…)`.
 
-    Raises:
-        BadInput: there is no such policy, or a number is out of range.
-
     >>> drifts = measure_drift(["gradients averaged", "own starts"], steps=3)
     >>> drifts["gradients averaged"].distances.tolist()
     [0.0, 0.0, 0.0, 0.0]
     >>> bool(drifts["own starts"].distances[0] > 1)
     True
     """
-    names = [
-        require.choice("policy", name, POLICIES) for name in require.several("policies", policies)
-    ]
-    if not names:
-        raise BadInput(f"policies is empty: choose from {', '.join(POLICIES)}.")
+    names = chosen("policy", "policies", policies, POLICIES)
     numbers = [
         require.whole(name, value)
         for name, value in (("ranks", ranks), ("steps", steps), ("every", every), ("batch", batch))
@@ -137,13 +139,11 @@ def _replica(
     build: Callable[..., nn.Module],
 ) -> dict[str, Tensor]:
     """Be one rank: its parameters before the first step and after each, for each policy."""
-    data, place = digits(), "cuda" if dist.get_backend() == "nccl" else "cpu"
-    images = torch.from_numpy(data.train_images).to(place)
-    labels = torch.from_numpy(data.train_labels).to(place)
-    found = {}
+    images, labels, device = digits_to_train()
+    trails = {}
     for name in names:
         policy = POLICIES[name]
-        model = build(seed=seed if policy.same_start else seed + rank()).to(place).train()
+        model = build(seed=seed if policy.same_start else seed + rank()).to(device).train()
         optimizer = torch.optim.SGD(model.parameters(), lr=lr)
         order = _own_order(len(labels), steps * batch, seed)
         if by_digit:
@@ -162,8 +162,8 @@ def _replica(
                     for parameter in model.parameters():
                         sum_over_ranks(parameter).div_(world_size())
             trail.append(_parameters(model))
-        found[name] = torch.stack(trail)
-    return found
+        trails[name] = torch.stack(trail)
+    return trails
 
 
 def _parameters(model: nn.Module) -> Tensor:
@@ -190,12 +190,9 @@ def _drift(trails: Sequence[Tensor], model: nn.Module) -> Drift:
     first = trails[0].double()
     apart = torch.stack([(trail.double() - first).norm(dim=1) for trail in trails]).amax(dim=0)
     ends = [trail[-1] for trail in trails]
-    accuracies = [_accuracy(model, end) for end in ends]
-    mean = _accuracy(model, torch.stack(ends).mean(dim=0))
-    return Drift((apart / first.norm(dim=1)).numpy(), tuple(accuracies), mean)
-
-
-def _accuracy(model: nn.Module, parameters: Tensor) -> float:
-    vector_to_parameters(parameters, model.parameters())
-    data = digits()
-    return evaluate(model, data.test_images, data.test_labels)[1]
+    accuracies = []
+    for parameters in (*ends, torch.stack(ends).mean(dim=0)):
+        vector_to_parameters(parameters, model.parameters())
+        accuracies.append(evaluate(model, *digits()[2:])[1])
+    *own, mean = accuracies
+    return Drift((apart / first.norm(dim=1)).numpy(), tuple(own), mean)

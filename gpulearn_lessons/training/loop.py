@@ -11,8 +11,6 @@ from torch.nn import functional
 
 from gpulearn import require
 
-__all__ = ["stop_early", "train_epochs"]
-
 Batches = Iterable[tuple[Tensor, Tensor]]
 
 
@@ -29,19 +27,10 @@ def train_epochs(
     Dropout is on while the model trains and off while it is judged. Means go over images, not
     over batches, since the last batch may be smaller.
 
-    Args:
-        model: maps images (n, …) to scores (n, classes).
-        optimizer: of the model's parameters.
-        batches: pairs of images and labels, gone through once an epoch, such as a `DataLoader`.
-        held_out: the same, of data that the model does not train on.
-        epochs: how often all batches are gone through.
-
-    Returns:
-        For each epoch the mean cross-entropy over the training images, each before the step that
-        it took part in, and the share of the held-out images that is right, 0 to 1.
-
-    Raises:
-        BadInput: epochs is not a whole number above zero.
+    `batches` and `held_out` are pairs of images (n, …) and labels (n,), such as a `DataLoader`; the
+    model gives scores (n, classes). Returned are, for each epoch, the mean cross-entropy over the
+    training images, each before the step that it took part in, and the share of the held-out images
+    that is right, 0 to 1.
 
     >>> model = nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
@@ -74,18 +63,10 @@ def train_epochs(
 def stop_early(losses: Iterable[float], patience: int) -> tuple[int, int]:
     """Train until the validation loss has not fallen below its best for some epochs in a row.
 
-    Args:
-        losses: the validation loss after each epoch. To take the next one trains another epoch,
-            so none is taken that is not needed.
-        patience: so many epochs in a row without a new best loss end the training. A loss that
-            equals the best, or is no finite number, is no new best.
-
-    Returns:
-        The epoch with the best loss, whose weights are kept, and how many were trained; epochs
-        are counted from 1, and 0 is kept where no loss was a finite number.
-
-    Raises:
-        BadInput: patience is not a whole number above zero.
+    A loss that equals the best, or is no finite number, is no new best; `patience` epochs in a row
+    without one end the training. To take the next loss trains another epoch, so none is taken that
+    is not needed. Returned are the epoch with the best loss, whose weights are kept, and how many
+    were trained; epochs are counted from 1, and 0 is kept where no loss was a finite number.
 
     >>> stop_early([0.9, 0.5, 0.6, 0.55, 0.7, 0.4], patience=3)
     (2, 5)

@@ -16,9 +16,7 @@ from gpulearn.errors import BadInput
 from gpulearn.perf.timing import format_seconds, now
 from gpulearn.train.precision import Precision
 
-__all__ = ["OperatorTime", "StepTimes", "find_the_bottleneck", "operator_times", "step_times"]
-
-QUIET = {"KINETO_LOG_LEVEL": "6"}  # the profiler's library logs its own start and stop
+LOG_LEVEL = "KINETO_LOG_LEVEL"
 
 
 class StepTimes(NamedTuple):
@@ -51,10 +49,7 @@ class StepTimes(NamedTuple):
 
 
 class OperatorTime(NamedTuple):
-    """One of torch's operators: how often it was called, and its own time in seconds.
-
-    What it calls in turn is not in its own time.
-    """
+    """One of torch's operators: its calls, and its seconds without those of what it calls."""
 
     name: str
     calls: int
@@ -73,19 +68,13 @@ def step_times(
     The clock is read once the GPU, where torch sees one, has nothing left to do. That costs a
     step some time of its own, so the phases tell shares, not the speed of training.
 
-    Args:
-        model: is trained.
-        optimizer: of its parameters.
-        batches: pairs of images and labels; to fetch one, and to move it to the model's device,
-            is the phase "data".
-        precision: of the passes; float32 unless given.
-
-    Raises:
-        BadInput: there are fewer than two batches.
+    To fetch a pair of images and labels, and to move it to the model's device, is the phase "data".
+    There are two batches or more; the passes are in float32 unless a precision is given.
     """
     device = next(model.parameters()).device
     passes = precision or Precision("float32", device)
-    steps, iterator = [], iter(batches)
+    steps: list[list[float]] = []
+    iterator = iter(batches)
     while True:
         clock = [now()]
         batch = next(iterator, None)
@@ -117,15 +106,9 @@ def find_the_bottleneck(
     worker fetches a batch of its own, while the link copies an earlier one and the GPU computes
     on one before that; then the slowest of the three sets the pace.
 
-    Args:
-        fetch: seconds that one worker takes to read and prepare a batch.
-        copy: seconds that a batch takes over the link to the GPU, one at a time.
-        compute: seconds of the GPU for a batch.
-        workers: processes that fetch.
-
-    Returns:
-        "fetch", "copy" or "compute", whichever takes most of a step; seconds a step; and the share
-        of a step in which the GPU computes, 0 to 1.
+    Seconds are those of one batch: for one worker to read and prepare it, for the link to the GPU,
+    one batch at a time, and for the GPU. Returned are "fetch", "copy" or "compute", whichever takes
+    most of a step; seconds a step; and the share of a step in which the GPU computes, 0 to 1.
 
     >>> find_the_bottleneck(fetch=8.0, copy=1.0, compute=3.0, workers=0)
     ('fetch', 12.0, 0.25)
@@ -140,18 +123,11 @@ def find_the_bottleneck(
 def operator_times(step: Callable[[], object], steps: int = 5) -> list[OperatorTime]:
     """Let torch's profiler watch a function and add up each operator's own time.
 
-    Args:
-        step: a function of no arguments, such as a training step; called once before, to warm up.
-        steps: how often it is watched.
-
-    Returns:
-        The operators, most time first; time on the GPU where one has been used, else on the CPU.
-
-    Raises:
-        BadInput: steps is not a whole number above zero.
+    The function is called once before, to warm up. Operators with most time come first; it is time
+    on the GPU where one has been used, else on the CPU.
 
     >>> ones = torch.ones(200, 200)
-    >>> "mm" in [one.name for one in operator_times(lambda: ones @ ones)]
+    >>> "mm" in [operator.name for operator in operator_times(lambda: ones @ ones)]
     True
     """
     steps = require.whole("steps", steps)
@@ -160,17 +136,17 @@ def operator_times(step: Callable[[], object], steps: int = 5) -> list[OperatorT
     if on_gpu:
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
     step()
-    with _environment(QUIET), torch.profiler.profile(activities=kinds) as watched:
+    with _quiet(), torch.profiler.profile(activities=kinds) as profiler:
         for _ in range(steps):
             step()
         now()  # waits for the GPU
     rows = [
         (event.key.removeprefix("aten::"), event.count, _own_seconds(event, on_gpu))
-        for event in watched.key_averages()
+        for event in profiler.key_averages()
     ]
     total = sum(seconds for *_, seconds in rows) or 1.0
-    found = [OperatorTime(*row, share=row[2] / total) for row in rows if row[2] > 0]
-    return sorted(found, key=lambda row: row.seconds, reverse=True)
+    operators = [OperatorTime(*row, share=row[2] / total) for row in rows if row[2] > 0]
+    return sorted(operators, key=lambda operator: operator.seconds, reverse=True)
 
 
 def _own_seconds(event: Any, on_gpu: bool) -> float:
@@ -182,14 +158,13 @@ def _own_seconds(event: Any, on_gpu: bool) -> float:
 
 
 @contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+def _quiet() -> Iterator[None]:
+    """Have the profiler's library log neither its start nor its stop."""
+    before = os.environ.get(LOG_LEVEL)
+    os.environ[LOG_LEVEL] = "6"
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        del os.environ[LOG_LEVEL]
+        if before is not None:
+            os.environ[LOG_LEVEL] = before

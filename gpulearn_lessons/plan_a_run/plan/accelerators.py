@@ -9,34 +9,21 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.links import NVLINK_SECONDS, PCIE_SECONDS, Link
 from gpulearn.perf.gpus import GPUS, Price
 
-__all__ = ["MACHINE", "TPU_V4", "Processor", "accelerator"]
-
 MACHINE = 8  # GPUs of one machine: NVIDIA's DGX and HGX, from the V100 to the B200
 
 
 @dataclass(frozen=True)
 class Processor:
-    """A GPU, or what is used in its place, as a plan sees it.
+    """A GPU, or what is used in its place, as a plan sees it."""
 
-    Attributes:
-        name: as it is called here.
-        peak: operations per second of its fastest units, for the plan's arithmetic.
-        bandwidth: bytes per second from and to its memory.
-        memory: bytes.
-        power: watts at most, by its design.
-        price: what an hour of it costs to rent; None where it is not known here.
-        neighbours: the link to the others of its machine.
-        machine: how many are joined by that link.
-    """
-
-    name: str
-    peak: float
-    bandwidth: float
-    memory: float
-    power: float
-    price: Price | None
-    neighbours: Link
-    machine: int = MACHINE
+    name: str  # as it is called here
+    peak: float  # operations per second of its fastest units, for the plan's arithmetic
+    bandwidth: float  # bytes per second from and to its memory
+    memory: float  # bytes
+    power: float  # watts at most, by its design
+    price: Price | None  # what an hour of it costs to rent; None where it is not known here
+    neighbours: Link  # the link to the others of its machine
+    machine: int = MACHINE  # how many are joined by that link
 
 
 # Google Cloud, "TPU v4": 275 teraflops, 32 GiB at 1200 GB/s, at most 192 W measured, and 1.1 PB/s
@@ -58,9 +45,6 @@ def accelerator(gpu: str, precision: str = "bfloat16") -> Processor:
     """A GPU of `gpulearn.perf.gpus.GPUS`, or "TPU v4", for one arithmetic.
 
     Where a GPU has no NVLink, its neighbours are behind PCI Express.
-
-    Raises:
-        BadInput: the GPU is not known, or lacks this arithmetic.
 
     >>> print(accelerator("H100").neighbours)
     NVLink of the H100 (3.4 µs, 450 GB/s)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from gpulearn import require
 from gpulearn_lessons.sharded_training.memory import zero_memory
 
-__all__ = ["best_layout", "fits_in_memory", "model_flops", "run_cost"]
-
 
 @require.sizes("layers", "hidden", "sequence")
 @require.positive("parameters", "tokens")
@@ -29,19 +27,9 @@ def model_flops(
     recomputation carries the forward pass out once more (Narayanan et al., arXiv 2104.04473,
     2021), which no model needs.
 
-    Args:
-        parameters: P.
-        layers: l.
-        hidden: h, numbers for each token.
-        sequence: s, tokens of a row.
-        tokens: of the whole training.
-        recompute: whether the forward pass is carried out once more for the backward pass.
-
-    Returns:
-        Operations of the model, and operations of the hardware.
-
-    Raises:
-        BadInput: a number is out of range.
+    P are the parameters, l the layers, h the numbers for each token, s the tokens of a sequence;
+    `tokens` are those of the whole training. Returned are operations of the model, and of the
+    hardware, which may run the forward pass once more for the backward pass.
 
     >>> model, hardware = model_flops(174.6e9, 96, 12288, 2048, 300e9, recompute=True)
     >>> f"{model:.3g} {hardware:.3g}"
@@ -73,18 +61,8 @@ def fits_in_memory(
     the first of p stages starts p micro-batches before the first comes back, if there are as
     many (Narayanan et al., arXiv 2104.04473, 2021, section 2.2).
 
-    Args:
-        parameters: P, of the whole model.
-        activations: bytes that one GPU keeps of one micro-batch.
-        micro_batches: of one step, on each replica.
-        tensor: GPUs that share each layer.
-        pipeline: stages.
-        data: replicas.
-        stage: of ZeRO, 0 to 3.
-        memory: bytes of one GPU.
-
-    Raises:
-        BadInput: a number is out of range.
+    P are the parameters of the whole model, activations the bytes that one GPU keeps of one micro-
+    batch, micro-batches those of one step on each replica, memory the bytes of one GPU.
 
     >>> fits_in_memory(7_000_000_000, 1e9, 4, tensor=1, pipeline=1, data=1, stage=0, memory=80e9)
     False
@@ -107,19 +85,9 @@ def best_layout(
     The product is the number of GPUs; the tensor-parallel GPUs are in one machine and divide the
     heads; the stages divide the layers.
 
-    Args:
-        gpus: all of them.
-        layers: of the model.
-        heads: of its attention.
-        seconds: of a step, from (tensor, pipeline, data); None where it does not fit.
-        machine: GPUs of one machine.
-
-    Returns:
-        (tensor, pipeline, data), or None where nothing fits. Of equal times the first, with the
-        fewest tensor-parallel GPUs, then the fewest stages.
-
-    Raises:
-        BadInput: a number is out of range.
+    Seconds of a step come from (tensor, pipeline, data), None where it does not fit. Returned is
+    (tensor, pipeline, data), None where nothing fits. Of equal times it is the first, with the
+    fewest tensor-parallel GPUs, then the fewest stages.
 
     >>> best_layout(16, 4, 8, lambda tensor, pipeline, data: 1 / tensor + pipeline)
     (8, 1, 2)
@@ -149,16 +117,9 @@ def run_cost(
 ) -> tuple[float, float, float]:
     """Days, dollars and kilowatt-hours of a run.
 
-    Args:
-        tokens: of the whole training.
-        tokens_per_second: of all GPUs together, while steps are made.
-        gpus: how many are rented, all of the time.
-        price: dollars for one GPU and one hour.
-        power: watts of one GPU.
-        availability: the part of the time in which steps are made whose result is kept.
-
-    Raises:
-        BadInput: a number is out of range.
+    Tokens are those of the whole training, `tokens_per_second` those of all GPUs together. The
+    price is in dollars for one GPU and one hour, the power in watts of one GPU; availability is the
+    fraction of the time spent on steps whose result is kept.
 
     >>> run_cost(86.4e9, 1e6, gpus=10, price=2, power=500)
     (1.0, 480.0, 120.0)

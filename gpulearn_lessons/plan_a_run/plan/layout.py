@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,39 +10,25 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.require import shown
 
-__all__ = ["RECOMPUTE", "Layout", "Workload"]
-
 RECOMPUTE = ("none", "selective", "full")  # from the least to the most that is done again
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A model and the batch of one step.
+    """A model and the batch of one step."""
 
-    Attributes:
-        parameters: of the model, P.
-        shape: its sizes; `context` is the length of a row.
-        batch: rows of one step.
-        micro_batch: rows that go through a replica at a time.
-        recompute: the part of the forward pass that is carried out again, from 0 to 1, or
-            "none", "selective" (attention alone) or "full".
-        fused_attention: the scores of attention are never written to memory.
-        parallel_blocks: attention and MLP side by side, with one all-reduce for both (PaLM).
-        weight_bytes: of each weight on its way and in a product.
-        gradient_bytes: of each gradient, kept and on its way.
-        state_bytes: of the optimiser, for each parameter.
-    """
-
-    parameters: float
-    shape: DecoderShape
-    batch: int
-    micro_batch: int
+    parameters: float  # of the model, P
+    shape: DecoderShape  # its sizes; `context` is the length of a row
+    batch: int  # rows of one step
+    micro_batch: int  # rows that go through a replica at a time
+    # the part of the forward pass that is carried out again, from 0 to 1, or "none", "selective"
+    # (attention alone) or "full"
     recompute: str | float
-    fused_attention: bool
-    parallel_blocks: bool
-    weight_bytes: int
-    gradient_bytes: int
-    state_bytes: int
+    fused_attention: bool  # the scores of attention are never written to memory
+    parallel_blocks: bool  # attention and MLP side by side, with one all-reduce for both (PaLM)
+    weight_bytes: int  # of each weight on its way and in a product
+    gradient_bytes: int  # of each gradient, kept and on its way
+    state_bytes: int  # of the optimiser, for each parameter
 
     def __post_init__(self) -> None:
         require.above_zero("parameters", self.parameters)
@@ -76,8 +61,8 @@ class Workload:
     @cached_property
     def attention_flops(self) -> int:
         """Of Q·Kᵀ and shares·V in one layer, forward, for each token: 4·s·h."""
-        one, two = (self.shape.flops_per_token(k * self.shape.context) for k in (1, 2))
-        return (two - one) // self.shape.layers
+        single, double = (self.shape.flops_per_token(k * self.shape.context) for k in (1, 2))
+        return (double - single) // self.shape.layers
 
     @property
     def layer_flops(self) -> float:
@@ -102,32 +87,22 @@ class Workload:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the GPUs share the work.
+    """How the GPUs share the work."""
 
-    Attributes:
-        gpus: all of them.
-        tensor: that share each layer.
-        pipeline: stages.
-        data: replicas.
-        interleave: parts of the model on each stage, one after another round the stages.
-        zero: ZeRO's stage, 0 to 3: what the replicas cut among them.
-        sequence_parallel: whether norms are shared by the tensor-parallel GPUs too.
-    """
-
-    gpus: int
-    tensor: int
-    pipeline: int
-    data: int
-    interleave: int
-    zero: int
-    sequence_parallel: bool
+    gpus: int  # all of them
+    tensor: int  # that share each layer
+    pipeline: int  # stages
+    data: int  # replicas
+    interleave: int  # parts of the model on each stage, one after another round the stages
+    zero: int  # ZeRO's stage, 0 to 3: what the replicas cut among them
+    sequence_parallel: bool  # whether norms are shared by the tensor-parallel GPUs too
 
     def __post_init__(self) -> None:
         for name in ("gpus", "tensor", "pipeline", "data", "interleave"):
             require.whole(name, getattr(self, name))
         if type(self.zero) is not int or self.zero not in range(4):
             raise BadInput(f"zero is {shown(self.zero)}: give 0 (nothing is cut), 1, 2 or 3.")
-        product = math.prod((self.tensor, self.pipeline, self.data))
+        product = self.tensor * self.pipeline * self.data
         if product != self.gpus:
             raise BadInput(
                 f"tensor × pipeline × data is {self.tensor} × {self.pipeline} × {self.data} = "
@@ -137,11 +112,7 @@ class Layout:
             raise BadInput(f"interleave is {self.interleave}, and there is one stage: give 1.")
 
     def check(self, work: Workload) -> None:
-        """Whether this model and batch can be laid out like this.
-
-        Raises:
-            BadInput: it cannot be.
-        """
+        """Whether this model and batch can be laid out like this."""
         shape = work.shape
         if shape.heads % self.tensor:
             raise BadInput(

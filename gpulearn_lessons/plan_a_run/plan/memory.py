@@ -9,41 +9,30 @@ from gpulearn_lessons.model_parallel.tensor_parallel.costs import part_activatio
 from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.sharded_training.memory import zero_memory
 
-__all__ = ["kept_bytes", "memory_per_gpu"]
-
 
 def kept_bytes(work: Workload, layout: Layout, *, scores: bool) -> float:
     """Bytes that one layer keeps on a GPU for the backward pass of one micro-batch.
 
     `part_activation_bytes` of two layers minus that of one. It is the course's own decoder, with
     no dropout; the masks of dropout would come on top. With sequence parallelism a GPU keeps its
-    part of what the norms give, and gathers the rest again (Korthikanti et al., arXiv 2205.05198,
-    2022, section 4.2.2), where the course's decoder keeps all of it.
-
-    Args:
-        work: the model and its batch.
-        layout: how it is cut.
-        scores: whether the scores of attention are among them.
+    share of what the norms give, and gathers the rest again (Korthikanti et al., arXiv 2205.05198,
+    2022, section 4.2.2), where the course's decoder keeps all of it. `scores`: with attention's.
     """
-    one, two = (
+    single, double = (
         part_activation_bytes(
             replace(work.shape, layers=count), work.micro_batch, layout.tensor,
             work.weight_bytes, by_places=layout.sequence_parallel,
         )
         for count in (1, 2)
     )  # fmt: skip
-    kept = two - one - (0 if scores else score_bytes(work, layout))
+    kept = double - single
+    if not scores:  # s² for each sequence and head
+        heads = work.shape.heads // layout.tensor
+        kept -= work.weight_bytes * work.micro_batch * heads * work.shape.context**2
     if layout.sequence_parallel:
         places = work.micro_batch * work.shape.context * work.shape.width
         kept -= 2 * work.weight_bytes * (places - places // layout.tensor)
     return float(kept)
-
-
-def score_bytes(work: Workload, layout: Layout) -> int:
-    """Bytes of one layer's scores of attention on a GPU: s² for each row and head."""
-    shape = work.shape
-    heads = shape.heads // layout.tensor
-    return work.weight_bytes * work.micro_batch * heads * shape.context**2
 
 
 def memory_per_gpu(work: Workload, layout: Layout) -> dict[str, float]:

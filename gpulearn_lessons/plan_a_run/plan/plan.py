@@ -16,8 +16,6 @@ from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import memory_per_gpu
 from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_parts
 
-__all__ = ["ClusterPlan", "plan_run"]
-
 COMMUNICATION = ("tensor", "pipeline", "data")
 LIMITS = {
     "products": "its products of matrices",
@@ -32,23 +30,15 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """A run as the model foresees it; all of its times are modelled.
+    """A run as the model foresees it; all of its times are modelled."""
 
-    Attributes:
-        work: the model and its batch.
-        layout: how it lies on the GPUs.
-        gpu: on what it runs.
-        network: the link of one GPU to other machines.
-        parts: seconds of a step, by what they are spent on; they add up to `step_seconds`.
-        memory_per_gpu: bytes by parts, at the fullest moment.
-    """
-
-    work: Workload
-    layout: Layout
-    gpu: Processor
-    network: Link
+    work: Workload  # the model and its batch
+    layout: Layout  # how it lies on the GPUs
+    gpu: Processor  # on what it runs
+    network: Link  # the link of one GPU to other machines
+    # seconds of a step, by what they are spent on; they add up to `step_seconds`
     parts: Mapping[str, float]
-    memory_per_gpu: Mapping[str, float]
+    memory_per_gpu: Mapping[str, float]  # bytes by parts, at the fullest moment
 
     @property
     def step_seconds(self) -> float:
@@ -66,33 +56,20 @@ class ClusterPlan:
 
         (6·P + 12·l·h·s) for each token; recomputed ones are not in it.
         """
-        return self._model_flops / (self._peak * self.step_seconds)
+        return self._flops[0] / (self.gpu.peak * self.layout.gpus * self.step_seconds)
 
     @property
     def hardware_flops_utilisation(self) -> float:
-        """Operations that are carried out, recomputed ones too, of what the GPUs could do."""
-        return (self._model_flops + self._again) / (self._peak * self.step_seconds)
+        """Operations that run, recomputed ones included, of what the GPUs could do."""
+        return sum(self._flops) / (self.gpu.peak * self.layout.gpus * self.step_seconds)
 
     @property
-    def _peak(self) -> float:
-        return self.gpu.peak * self.layout.gpus
-
-    @property
-    def _model_flops(self) -> float:
+    def _flops(self) -> tuple[float, float]:
+        """Operations of a step that the model needs, and those that recomputation adds."""
         work, shape = self.work, self.work.shape
-        model, _ = model_flops(
-            work.parameters, shape.layers, shape.width, shape.context, work.tokens
-        )
-        return model
-
-    @property
-    def _again(self) -> float:
-        return self.work.recomputed_flops * self.work.shape.layers * self.work.tokens
-
-    @property
-    def bubble(self) -> float:
-        """The part of the step in which stages wait for one another."""
-        return self.parts["bubble"] / self.step_seconds
+        sizes = shape.layers, shape.width, shape.context
+        model, _ = model_flops(work.parameters, *sizes, work.tokens)
+        return model, work.recomputed_flops * shape.layers * work.tokens
 
     @property
     def communication(self) -> dict[str, float]:
@@ -103,7 +80,7 @@ class ClusterPlan:
     def limit(self) -> str:
         """What limits it, in one sentence: the largest loss of time beside the products."""
         lost = {name: part for name, part in self.parts.items() if name != "products"}
-        worst = max(lost, key=lambda name: lost[name])
+        worst = max(lost, key=lost.__getitem__)
         share, products = lost[worst] / self.step_seconds, self.parts["products"]
         if lost[worst] > products:
             return f"It is limited by {LIMITS[worst]}, {share:.0%} of its time."
@@ -115,22 +92,14 @@ class ClusterPlan:
     def days(self, tokens: float, availability: float = 1.0) -> float:
         """Days until so many tokens are trained on.
 
-        Args:
-            tokens: of the whole run.
-            availability: the part of the time in which steps are made whose result is kept.
+        Availability is the fraction of the time spent on steps whose result is kept.
         """
         return self._run(tokens, 0.0, 0.0, availability)[0]
 
     def cost(self, tokens: float, price: float | None = None, availability: float = 1.0) -> float:
         """Dollars for renting the GPUs all of this time.
 
-        Args:
-            tokens: of the whole run.
-            price: dollars for one GPU and one hour; the lowest of the table if None.
-            availability: as of `days`.
-
-        Raises:
-            BadInput: no price is given, and none is known.
+        The price is for one GPU and one hour; the lowest of the table if None.
         """
         if price is None:
             if self.gpu.price is None:
@@ -139,12 +108,9 @@ class ClusterPlan:
         return self._run(tokens, price, 0.0, availability)[1]
 
     def energy(self, tokens: float, availability: float = 1.0, overhead: float = 1.0) -> float:
-        """Kilowatt-hours of the GPUs at the most that they are designed for.
+        """Kilowatt-hours of the GPUs at their design power.
 
-        Args:
-            tokens: of the whole run.
-            availability: as of `days`.
-            overhead: what the building uses for each watt of a GPU: hosts, network, cooling.
+        Overhead is what the building uses for each watt of a GPU: hosts, network, cooling.
         """
         require.above_zero("overhead", overhead)
         return self._run(tokens, 0.0, self.gpu.power, availability)[2] * overhead
@@ -155,17 +121,15 @@ class ClusterPlan:
         require.above_zero("availability", availability)
         if availability > 1:
             raise BadInput(f"availability is {availability}: give a part, at most 1.")
-        return run_cost(
-            tokens, self.tokens_per_second, self.layout.gpus, price, power,
-            availability=availability,
-        )  # fmt: skip
+        speed, gpus = self.tokens_per_second, self.layout.gpus
+        return run_cost(tokens, speed, gpus, price, power, availability=availability)
 
     def __repr__(self) -> str:
-        one = self.layout
-        parts = f" in {one.interleave} parts each" if one.interleave > 1 else ""
-        where = f"{one.tensor} tensor × {one.pipeline} pipeline{parts} × {one.data} data"
+        layout = self.layout
+        parts = f" in {layout.interleave} parts each" if layout.interleave > 1 else ""
+        where = f"{layout.tensor} tensor × {layout.pipeline} pipeline{parts} × {layout.data} data"
         return (
-            f"{one.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
+            f"{layout.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
             f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilisation:.1%} of peak "
             f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modelled)"
         )
@@ -226,9 +190,6 @@ def plan_run(
         parallel_blocks: attention and MLP side by side, with one all-reduce for both.
         calibration: other numbers than those that were fitted.
 
-    Raises:
-        BadInput: the layout cannot be, or a GPU's memory does not hold its part.
-
     >>> plan_run(parameters=174.6e9, layers=96, hidden=12288, heads=96, vocabulary=51200,
     ...          sequence=2048, batch=1536, gpus=384, tensor=8, pipeline=12, data=4,
     ...          recompute="full")
@@ -254,7 +215,7 @@ def plan_run(
     memory = memory_per_gpu(work, layout)
     needed = sum(memory.values())
     if needed > chosen.memory:
-        most = max(memory, key=lambda part: memory[part])
+        most = max(memory, key=memory.__getitem__)
         raise BadInput(
             f"Each GPU would need {needed / 1e9:,.0f} GB, and the {gpu} has "
             f"{chosen.memory / 1e9:.0f} GB: {memory[most] / 1e9:,.0f} GB are {most}; cut it "

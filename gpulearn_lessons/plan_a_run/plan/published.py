@@ -14,31 +14,20 @@ from gpulearn_lessons.plan_a_run.plan.accelerators import TPU_V4
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan, plan_run
 from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration
 
-__all__ = ["CALIBRATION", "OTHERS", "Held", "PublishedRun", "fit", "hold_against"]
-
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One step time or rate that a paper reports.
+    """One step time or rate that a paper reports."""
 
-    Attributes:
-        run: whose it is; rows of one run are left out together.
-        row: which of its rows.
-        source: the paper.
-        plan: arguments of `plan_run`.
-        unit: of what is reported: "TFLOP/s" is that of one GPU, recomputed operations counted;
-            "s" of a step; "k tokens/s" of all GPUs, thousands.
-        reported: the number.
-        assumed: what the paper does not tell.
-    """
-
-    run: str
-    row: str
-    source: str
-    plan: Mapping[str, Any]
+    run: str  # whose it is; rows of one run are left out together
+    row: str  # which of its rows
+    source: str  # the paper
+    plan: Mapping[str, Any]  # arguments of `plan_run`
+    # of what is reported: "TFLOP/s" is that of one GPU, recomputed operations counted; "s" of a
+    # step; "k tokens/s" of all GPUs, thousands
     unit: str
-    reported: float
-    assumed: str = ""
+    reported: float  # the number
+    assumed: str = ""  # what the paper does not tell
 
     def planned(self, calibration: Calibration = CALIBRATED) -> ClusterPlan:
         """The plan of this run."""
@@ -170,19 +159,13 @@ OTHERS = (
 
 
 class Held(NamedTuple):
-    """A published number beside the planner's, and the errors as parts of the published one.
+    """A published number beside the planner's, and the errors as parts of the published one."""
 
-    Attributes:
-        row: what is compared.
-        modelled: by the planner, in the paper's unit.
-        error: modelled / reported − 1.
-        left_out: the same, fitted without all rows of this run; None where nothing was fitted
-            to it in the first place.
-    """
-
-    row: PublishedRun
-    modelled: float
-    error: float
+    row: PublishedRun  # what is compared
+    modelled: float  # by the planner, in the paper's unit
+    error: float  # modelled / reported − 1
+    # the same, fitted without all rows of this run; None where nothing was fitted to it in the
+    # first place
     left_out: float | None
 
 
@@ -197,8 +180,8 @@ def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
     """
 
     def residuals(logs: np.ndarray) -> np.ndarray:
-        one = Calibration(*(float(part) for part in np.exp(logs)))
-        return np.array([math.log(row.modelled(one) / row.reported) for row in rows])
+        calibration = Calibration(*(float(fraction) for fraction in np.exp(logs)))
+        return np.array([math.log(row.modelled(calibration) / row.reported) for row in rows])
 
     logs = np.log([0.7, 0.7])
     now = residuals(logs)
@@ -225,7 +208,7 @@ def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[Held]:
         modelled, left_out = row.modelled(), None
         if row in CALIBRATION:
             if row.run not in without:
-                without[row.run] = fit([one for one in CALIBRATION if one.run != row.run])
+                without[row.run] = fit([other for other in CALIBRATION if other.run != row.run])
             left_out = row.modelled(without[row.run]) / row.reported - 1
         held.append(Held(row, modelled, modelled / row.reported - 1, left_out))
     return held

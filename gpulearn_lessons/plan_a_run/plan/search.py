@@ -11,8 +11,6 @@ from gpulearn_lessons.plan_a_run.plan.accelerators import MACHINE
 from gpulearn_lessons.plan_a_run.plan.layout import RECOMPUTE
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan, plan_run
 
-__all__ = ["best_layout"]
-
 
 def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPlan:
     """The plan with the shortest step, over all layouts of tensor, pipeline and data.
@@ -20,14 +18,8 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPla
     Where they are not given, ZeRO's stage is 1 or 3, stages have 1, 2 or 4 parts, and as little
     is recomputed as the memory allows.
 
-    Args:
-        gpus: how many there are.
-        layers: of the model.
-        heads: of its attention.
-        run: the other arguments of `plan_run`, all but tensor, pipeline and data.
-
-    Raises:
-        BadInput: no layout fits; the message gives what the last one that was tried lacks.
+    `run` has the other arguments of `plan_run`. Where no layout fits, the error says what the last
+    one that was tried lacks.
 
     >>> best_layout(parameters=1.3e9, layers=24, hidden=2048, heads=16, vocabulary=50257,
     ...             sequence=2048, batch=512, gpus=8, fused_attention=True)
@@ -50,17 +42,13 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPla
         return None
 
     def seconds(tensor: int, pipeline: int, data: int) -> float | None:
-        found = []
+        layout = {"tensor": tensor, "pipeline": pipeline, "data": data}
+        fitting = []
         for zero, interleave in itertools.product(stages, parts):
             whole = any(count % (pipeline * interleave) == 0 for count in (layers, layers + 2))
             if whole and (pipeline > 1 or interleave == 1) and (pipeline == 1 or zero < 3):
-                found.append(
-                    least_recomputed(
-                        tensor=tensor, pipeline=pipeline, data=data, zero=zero,
-                        interleave=interleave,
-                    )
-                )  # fmt: skip
-        fitting = [plan for plan in found if plan is not None]
+                plan = least_recomputed(**layout, zero=zero, interleave=interleave)
+                fitting += [] if plan is None else [plan]
         if not fitting:
             return None
         best = min(fitting, key=lambda plan: plan.step_seconds)

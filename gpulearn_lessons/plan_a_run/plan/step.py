@@ -13,22 +13,15 @@ from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import kept_bytes
 from gpulearn_lessons.sharded_training.memory import zero_bytes_per_rank
 
-__all__ = ["CALIBRATED", "Calibration", "product_rate", "step_parts", "tensor_all_reduce"]
-
 PASSES = 2  # over what a layer keeps, forward: it is written once and read once
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What no data sheet tells, two numbers for all runs.
+    """What no data sheet tells, two numbers for all runs."""
 
-    Attributes:
-        product: the part of its peak that a GPU reaches in a large product of matrices.
-        link: the part of its bandwidth that a link reaches in a collective.
-    """
-
-    product: float
-    link: float
+    product: float  # the part of its peak that a GPU reaches in a large product of matrices
+    link: float  # the part of its bandwidth that a link reaches in a collective
 
 
 # fitted to the runs of `published.CALIBRATION` by `published.fit`, and to no others
@@ -45,14 +38,6 @@ def product_rate(
     once; it takes the sum of both times. With the sides of a layer, tokens, h and h/t, that is
     e·peak / (1 + (e·peak / bandwidth) · bytes/2 · (1/tokens + 1/h + t/h)): for large sides the
     calibrated part e of the peak, for small ones what the memory gives.
-
-    Args:
-        tokens: of a micro-batch.
-        hidden: h.
-        tensor: t, GPUs that share the product.
-        gpu: on which it runs.
-        weight_bytes: of each number.
-        calibration: e is its `product`.
     """
     peak = calibration.product * gpu.peak
     sides = 1 / tokens + 1 / hidden + tensor / hidden
@@ -74,10 +59,6 @@ def step_parts(
     once, backward twice, and what is recomputed once more. Nothing is hidden but the gathers and
     reduce-scatters of ZeRO's stage 3: of them only what is longer than the computing of the same
     pass counts, as in `sharded_seconds` with many layers and prefetch.
-
-    Returns:
-        Seconds of "products", of "memory" (passes over activations), of "tensor", "pipeline" and
-        "data" communication, of the "bubble", and of the "optimiser".
     """
     shape, m = work.shape, layout.micro_batches(work)
     tokens, t = work.micro_batch * shape.context, layout.tensor
@@ -94,7 +75,7 @@ def step_parts(
     scores = 3 * 2 * work.table * tokens / t / rate
     layer = product + memory + tensor
     stages = [(last, scores), *([(full, 0.0)] if layout.pipeline > 1 else [])]
-    longest, own_scores = max(stages, key=lambda one: one[0] * layer + one[1])
+    longest, own_scores = max(stages, key=lambda stage: stage[0] * layer + stage[1])
     parts = {
         "products": m * (longest * product + own_scores),
         "memory": m * longest * memory,
@@ -125,12 +106,8 @@ def tensor_all_reduce(ranks: int, size: float, machine: int, near: Link, far: Li
     (Cho et al., "BlueConnect: Decomposing all-reduce for deep learning on heterogeneous network
     hierarchy", MLSys 2019.)
 
-    Args:
-        ranks: GPUs that share a layer.
-        size: bytes that each has.
-        machine: GPUs of one machine.
-        near: the link between two of them.
-        far: the link of one GPU to another machine.
+    `ranks` GPUs, each with `size` bytes; `near` joins two of one machine, `far` one of them to
+    another machine.
     """
     if ranks <= machine:
         return all_reduce_seconds("ring", ranks, size, near)

@@ -1,4 +1,4 @@
-"""Every operation passes gradients as finite differences find them, whatever is broadcast."""
+"""Variables: gradients that add up, dtypes that stay, long chains, any graph, clear complaints."""
 
 import gc
 import sys
@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn.nn.autograd import Variable, backward, topological_order
 
-SEEDS = st.integers(0, 999)
-
 
 def compare(compute, *arrays, h=1e-6):
     """Hold the gradients of Σ weights · compute(…) against central differences."""
@@ -20,8 +18,8 @@ def compare(compute, *arrays, h=1e-6):
     result = compute(*inputs)
     weights = np.random.default_rng(5).normal(size=result.shape)
     result.backward(weights)
-    for k, (array, one) in enumerate(zip(arrays, inputs, strict=True)):
-        assert one.grad.shape == array.shape
+    for k, (array, variable) in enumerate(zip(arrays, inputs, strict=True)):
+        assert variable.grad.shape == array.shape
         for place in np.ndindex(array.shape):
             ends = []
             for sign in (1, -1):
@@ -29,109 +27,28 @@ def compare(compute, *arrays, h=1e-6):
                 moved[k][place] += sign * h
                 ends.append((compute(*map(Variable, moved)).data * weights).sum())
             slope = (ends[0] - ends[1]) / (2 * h)
-            assert one.grad[place] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+            assert variable.grad[place] == pytest.approx(slope, rel=1e-5, abs=1e-6)
 
 
-@st.composite
-def broadcast_pair(draw):
-    """Two shapes that NumPy broadcasts to one."""
-    full = draw(st.lists(st.integers(1, 3), max_size=3))
-    shapes = []
-    for _ in range(2):
-        kept = [1 if draw(st.booleans()) else n for n in full]
-        shapes.append(tuple(kept[draw(st.integers(0, len(full))) :]))
-    return shapes
-
-
-TWO = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "maximum": lambda a, b: a.maximum(b),
-}
-
-
-@pytest.mark.parametrize("operation", TWO)
-@settings(max_examples=25, deadline=None)
-@given(broadcast_pair(), SEEDS)
-def test_two_operands(operation, shapes, seed):
-    rng = np.random.default_rng(seed)
-    signs = [
-        np.asarray(rng.choice([-1.0, 1.0], size=shape)) for shape in shapes
-    ]  # away from 0, for ÷
-    compare(TWO[operation], *(np.asarray(s * rng.uniform(0.5, 2, size=s.shape)) for s in signs))
-
-
-ONE = {
-    "neg": lambda x: -x,
-    "power": lambda x: x**3,
+# what test_autograd_torch.py does not hold against torch
+METHODS = {
     "root": lambda x: x**0.5,
-    "inverse": lambda x: x**-2,
-    "constant power": lambda x: x**0,
-    "exp": lambda x: x.exp(),
-    "log": lambda x: x.log(),
-    "tanh": lambda x: x.tanh(),
-    "sigmoid": lambda x: x.sigmoid(),
-    "relu": lambda x: (x - 1).relu(),
     "both sides": lambda x: 3 - x + 2 * x / 5 - 1 / x + (1 + x) * 2,
-    "used twice": lambda x: x * x + x,
-    "sum": lambda x: x.sum(),
-    "sum over an axis": lambda x: x.sum(axis=1),
-    "sum over axes, kept": lambda x: x.sum(axis=(0, -1), keepdims=True),
-    "mean": lambda x: x.mean(),
-    "mean over an axis, kept": lambda x: x.mean(axis=-1, keepdims=True),
-    "max": lambda x: x.max(),
-    "max over an axis": lambda x: x.max(axis=1),
-    "max over axes, kept": lambda x: x.max(axis=(0, 2), keepdims=True),
-    "reshape": lambda x: x.reshape(4, -1) * np.arange(6),
     "reshape by a tuple": lambda x: x.reshape((3, 8)),
     "transpose": lambda x: x.T * np.arange(2),
     "transpose by axes": lambda x: x.transpose(1, -1, 0) * np.arange(2),
-    "slice": lambda x: x[:, 1:, ::2],
-    "element": lambda x: x[1, 2, 3],
-    "repeated index": lambda x: x[[0, 1, 0]],
+    "slices": lambda x: x[:, 1:, ::2],
     "mask": lambda x: x[x.data > 1],
+    "layers": lambda x: x.reshape(4, 6).softmax_cross_entropy(np.array([2, 0, 1, 5])),
 }
 
 
-@pytest.mark.parametrize("operation", ONE)
-def test_one_operand(operation):
-    compare(ONE[operation], np.random.default_rng(3).uniform(0.5, 2, size=(2, 3, 4)))
+@pytest.mark.parametrize("name", METHODS)
+def test_gradients_are_those_of_finite_differences(name):
+    compare(METHODS[name], np.random.default_rng(3).uniform(0.5, 2, size=(2, 3, 4)))
 
 
-MATRICES = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3,)),
-            ((3,), (5, 3, 2)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)),
-            ((1, 2, 3), (4, 3, 2)), ((2, 1, 2, 3), (4, 3, 2))]  # fmt: skip
-
-
-@pytest.mark.parametrize("shapes", MATRICES, ids=str)
-def test_matrix_products(shapes):
-    rng = np.random.default_rng(4)
-    compare(lambda a, b: a @ b, *(rng.normal(size=shape) for shape in shapes))
-
-
-def test_layers():
-    rng = np.random.default_rng(6)
-    labels = np.array([2, 0, 1])
-    compare(lambda x: x.softmax_cross_entropy(labels), rng.normal(size=(3, 4)))
-    compare(lambda x, k: x.conv2d(k), rng.normal(size=(2, 2, 4, 3)), rng.normal(size=(3, 2, 2, 2)))
-
-
-def test_whole_network():
-    rng = np.random.default_rng(7)
-    images, labels = rng.normal(size=(3, 1, 4, 4)), np.array([1, 0, 1])
-
-    def loss(kernels, bias, weights):
-        seen = (Variable(images, requires_grad=False).conv2d(kernels) + bias).tanh()
-        pooled = seen.reshape(3, 2, 1, 2, 1, 2).max(axis=(3, 5)) if seen.shape[2] == 2 else seen
-        return (pooled.reshape(3, -1) @ weights).softmax_cross_entropy(labels)
-
-    arrays = rng.normal(size=(2, 1, 3, 3)), rng.normal(size=(2, 1, 1)), rng.normal(size=(2, 2))
-    compare(loss, *arrays)
-
-
-def test_equal_ones_share():
+def test_equal_elements_share_a_gradient():
     x = Variable([2.0, 1.0, 2.0])
     x.max().backward()
     assert x.grad.tolist() == [0.5, 0, 0.5]
@@ -225,7 +142,7 @@ def test_a_wide_graph_is_walked_once():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: Variable([1.0, 2.0]).backward(), r"from one number, and this has shape \(2,\)"),
         (lambda: Variable([1.0, 2.0]).backward([1.0]), r"gradient has shape \(1,\): give one of"),
@@ -248,8 +165,8 @@ def test_a_wide_graph_is_walked_once():
         (lambda: Variable(np.ones((2, 3))).softmax_cross_entropy([0, 3]), r"labels\[1\] is 3"),
     ],
 )  # fmt: skip
-def test_bad_input(call, said):
-    with pytest.raises(gl.errors.BadInput, match=said):
+def test_bad_input(call, message):
+    with pytest.raises(gl.errors.BadInput, match=message):
         call()
 
 
@@ -258,9 +175,9 @@ def test_numpy_functions_of_variables():
     compare(lambda x: np.exp(-x) * np.log(x) + np.tanh(np.maximum(x, 2.5)), array)
     compare(lambda x: np.matmul(array, x) - np.divide(array, x), array.T)
     x = Variable(np.float32([1, 2]))
-    for made in (np.float64(2) * x, np.multiply(2, x), np.exp(x), np.float32([3, 4]) @ x):
-        assert isinstance(made, Variable)
-        assert made.data.dtype == np.float32
+    for result in (np.float64(2) * x, np.multiply(2, x), np.exp(x), np.float32([3, 4]) @ x):
+        assert isinstance(result, Variable)
+        assert result.data.dtype == np.float32
 
 
 def test_it_shows_its_values():

@@ -22,12 +22,12 @@ SIZES = st.integers(1, 4)
 
 def slopes(function, x, gradient, h=1e-6):
     """The gradient of Σ gradient · function(x), by central differences in float64."""
-    found = np.empty_like(x)
+    result = np.empty_like(x)
     for place in np.ndindex(x.shape):
         step = np.zeros_like(x)
         step[place] = h
-        found[place] = ((function(x + step) - function(x - step)) * gradient).sum() / (2 * h)
-    return found
+        result[place] = ((function(x + step) - function(x - step)) * gradient).sum() / (2 * h)
+    return result
 
 
 def close(got, expected):
@@ -59,12 +59,12 @@ def test_backward_residual(n, d, m, seed):
     rng = np.random.default_rng(seed)
     given = [rng.normal(size=size) for size in ((n, d), (d, m), (m,), (m, d))]
     gradient = rng.normal(size=(n, d))
-    for place, found in enumerate(backward_residual(*given, gradient)):
+    for place, result in enumerate(backward_residual(*given, gradient)):
 
-        def moved(one, place=place):
-            return residual(*given[:place], one, *given[place + 1 :])
+        def block(array, place=place):
+            return residual(*given[:place], array, *given[place + 1 :])
 
-        close(found, slopes(moved, given[place], gradient))
+        close(result, slopes(block, given[place], gradient))
 
 
 @settings(max_examples=20, deadline=None)
@@ -118,15 +118,15 @@ def test_float32_stays():
     images, kernels = (rng.normal(size=(2, 2, 4, 4)).astype(np.float32) for _ in range(2))
     out = conv2d(images, kernels[:, :, :2, :2])
     logits = out.reshape(2, -1)
-    found = backward_conv2d(images, kernels[:, :, :2, :2], out)
+    back = backward_conv2d(images, kernels[:, :, :2, :2], out)
     _, gradient = softmax_cross_entropy(logits, np.array([0, 1]))
     pair = backward_matmul(logits, logits.T, np.ones((2, 2), np.float32))
-    for one in (out, *found, gradient, *pair, backward_relu(out, out)):
-        assert one.dtype == np.float32
+    results = (out, *back, gradient, *pair, backward_relu(out, out))
+    assert {result.dtype for result in results} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: softmax_cross_entropy(np.zeros((2, 3)), np.array([0, 3])),
          r"labels\[1\] is 3: with 3 columns in logits, labels run from 0 to 2"),
@@ -141,6 +141,6 @@ def test_float32_stays():
         (lambda: backward_relu(1.0, np.zeros(3)), "x is 1.0: give an array"),
     ],
 )  # fmt: skip
-def test_bad_input(call, said):
-    with pytest.raises(gl.errors.BadInput, match=said):
+def test_bad_input(call, message):
+    with pytest.raises(gl.errors.BadInput, match=message):
         call()

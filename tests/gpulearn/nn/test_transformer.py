@@ -34,15 +34,10 @@ def test_parameters_and_operations_are_those_that_are_counted(shape):
 def test_attention_is_that_of_torch():
     attention = Attention(SHAPES[1]).double()
     x = torch.randn(2, 7, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    q, k, v = (
-        part(x).view(2, 7, 4, 8).transpose(1, 2)
-        for part in (attention.query, attention.key, attention.value)
-    )
-    mixed = (
-        torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        .transpose(1, 2)
-        .reshape(2, 7, 32)
-    )
+    parts = (attention.query, attention.key, attention.value)
+    q, k, v = (part(x).view(2, 7, 4, 8).transpose(1, 2) for part in parts)
+    heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    mixed = heads.transpose(1, 2).reshape(2, 7, 32)
     torch.testing.assert_close(attention(x), attention.output(mixed), rtol=1e-13, atol=1e-14)
 
 
@@ -73,11 +68,11 @@ def test_gradients_are_those_of_finite_differences():
 
 def test_writing_continues_a_row_and_follows_its_seed():
     decoder, start = Decoder(SHAPES[1]), torch.tensor([5, 6])
-    one, again, other = (write(decoder, start, 40, seed=seed) for seed in (0, 0, 1))
-    assert len(one) == 42
-    assert torch.equal(one[:2], start)
-    assert torch.equal(one, again)
-    assert not torch.equal(one, other)
+    text, again, other = (write(decoder, start, 40, seed=seed) for seed in (0, 0, 1))
+    assert len(text) == 42
+    assert torch.equal(text[:2], start)
+    assert torch.equal(text, again)
+    assert not torch.equal(text, other)
     with pytest.raises(BadInput, match=r"start has shape \(0,\)"):
         write(decoder, start[:0], 1)
 

@@ -1,5 +1,7 @@
 """Numerical gradients and step limits against what calculus says."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_whole_numbers_are_taken_as_reals():
 
 
 @pytest.mark.parametrize(
-    ("function", "x", "said"),
+    ("function", "x", "message"),
     [
         (3.0, np.ones(2), "function is 3.0: give the function itself"),
         (lambda x: x, np.ones(2), "returns an array of shape (2,): it must return one number"),
@@ -41,10 +43,9 @@ def test_whole_numbers_are_taken_as_reals():
         (lambda x: x.sum(), ["a"], "x is ['a']: give real numbers"),
     ],
 )
-def test_what_has_no_gradient(function, x, said):
-    with pytest.raises(BadInput) as caught:
+def test_what_has_no_gradient(function, x, message):
+    with pytest.raises(BadInput, match=re.escape(message)):
         gl.optim.numerical_gradient(function, x)
-    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -54,17 +55,13 @@ def test_the_limit_comes_from_the_largest_eigenvalue(seed):
     eigenvalues = rng.normal(size=n) - (seed > 8)
     basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
     limit = gl.optim.largest_stable_step(basis @ np.diag(eigenvalues) @ basis.T)
-    most = eigenvalues.max()
-    assert limit == (pytest.approx(2 / most, rel=1e-9) if most > 0 else np.inf)
-
-
-def test_without_curvature_there_is_no_limit():
-    assert gl.optim.largest_stable_step(np.diag([-1.0, -3.0])) == np.inf
+    largest = eigenvalues.max()
+    assert limit == (pytest.approx(2 / largest, rel=1e-9) if largest > 0 else np.inf)
     assert gl.optim.largest_stable_step(np.zeros((2, 2))) == np.inf
 
 
 @pytest.mark.parametrize(
-    ("hessian", "said"),
+    ("hessian", "message"),
     [
         (np.ones((2, 3)), "shape (2, 3): it must be square"),
         (np.ones(3), "shape (3,): it must be square"),
@@ -72,19 +69,9 @@ def test_without_curvature_there_is_no_limit():
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "no finite number"),
     ],
 )
-def test_what_is_no_hessian(hessian, said):
-    with pytest.raises(BadInput) as caught:
+def test_what_is_no_hessian(hessian, message):
+    with pytest.raises(BadInput, match=re.escape(message)):
         gl.optim.largest_stable_step(hessian)
-    assert said in str(caught.value)
-
-
-def walked(curvatures, lr, steps):
-    """The largest share of its distance that a direction has left after each step, by a descent."""
-    path = gl.optim.descend(
-        gl.optim.quadratic(*curvatures), np.ones(len(curvatures)), gl.optim.gradient_step,
-        lr=lr, steps=steps,
-    )  # fmt: skip
-    return np.abs(path.points).max(axis=1)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +80,9 @@ def walked(curvatures, lr, steps):
 )
 def test_steps_needed_are_those_of_a_walk(curvatures, lr, share):
     steps = gl.optim.steps_needed(curvatures, lr, share)
-    left = walked(curvatures, lr, steps)
+    loss, start = gl.optim.quadratic(*curvatures), np.ones(len(curvatures))
+    path = gl.optim.descend(loss, start, gl.optim.gradient_step, lr=lr, steps=steps)
+    left = np.abs(path.points).max(axis=1)
     assert left[steps] <= share < left[steps - 1]
 
 
@@ -134,7 +123,7 @@ def test_the_momentum_of_the_best_factor_is_that_of_polyak():
 
 
 def test_bad_numbers_are_told():
-    for call, said in (
+    for call, message in (
         (lambda: gl.optim.steps_needed([], 0.1, 0.5), "give one finite number for each direction"),
         (lambda: gl.optim.steps_needed([1.0], 0.1, 1.0), "share is 1.0: give a number between"),
         (lambda: gl.optim.steps_needed([1.0], 0.0, 0.1), "lr is 0.0"),
@@ -142,9 +131,8 @@ def test_bad_numbers_are_told():
         (lambda: gl.optim.escape_saddle(0.1, 2.0, 1.5, 1.0), "curvature of 2.0 is 1.0: give"),
         (lambda: gl.optim.LineFit([1.0], [1.0, 2.0]), "give two lists of one length"),
     ):
-        with pytest.raises(BadInput) as caught:
+        with pytest.raises(BadInput, match=re.escape(message)):
             call()
-        assert said in str(caught.value)
 
 
 def test_the_fit_of_a_line_has_the_gradient_and_curvature_of_its_values():

@@ -15,8 +15,8 @@ RATE = 0.05
 # step function, its options, torch's class, its options
 PAIRS = {
     **{
-        name: (one.step, {}, getattr(torch.optim, one.torch_class), one.torch_options)
-        for name, one in OPTIMIZERS.items()
+        name: (entry.step, {}, getattr(torch.optim, entry.torch_class), entry.torch_options)
+        for name, entry in OPTIMIZERS.items()
     },
     "light momentum": (momentum_step, {"momentum": 0.5}, torch.optim.SGD, {"momentum": 0.5}),
     "rmsprop, short": (
@@ -38,12 +38,11 @@ DTYPES = [(np.float64, 1e-14), (np.float32, 1e-6)]
 def torch_path(theta, slope, optimizer, rates):
     """The parameters after each step of torch's optimizer."""
     parameter = torch.nn.Parameter(torch.tensor(theta))
-    made = optimizer([parameter])
+    torchs = optimizer([parameter])
     for lr in rates:
         parameter.grad = torch.tensor(slope(parameter.detach().numpy()))
-        for group in made.param_groups:
-            group["lr"] = lr
-        made.step()
+        torchs.param_groups[0]["lr"] = lr
+        torchs.step()
         yield parameter.detach().numpy().copy()
 
 

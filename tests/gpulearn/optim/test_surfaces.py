@@ -49,8 +49,8 @@ def test_many_points_at_once(surface):
     assert surface.value(grid)[1, 2] == pytest.approx(surface.value(grid[1, 2]), rel=1e-15)
     assert np.array_equal(surface.hessian(grid)[3, 4], surface.hessian(grid[3, 4]))
     single = grid.astype(np.float32)
-    made = (surface.value(single), surface.gradient(single), surface.hessian(single))
-    assert {x.dtype for x in made} == {np.dtype(np.float32)}
+    results = (surface.value(single), surface.gradient(single), surface.hessian(single))
+    assert {x.dtype for x in results} == {np.dtype(np.float32)}
 
 
 @every_surface

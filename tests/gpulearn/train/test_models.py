@@ -14,9 +14,9 @@ LABELS = torch.tensor(DIGITS.train_labels[:20])
 @pytest.mark.parametrize("build", [gl.train.LeNet, gl.train.MLP])
 def test_weights_come_from_the_seed_and_the_callers_generator_stays(build):
     before = torch.get_rng_state()
-    one, two, other = build(seed=1), build(seed=1), build(seed=2)
+    models = [build(seed=seed).parameters() for seed in (1, 1, 2)]
     assert torch.equal(torch.get_rng_state(), before)
-    for a, b, c in zip(one.parameters(), two.parameters(), other.parameters(), strict=True):
+    for a, b, c in zip(*models, strict=True):
         assert torch.equal(a, b)
         assert not torch.equal(a, c)
 
@@ -25,9 +25,7 @@ def test_every_activation_has_a_name():
     named = dict(gl.train.LeNet().named_modules())
     assert {"stage1.conv1", "stage1.relu1", "stage2.pool2", "stage3.linear2"} < set(named)
     assert named["stage1.conv1"].weight.shape == (32, 1, 3, 3)
-    assert list(gl.train.MLP((64, 5, 10)).stage2._modules) == [
-        "linear2"
-    ]  # no ReLU after the scores
+    assert list(gl.train.MLP((64, 5, 10)).stage2._modules) == ["linear2"]  # scores without a ReLU
 
 
 @pytest.mark.parametrize(
@@ -66,8 +64,8 @@ def test_evaluation_takes_arrays_of_any_kind():
     frozen.flags.writeable = False
     for given in (frozen, images.astype(np.float64), images.tolist()):
         assert gl.train.evaluate(model, given, labels) == (loss, right)
-    turned = gl.train.evaluate(model, images[::-1], labels[::-1])  # strides below zero
-    assert turned == (pytest.approx(loss), right)
+    reversed_ = gl.train.evaluate(model, images[::-1], labels[::-1])  # strides below zero
+    assert reversed_ == (pytest.approx(loss), right)
     assert gl.train.classify(model, (16 * images).astype(np.uint8)).shape == labels.shape
 
 

@@ -12,7 +12,6 @@ from gpulearn.train.precision import (
     Precision,
     gradient_error,
     scale_the_loss,
-    vanished_gradients,
 )
 from gpulearn.train.step import clip_by_global_norm
 
@@ -50,19 +49,6 @@ def test_the_layers_compute_in_the_precision_and_the_parameters_stay_float32(net
     assert {p.grad.dtype for p in network.parameters()} == {torch.float32}
 
 
-def test_float32_is_the_plain_step_to_the_bit(network, batch):
-    plain, precision = copy.deepcopy(network), Precision("float32")
-    ours = torch.optim.Adam(network.parameters(), lr=0.01)
-    theirs = torch.optim.Adam(plain.parameters(), lr=0.01)
-    precision.backward(loss_of(network, batch, precision))
-    precision.unscale(ours)
-    precision.step(ours)
-    nn.functional.cross_entropy(plain(batch[0]), batch[1]).backward()
-    theirs.step()
-    for one, other in zip(network.parameters(), plain.parameters(), strict=True):
-        assert torch.equal(one, other)
-
-
 def test_bfloat16_is_coarser_than_float16(network, batch):
     errors = {name: gradient_error(network, *batch, Precision(name)) for name in PRECISIONS}
     assert errors["float32"] == 0 < errors["float16"] < errors["bfloat16"] < 0.05
@@ -71,12 +57,8 @@ def test_bfloat16_is_coarser_than_float16(network, batch):
 
 def test_scaling_brings_vanished_gradients_back(network, batch):
     small = Precision("float16", scale=2.0**-16)  # a loss that a long training has made small
-    assert vanished_gradients(network, *batch, small) > 0.1
-    assert vanished_gradients(network, *batch, Precision("float16")) < 0.01
-    assert vanished_gradients(network, *batch, Precision("bfloat16", scale=1)) < 0.01
-    assert gradient_error(network, *batch, small) > 10 * gradient_error(
-        network, *batch, Precision("float16")
-    )
+    error = gradient_error(network, *batch, Precision("float16"))
+    assert gradient_error(network, *batch, small) > 10 * error
 
 
 def test_a_step_with_infinite_gradients_is_left_out_and_the_scale_halved(network, batch):
@@ -87,25 +69,6 @@ def test_a_step_with_infinite_gradients_is_left_out_and_the_scale_halved(network
     assert not precision.step(optimizer)
     assert precision.scale == 2.0**59
     assert all(torch.equal(value, before[key]) for key, value in network.state_dict().items())
-
-
-def test_clipping_belongs_after_unscaling(network, batch):
-    """Clipped first, the scaled gradient is cut to max_norm and then divided once more."""
-    wrong = copy.deepcopy(network)
-    steps = {}
-    for model, unscale_first in ((network, True), (wrong, False)):
-        precision = Precision("float16", scale=1024)
-        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-        before = torch.cat([p.detach().flatten() for p in model.parameters()])
-        precision.backward(loss_of(model, batch, precision))
-        if unscale_first:
-            precision.unscale(optimizer)
-        clip_by_global_norm(model.parameters(), max_norm=0.1)
-        assert precision.step(optimizer)
-        after = torch.cat([p.detach().flatten() for p in model.parameters()])
-        steps[unscale_first] = (after - before).norm().item()
-    assert steps[True] == pytest.approx(0.1, rel=1e-3)
-    assert steps[False] == pytest.approx(0.1 / 1024, rel=1e-2)
 
 
 def test_the_scale_survives_a_checkpoint(network, batch):
@@ -122,9 +85,7 @@ def test_the_scale_survives_a_checkpoint(network, batch):
 
 
 def test_it_can_be_asked_for_a_gpu_where_there_is_none():
-    precision = Precision("bfloat16", "cuda:1")
-    assert precision.device_type == "cuda"
-    assert repr(precision) == "Precision(bfloat16 on cuda)"
+    assert repr(Precision("bfloat16", "cuda:1")) == "Precision(bfloat16 on cuda)"
 
 
 def test_bad_input():

@@ -1,6 +1,7 @@
 """Stages that are computed again: the same gradients, from one more forward pass."""
 
 import copy
+import itertools
 
 import pytest
 import torch
@@ -79,9 +80,9 @@ def test_the_peak_is_what_torch_keeps(recomputed):
     widths, hidden, n = (64, 40, 24, 10), (300, 20, 90), 12
     chain = nn.Sequential(nn.Flatten())
     for number in range(3):
-        one = Stages(stage(widths[number], hidden[number], widths[number + 1]))
-        one.recompute = number in recomputed
-        chain.append(one)
+        link = Stages(stage(widths[number], hidden[number], widths[number + 1]))
+        link.recompute = number in recomputed
+        chain.append(link)
     measured = measured_memory(chain, IMAGES, LABELS).activations
     inputs, inside = ([4 * n * size for size in sizes] for sizes in (widths[:3], hidden))
     loss = 4 * n * widths[3] + 8 * n + 4  # scores, labels and the sum of their weights
@@ -97,17 +98,15 @@ def test_the_peak_is_what_torch_keeps(recomputed):
 def test_a_plan_fits_and_none_that_fits_is_quicker(stages, limit):
     inputs, inside, seconds = (list(part) for part in zip(*stages, strict=True))
     plan = recompute_plan(inputs, inside, seconds, limit)
-    every = [
-        {s for s in range(len(stages)) if number >> s & 1} for number in range(2 ** len(stages))
-    ]
-    fitting = [some for some in every if recompute_peak(inputs, inside, some) <= limit]
+    numbers = range(len(stages))
+    choices = [set(c) for k in range(len(stages) + 1) for c in itertools.combinations(numbers, k)]
+    fitting = [chosen for chosen in choices if recompute_peak(inputs, inside, chosen) <= limit]
     if plan is None:
         assert not fitting
     else:
         assert plan in fitting
-        assert sum(seconds[s] for s in plan) == min(
-            sum(seconds[s] for s in some) for some in fitting
-        )
+        costs = [sum(seconds[s] for s in chosen) for chosen in fitting]
+        assert sum(seconds[s] for s in plan) == min(costs)
 
 
 def test_to_recompute_the_last_stage_saves_nothing():

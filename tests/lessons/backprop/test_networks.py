@@ -45,10 +45,10 @@ def test_values_are_those_of_numpy():
     layers = dense_layers([64, 5, 7, 3])
     (w1, b1), (w2, b2), (w3, b3) = [(w.data, b.data) for w, b in layers]
     b2 += 1
-    one = np.maximum(IMAGES[:9] @ w1 + b1, 0)
-    two = np.maximum(one @ w2 + b2, 0)
+    first = np.maximum(IMAGES[:9] @ w1 + b1, 0)
+    second = np.maximum(first @ w2 + b2, 0)
     values = dense_values(IMAGES[:9], layers)
-    for value, expected in zip(values, (one, two, two @ w3 + b3), strict=True):
+    for value, expected in zip(values, (first, second, second @ w3 + b3), strict=True):
         np.testing.assert_allclose(value.data, expected, rtol=1e-6)
     np.testing.assert_allclose(
         dense_values(IMAGES[:9], layers, tanh_layer)[0].data, np.tanh(IMAGES[:9] @ w1 + b1)
@@ -100,11 +100,11 @@ def test_a_loss_that_is_no_number_stops_the_training():
 
 
 def test_bad_sizes_and_spreads_get_a_sentence():
-    for sizes, spread, said in [
+    for sizes, spread, message in [
         ([64], "he", r"sizes is \[64\]: give inputs"),
         ([64, 0], "he", "an entry of sizes is 0"),
         ([64, 10], "hee", "There is no spread 'hee': did you mean 'he'"),
         ([64, 10], 0.0, "spread is 0.0: give a number above zero"),
     ]:
-        with pytest.raises(BadInput, match=said):
+        with pytest.raises(BadInput, match=message):
             dense_layers(sizes, spread)

@@ -42,10 +42,10 @@ def test_torch_counts_the_same_and_gives_the_scores_of_the_last_layer(shape, fir
 def test_a_seed_gives_the_same_weights_and_leaves_the_global_generator():
     torch.manual_seed(7)
     before = torch.random.get_rng_state()
-    one, other = (weights_of(torch_network(MLP, seed=3)) for _ in range(2))
-    assert all((a == b).all() for a, b in zip(one, other, strict=True))
+    first, second = (weights_of(torch_network(MLP, seed=3)) for _ in range(2))
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))
     assert (torch.random.get_rng_state() == before).all()
-    assert (one[0] != weights_of(torch_network(MLP, seed=4))[0]).any()
+    assert (first[0] != weights_of(torch_network(MLP, seed=4))[0]).any()
 
 
 def test_weights_are_copies():

@@ -40,7 +40,7 @@ def _absent(monkeypatch, tmp_path):
     monkeypatch.setattr(recordings, "FILE", tmp_path / "noted.json")
 
 
-def told(numbers, word):
+def report(numbers, word):
     print("in", os.environ["XLA_FLAGS"].split()[-1])
     return {"sum": numbers.sum(), "word": word, "twice": 2 * numbers, "pid": os.getpid()}
 
@@ -67,11 +67,11 @@ def hands_over(value):
 
 @pytest.mark.usefixtures("_here")
 def test_calls_follow_each_other_in_one_process_and_results_are_plain(capsys):
-    one, other = (run("jax", told, np.arange(3), "a") for _ in range(2))
-    assert one == other == {"sum": 3, "word": "a", "twice": [0, 2, 4], "pid": one["pid"]}
-    assert one["pid"] != os.getpid()
-    said = "[JAX 9.9, run here]\nin --xla_force_host_platform_device_count=8\n"
-    assert capsys.readouterr().out == 2 * said
+    first, second = (run("jax", report, np.arange(3), "a") for _ in range(2))
+    assert first == second == {"sum": 3, "word": "a", "twice": [0, 2, 4], "pid": first["pid"]}
+    assert first["pid"] != os.getpid()
+    printed = "[JAX 9.9, run here]\nin --xla_force_host_platform_device_count=8\n"
+    assert capsys.readouterr().out == 2 * printed
 
 
 @pytest.mark.usefixtures("_here")
@@ -97,15 +97,8 @@ def test_what_does_not_end_is_ended():
     before = run("jax", os.getpid)
     with pytest.raises(RankError, match="sleeps did not end in time in JAX"):
         run("jax", sleeps, timeout=0.2)
-    assert gone(before)
-
-
-def gone(process):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    with pytest.raises(ProcessLookupError):
+        os.kill(before, 0)
 
 
 def test_a_child_ends_when_its_parent_is_gone_even_in_a_call():
@@ -127,8 +120,8 @@ def test_a_worker_is_killed_when_the_condition_holds():
 
 def test_a_cluster_has_an_address_of_its_own_for_each_process():
     cluster = cluster_of(worker=3, ps=2)
-    assert {kind: len(all_of) for kind, all_of in cluster.items()} == {"worker": 3, "ps": 2}
-    assert len({one for all_of in cluster.values() for one in all_of}) == 5
+    assert {kind: len(set(places)) for kind, places in cluster.items()} == {"worker": 3, "ps": 2}
+    assert not set(cluster["worker"]) & set(cluster["ps"])
 
 
 def test_bad_input_is_told():
@@ -148,22 +141,22 @@ def test_a_recording_is_what_was_returned_for_this_code_and_these_arguments(
     request, capsys, tmp_path
 ):
     numbers = np.linspace(0, 1, 50)
-    returned = run("jax", told, numbers, "a")
+    returned = run("jax", report, numbers, "a")
     capsys.readouterr()
     request.getfixturevalue("_absent")
     date = json.loads((tmp_path / "noted.json").read_text())["date"]
-    assert run("jax", told, numbers + 1e-7, "a") == returned
+    assert run("jax", report, numbers + 1e-7, "a") == returned
     out = capsys.readouterr().out
     assert out.startswith(f"[recorded on {date} with JAX 9.9]\nin --xla")
     for args in ((numbers + 1, "a"), (numbers[1:], "a"), (numbers, "b")):
         with pytest.raises(MissingPackage, match=f"other arguments.* and {ABSENT}"):
-            run("jax", told, *args)
+            run("jax", report, *args)
 
     def other(numbers, word):
         return 1
 
-    other.__name__ = "told"
-    with pytest.raises(MissingPackage, match="told was recorded with other code"):
+    other.__name__ = "report"
+    with pytest.raises(MissingPackage, match="report was recorded with other code"):
         run("jax", other, numbers, "a")
 
 
@@ -183,9 +176,9 @@ def test_the_functions_that_a_function_uses_belong_to_its_code(monkeypatch):
 
 def test_without_both_one_sentence_says_what_brings_them(monkeypatch):
     monkeypatch.setattr(availability.importlib.util, "find_spec", lambda name: None)
-    said = availability.missing()
-    assert said.startswith("tensorflow and jax are not installed: pip install ")
-    assert said.endswith("brings them.")
+    sentence = availability.missing()
+    assert sentence.startswith("tensorflow and jax are not installed: pip install ")
+    assert sentence.endswith("brings them.")
     assert availability.missing(["jax"]).startswith("jax is not installed")
     with pytest.raises(BadInput, match="jaxx"):
         availability.missing(["jaxx"])

@@ -33,15 +33,15 @@ def test_what_is_shared_counts_once():
 
 
 def test_a_recurrent_network_has_a_longer_chain_and_a_decoder_not():
-    cell, found = torch.nn.RNNCell(4, 4), {}
+    cell, lengths = torch.nn.RNNCell(4, 4), []
     decoder = gl.nn.Decoder(gl.nn.DecoderShape(10, context=12, width=8, heads=2, layers=2))
     for places in (3, 6, 12):
         state = torch.zeros(1, 4)
-        for one in torch.ones(places, 1, 4):
-            state = cell(one, state)
-        written = decoder(torch.zeros(1, places, dtype=torch.long))
-        found[places] = longest_chain(state), longest_chain(written)
-    recurrent, decoders = zip(*found.values(), strict=True)
+        for x in torch.ones(places, 1, 4):
+            state = cell(x, state)
+        scores = decoder(torch.zeros(1, places, dtype=torch.long))
+        lengths.append((longest_chain(state), longest_chain(scores)))
+    recurrent, decoders = zip(*lengths, strict=True)
     assert recurrent[2] - recurrent[1] == 2 * (recurrent[1] - recurrent[0]) > 0
     assert len(set(decoders)) == 1
 

@@ -53,9 +53,9 @@ def test_one_process_with_the_whole_batch_stands_for_four_real_ranks():
     ranks = gl.launch(one_of_many, 4, timeout=20)
     start = weights(gl.train.MLP((64, 16, 10), seed=3))
     assert (weights(model) - start).norm() > 0.1
-    for found in ranks:
-        assert torch.equal(found, ranks[0])
-        assert (found - weights(model)).abs().max() <= 1e-6
+    for replica in ranks:
+        assert torch.equal(replica, ranks[0])
+        assert (replica - weights(model)).abs().max() <= 1e-6
 
 
 def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
@@ -64,9 +64,8 @@ def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
     model = gl.train.MLP((64, 16, 10), seed=3)
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     for epoch in range(EPOCHS):
-        for part in torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5, epoch=epoch)).split(
-            BATCH
-        ):
+        order = torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5, epoch=epoch))
+        for part in order.split(BATCH):
             gl.train.train_step(model, optimizer, images[part], labels[part])
     assert gl.train.evaluate(model, images, labels)[0] == pytest.approx(plain[0], abs=1e-6)
     assert emulated(factor=1.0, warm_up=3)[1] == plain
@@ -133,13 +132,13 @@ def test_a_step_of_layers_is_the_step_function_on_each():
     order = torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5))
     images, labels = (torch.from_numpy(array) for array in few()[:2])
     functional.cross_entropy(by_hand(images[order]), labels[order]).backward()
-    for one, other in zip(model.parameters(), by_hand.parameters(), strict=True):
-        moved = (one - other).norm() / other.norm()
+    for p, before in zip(model.parameters(), by_hand.parameters(), strict=True):
+        moved = (p - before).norm() / before.norm()
         assert moved.item() == pytest.approx(RATE * 0.02, rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: scaling_out.batch_size_study((64, 16)), "ascending"),
         (lambda: scaling_out.batch_size_study(rules=["lineal"]), "did you mean 'linear'"),
@@ -150,6 +149,6 @@ def test_a_step_of_layers_is_the_step_function_on_each():
         (lambda: scaling_out.batch_sizes(3), "study is 3"),
     ],
 )
-def test_bad_input_is_told(call, said):
-    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
+def test_bad_input_is_told(call, message):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(message)):
         call()

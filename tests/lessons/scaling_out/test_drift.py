@@ -7,12 +7,12 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn_lessons import scaling_out
 from gpulearn_lessons.scaling_out import (
     CompressedDataParallel,
     compression,
     compression_study,
     compression_table,
-    drift,
     measure_drift,
 )
 from gpulearn_lessons.scaling_out import scaling_studies as drift_figure
@@ -64,44 +64,42 @@ def test_with_digits_of_its_own_a_silent_replica_reads_those_alone():
     def mine():
         return _own_digits(labels, torch.arange(8)).tolist()
 
-    found = gl.launch(mine, 2, backend="simulated")
-    assert [sorted({labels[n].item() for n in rank}) for rank in found] == [[0, 1], [1, 2, 3]]
-    assert [len(rank) for rank in found] == [8, 8]
+    samples = gl.launch(mine, 2, backend="simulated")
+    assert [sorted({labels[n].item() for n in rank}) for rank in samples] == [[0, 1], [1, 2, 3]]
+    assert [len(rank) for rank in samples] == [8, 8]
 
 
 def test_distances_are_the_definition():
-    model = torch.nn.Linear(64, 10, bias=False)
-    model = torch.nn.Sequential(torch.nn.Flatten(), model)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10, bias=False))
     first = torch.zeros(2, 640)
     first[:, :2] = torch.tensor([3.0, 4.0])
     second, third = first.clone(), first.clone()
     second[1, 0] += 1.0
     third[1, 1] -= 2.0
-    found = _drift([first, second, third], model)
-    assert found.distances.tolist() == [0.0, 2.0 / 5.0]
-    assert len(found.accuracies) == 3
+    drift = _drift([first, second, third], model)
+    assert drift.distances.tolist() == [0.0, 2.0 / 5.0]
+    assert len(drift.accuracies) == 3
 
 
 def test_the_picture_gives_equal_replicas_a_row_of_their_own(drifts, monkeypatch):
-    kept = []
-    keep = drift_figure.show
+    figures, show = [], drift_figure.show
     monkeypatch.setattr(
-        drift_figure, "show", lambda made, alt: kept.append(made) or keep(made, alt)
+        drift_figure, "show", lambda figure, alt: figures.append(figure) or show(figure, alt)
     )
-    alt = drift(drifts).alt
+    alt = scaling_out.drift(drifts).alt
     assert "gradients averaged equal to the bit all the way" in alt
     assert "parameters averaged equal to the bit at the end, at most 0.0" in alt
     assert "but equal to the bit after 3 steps on the way" in alt
-    (axes,) = kept[0].axes
+    (axes,) = figures[0].axes
     floor = axes.get_yticks()[0]
     assert axes.get_yticklabels()[0].get_text() == "equal\nto the bit"
     lines = {line.get_label(): line.get_ydata() for line in axes.lines}
     assert set(lines["gradients averaged"]) == {floor}
-    others = np.concatenate([one.distances for one in drifts.values()])
+    others = np.concatenate([drift.distances for drift in drifts.values()])
     assert floor < others[others > 0].min() / 9
     np.testing.assert_array_equal(lines["nothing exchanged"], drifts["nothing exchanged"].distances)
-    drift({"one": drifts["parameters averaged"]})
-    assert len(kept[1].axes[0].get_yticks()) >= 4  # a scale needs more than one number
+    scaling_out.drift({"one": drifts["parameters averaged"]})
+    assert len(figures[1].axes[0].get_yticks()) >= 4  # a scale needs more than one number
 
 
 def test_a_replica_says_what_it_is():
@@ -155,23 +153,20 @@ def test_table_and_picture_say_what_was_found(compressed):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: measure_drift(["nothing"]), "There is no policy 'nothing'"),
         (lambda: measure_drift([]), "policies is empty"),
         (lambda: measure_drift(every=0), "every is 0"),
-        (lambda: drift({}), "drifts is {}"),
-        (lambda: drift({"a": 1}), "drifts holds 1"),
+        (lambda: scaling_out.drift({}), "drifts is {}"),
+        (lambda: scaling_out.drift({"a": 1}), "drifts holds 1"),
         (lambda: compression_study(["zip"]), "There is no method 'zip'"),
         (lambda: compression_study(keep=2.0), "keep is 2"),
-        (
-            lambda: compression_study(batch=800),
-            "batch is 800: 2 ranks have 719 images each",
-        ),
+        (lambda: compression_study(batch=800), "800: 2 ranks have 719 images each"),
         (lambda: compression({}), "results is {}"),
         (lambda: compression_table({"a": 1}), "results is"),
     ],
 )
-def test_bad_input_is_told(call, said):
-    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
+def test_bad_input_is_told(call, message):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(message)):
         call()

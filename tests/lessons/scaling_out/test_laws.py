@@ -20,9 +20,8 @@ SECONDS = st.floats(1e-4, 1e4)
 def test_amdahls_law_is_found_again(serial, one, counts):
     law = Amdahl(serial, one)
     ranks = sorted(counts)
-    found = fit_amdahl(ranks, [law.seconds(n) for n in ranks])
-    assert found.serial == pytest.approx(serial, abs=1e-6)
-    assert found.one == pytest.approx(one, rel=1e-6)
+    fitted = fit_amdahl(ranks, [law.seconds(n) for n in ranks])
+    assert fitted == (pytest.approx(serial, abs=1e-6), pytest.approx(one, rel=1e-6))
 
 
 @quick
@@ -44,7 +43,8 @@ def test_no_other_law_fits_better(seconds):
 
 
 def test_efficiency_is_one_where_nothing_is_lost():
-    assert scaling_efficiency(8, 2, 4) == scaling_efficiency(8, 8, 4, "weak") == 1
+    assert scaling_efficiency(8, 2, 4) == 1
+    assert scaling_efficiency(8, 8, 4, "weak") == 1
     assert scaling_efficiency(8, 4, 4, "strong") == 0.5
     assert scaling_efficiency(4, 8, 4, "weak") == 0.5
 
@@ -61,7 +61,7 @@ def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, war
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: scaling_efficiency(0, 1, 2), "seconds_one is 0"),
         (lambda: scaling_efficiency(1, 1, 0), "ranks is 0"),
@@ -74,6 +74,6 @@ def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, war
         (lambda: gl.optim.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),
     ],
 )
-def test_bad_input_is_named(call, said):
-    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
+def test_bad_input_is_named(call, message):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(message)):
         call()
