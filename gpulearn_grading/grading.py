@@ -146,8 +146,9 @@ def _key(one: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
     text = hashlib.sha256()
     about = [_package(), one.student, place, vars(settings.limits)]
-    file = Path(place.rpartition(":")[0])
-    for path in [*one.files, *([file] if file.name else [])]:
+    file, _, name = place.rpartition(":")
+    own = [Path(file), Path(file).with_name(f"{name}.hints")] if file else []
+    for path in [*one.files, *filter(Path.is_file, own)]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
     text.update(json.dumps(about).encode())
     return text.hexdigest()[:32]
@@ -157,8 +158,9 @@ def _key(one: Submission, place: str, settings: GradingSettings) -> str:
 def _package() -> str:
     """This package as it stands: a clone's exercises change between two versions too."""
     text = hashlib.sha256()
-    for file in sorted(Path(gpulearn.__file__).parent.rglob("*.py")):
-        text.update(file.read_bytes())
+    for file in sorted(Path(gpulearn.__file__).parent.rglob("*")):
+        if file.suffix in (".py", ".hints"):
+            text.update(file.read_bytes())
     return text.hexdigest()
 
 
