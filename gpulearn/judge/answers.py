@@ -96,14 +96,16 @@ def edited(function: Any, change: Change, names: Mapping[str, Any] | None = None
     return written(changed, inner.__name__, {**inner.__globals__, **(names or {})})
 
 
-def written(source: str, name: str, names: Mapping[str, Any]) -> types.FunctionType:
-    """The function of that name from a source; `inspect` and tracebacks find its lines."""
+def written(source: str, name: str, names: dict[str, Any]) -> types.FunctionType:
+    """The function of that name from a source, with `names` as its globals.
+
+    `inspect` and tracebacks find its lines.
+    """
     filename = f"<{name}, edited {hash(source) & 0xFFFFFFFFFFFFFFFF:016x}>"
     annotations = __future__.annotations.compiler_flag
     code = compile(source, filename, "exec", annotations, dont_inherit=True)
-    namespace = dict(names)
-    exec(code, namespace)
-    answer = namespace[name]
+    exec(code, names)
+    answer = names[name]
     assert isinstance(answer, types.FunctionType)
     _SOURCES[filename] = source
     show(answer)

@@ -115,11 +115,7 @@ def kernel_exercise(
         busiest: "thread", "warp" or "block" → how many accesses to memory the busiest one makes in
             a right kernel that is less even than the solution, and how many times the mean that is.
     """
-    limits = [
-        lanes(advice=alone),
-        *budgets,
-        even(specification.kernel, cases, busiest or {}),
-    ]
+    limits = [lanes(advice=alone), *budgets, even(specification.kernel, cases, busiest or {})]
     return Exercise(
         task=task,
         reference=specification.kernel,
@@ -145,11 +141,6 @@ def even(
     much, and never less than the busiest of a right answer has. The largest launch is judged: in
     a small one there may be too little to share out. Blocks are told apart where there are three
     of them, or more.
-
-    Args:
-        solution: a right answer.
-        cases: makes the launches anew.
-        busiest: of another right answer, as `kernel_exercise` takes it.
     """
 
     @functools.cache

@@ -100,7 +100,8 @@ def for_otter(assignment: Assignment) -> Notebook:
         yield from (fence("BEGIN TESTS"), check, fence("END TESTS"), fence("END QUESTION"))
 
     notebook = _with_answers(assignment, answered)
-    files = f"\nfiles:\n  - {assignment.file.name}" if assignment.file else ""
+    files = "".join(f"\n  - {path.name}" for path in assignment.files)
+    files = files and f"\nfiles:{files}"
     settings = (
         f"# ASSIGNMENT CONFIG\nname: {assignment.name}\nrequirements: requirements.txt\n"
         f"tests:\n  ok_format: false\nexport_cell:\n  pdf: false{files}"

@@ -57,9 +57,9 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
             f"otter/{one.name}": for_otter(one),
         }
         files |= {f"{place}.ipynb": _stored(notebook) for place, notebook in forms.items()}
-        if one.file is not None:
-            text = one.file.read_text(encoding="utf-8")
-            files |= {f"{Path(place).parent.as_posix()}/{one.file.name}": text for place in forms}
+        for path in one.files:
+            text = path.read_text(encoding="utf-8")
+            files |= {f"{Path(place).parent.as_posix()}/{path.name}": text for place in forms}
     grader = _requirement(_extras(assignments))
     return files | {
         "README.md": _readme(assignments),
@@ -136,7 +136,8 @@ def _requirement(extras: Sequence[str]) -> str:
 
 def _readme(assignments: Sequence[Assignment]) -> str:
     factor = scale(assignments)
-    protected = [".github/**/*", *(one.file.name for one in assignments if one.file)]
+    own = [path.name for one in assignments for path in one.files]
+    protected = [f"`{path}`" for path in (".github/**/*", *own)]
     rows = [
         f"| {one.title} | `{one.name}` | {', '.join(one.exercises) or 'none'} "
         f"| {counted(one.most, 'point')} |"
@@ -147,7 +148,7 @@ def _readme(assignments: Sequence[Assignment]) -> str:
         rows="\n".join(rows),
         install=f'pip install "{_requirement(["lab"])}"',
         first=next(one.name for one in assignments if one.exercises),
-        protected=" and ".join(f"`{path}`" for path in protected),
+        protected=" and ".join(filter(None, (", ".join(protected[:-1]), protected[-1]))),
         scaled=f" All points are {factor} times those here, since it counts whole ones."
         * (factor > 1),
     )

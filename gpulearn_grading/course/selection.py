@@ -37,7 +37,7 @@ class Assignment:
         exercises: those that count, by name, in the notebook's order.
         optional: its others, but for those whose package is absent.
         points: of each exercise that counts.
-        file: the instructor's, which must lie beside the notebook; None for one of the course.
+        file: the instructor's module of exercises; None for a notebook of the course.
     """
 
     name: str
@@ -46,6 +46,14 @@ class Assignment:
     optional: Mapping[str, Exercise]
     points: Mapping[str, float]
     file: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """What must lie beside the notebook: the instructor's module, and the hints of these."""
+        if self.file is None:
+            return []
+        hints = (self.file.with_name(f"{name}.hints") for name in self.exercises)
+        return [self.file, *(path for path in hints if path.is_file())]
 
     @property
     def title(self) -> str:

@@ -109,7 +109,8 @@ def test_functions_are_written_out_or_named_and_edits_may_start_from_them(known)
     answers = known(
         "import math\n\nSCALE = 2\n\ndef twice(x):\n    return SCALE * x\n---\n"
         "def by_fsum(values, start=0):\n    # exact\n\n"
-        "    def low(x):\n        return min(x, LIMIT)\n\n    return start + math.fsum(map(low, values))\n✓\n\n"
+        "    def low(x):\n        return min(x, LIMIT)\n\n"
+        "    return start + math.fsum(map(low, values))\n✓\n\n"
         "edits of by_fsum\n\nmap(low, values) → values\n> it has no limit.\n\n"
         "edits of total\n\nresult += LIMIT → result += twice(LIMIT)\ngiven\n> twice the limit.\n\n"
         "empty\n> it is zero.\n"

@@ -46,14 +46,14 @@ def text(made, name):
     return (made / name).read_text(encoding="utf-8")
 
 
-def test_a_pack_holds_each_form_of_each_notebook_and_the_file_that_it_needs(made):
+def test_a_pack_holds_each_form_of_each_notebook_and_the_files_that_it_needs(made):
     names = ("03_threads_blocks_grids", "04_memory_coalescing", "trapezoids")
     wanted = {
         "README.md", "grading.toml", "nbgrader/nbgrader_config.py", "otter/requirements.txt",
         "instructor/guide.md", f"student/{LIMITS}",
         "student/.github/workflows/classroom.yml",
-        "nbgrader/source/trapezoids/trapezoids.py",
-        *(f"{folder}/trapezoids.py" for folder in ("student", "otter", "instructor/solutions")),
+        *(f"{folder}/{name}" for name in ("trapezoids.py", "trapezoid_area.hints")
+          for folder in ("student", "otter", "instructor/solutions", "nbgrader/source/trapezoids")),
         *(f"{folder}/{name}.ipynb" for name in names
           for folder in ("student", "otter", "instructor/solutions", f"nbgrader/source/{name}")),
     }  # fmt: skip
@@ -102,7 +102,10 @@ def test_the_readme_tells_how_each_part_is_used(made):
     assert not re.search(r"[{}]", readme)
     assert "nbgrader generate_assignment 03_threads_blocks_grids" in readme
     assert "All points are 2 times those here" in readme
-    assert "Add `.github/**/*` and `trapezoids.py` to the protected file paths" in readme
+    assert (
+        "Add `.github/**/*`, `trapezoids.py` and `trapezoid_area.hints` to the protected file paths"
+        in readme
+    )
     for folder in re.findall(r"^\| `([\w.]+)/?` \|", readme, re.MULTILINE):
         assert (made / folder).exists(), folder
 
