@@ -46,6 +46,20 @@ class Picture:
         )
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing in HTML with its alternative text; the last value of a cell shows it."""
+
+    image: str
+    alt: str
+
+    def __repr__(self) -> str:
+        return f"[figure: {self.alt}]"
+
+    def _repr_html_(self) -> str:
+        return self.image
+
+
 def show(fig: Any, alt: str) -> Picture:
     """Show a matplotlib figure with its alternative text.
 

@@ -12,10 +12,10 @@ from html import escape
 from typing import Any
 
 from gpulearn import require
-from gpulearn.display import AS_WRITTEN, Picture, bundle
+from gpulearn.display import AS_WRITTEN, Drawing, Picture, bundle
 from gpulearn.perf import gpus
 
-Draw = Callable[..., tuple[Any, str]]
+Draw = Callable[..., tuple[Picture | Drawing, str]]
 
 LETTERS = 12  # fit beside a slider; a longer name gets the room that it needs
 
@@ -44,8 +44,7 @@ class Explorer:
     def _html(self, **instead: Any) -> str:
         values = {name: control.value for name, control in self.controls.items()}
         picture, self._sentence = self._draw(**values | instead)
-        image = picture.image if isinstance(picture, Picture) else picture._repr_html_()
-        return f'<p role="status" {AS_WRITTEN}>{escape(self._sentence)}</p>{image}'
+        return f'<p role="status" {AS_WRITTEN}>{escape(self._sentence)}</p>{picture.image}'
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()
@@ -91,8 +90,9 @@ class Player(Explorer):
 
         def fit(change: object) -> None:
             assert last is not None
-            slider.value = play.value = first
+            # the end first: a step beyond it cannot be drawn
             slider.max = play.max = last(**{name: other.value for name, other in others.items()})
+            slider.value = play.value = min(first, slider.max)
 
         if last is not None:
             for other in others.values():

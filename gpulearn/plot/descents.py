@@ -98,10 +98,10 @@ def descent(
     for name, path in paths.items():
         if path.points.shape[1:] != (2,):
             raise BadInput(f"{name} has points {path.points.shape}: contours need two parameters.")
-    is_surface = isinstance(landscape, Surface)
-    if window is None and is_surface:
-        window = landscape.window
-    elif window is None:
+    named = "the loss"
+    if isinstance(landscape, Surface):
+        window, named = window or landscape.window, f"the {landscape.name} surface"
+    if window is None:
         points = np.concatenate([path.points for path in paths.values()])
         low, high = points.min(axis=0), points.max(axis=0)
         room = 0.15 * np.where(high > low, high - low, 1.0)
@@ -111,7 +111,6 @@ def descent(
         draw_paths(panel, landscape, paths, window, minima)
         panel.set(xlabel=axes[0], ylabel=axes[1])
         legend_beside(panel)
-    named = f"the {landscape.name} surface" if is_surface else "the loss"
     outcomes = " ".join(f"{name}: {path.outcome}" for name, path in paths.items())
     return show(fig, f"Paths over the contours of {named}. {outcomes}")
 

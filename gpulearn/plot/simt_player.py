@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from gpulearn.display import Drawing
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, dropdown, slider
 from gpulearn.plot.memory_requests import sentence
@@ -19,25 +20,12 @@ ACTIVE = "background:#3f90da;color:#000;font-weight:700"
 WAITING = "opacity:0.65"  # which can still be read
 
 
-class PlayerFrame(NamedTuple):
-    """One moment of one warp, as HTML and as text."""
-
-    html: str
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-
 def _lanes(step: TraceStep, warp: int) -> list[bool]:
     lanes = step.active[warp * WARP : (warp + 1) * WARP]
     return lanes + [False] * (WARP - len(lanes))
 
 
-def frame(report: Report, step: int, warp: int) -> tuple[PlayerFrame, str]:
+def frame(report: Report, step: int, warp: int) -> tuple[Drawing, str]:
     """The picture of one recorded step, from 0, of one warp, and the sentence that says it."""
     assert report.steps is not None
     now, last = report.steps[step], len(report.steps)
@@ -75,7 +63,7 @@ def frame(report: Report, step: int, warp: int) -> tuple[PlayerFrame, str]:
             f"<p style='margin:4px 0'><b>{touch.kind}</b>, lane → element, counted in the order "
             f"of memory: {escape(cells)}</p>"
         )
-    return PlayerFrame(f"{rows}{lanes}{memory}", text), text
+    return Drawing(f"{rows}{lanes}{memory}", text), text
 
 
 def kernel_player(report: Report) -> Player:

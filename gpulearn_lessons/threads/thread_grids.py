@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from gpulearn import require
+from gpulearn.display import Drawing
 from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.plot.controls import Explorer, slider
@@ -103,20 +104,6 @@ class GridLaunch:
         if self.has_element(x, y):
             return f"{start}, so it does element {self.element(x, y)}."
         return f"{start}, and there is no element {self.element(x, y)}."
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """An SVG with its alternative text; the last value of a cell shows it."""
-
-    svg: str
-    alt: str
-
-    def __repr__(self) -> str:
-        return f"[figure: {self.alt}]"
-
-    def _repr_html_(self) -> str:
-        return self.svg
 
 
 def draw(launch: GridLaunch, x: int, y: int) -> tuple[Drawing, str]:

@@ -21,31 +21,31 @@ def report(stride):
 
 
 def test_rows_are_launches_and_columns_counters():
-    made = gl.compare_reports(
+    table = gl.compare_reports(
         {"neighbours": report(1), "far apart": report(32)},
         "sectors_per_load",
         "global_store_sectors",
         "findings",
     )
-    assert made.headings == ("launch", "sectors per load", "global store sectors", "findings")
-    assert made.rows == (("neighbours", "4", "4", "none"), ("far apart", "32", "4", "none"))
+    assert table.headings == ("launch", "sectors per load", "global store sectors", "findings")
+    assert table.rows == (("neighbours", "4", "4", "none"), ("far apart", "32", "4", "none"))
 
 
 def test_one_array_alone():
-    made = gl.compare_reports({"k": report(8)}, "global_load_sectors", array="a")
-    assert made.rows == (("k", "32"),)
-    made = gl.compare_reports({"k": report(8)}, "global_load_sectors", array="out")
-    assert made.rows == (("k", "0"),)
+    table = gl.compare_reports({"k": report(8)}, "global_load_sectors", array="a")
+    assert table.rows == (("k", "32"),)
+    table = gl.compare_reports({"k": report(8)}, "global_load_sectors", array="out")
+    assert table.rows == (("k", "0"),)
 
 
 def test_unknown_names_are_named():
-    one = {"k": report(1)}
+    reports = {"k": report(1)}
     with pytest.raises(BadInput, match="sectors_per_load"):
-        gl.compare_reports(one, "sectors_per_lode")
+        gl.compare_reports(reports, "sectors_per_lode")
     with pytest.raises(BadInput, match="choose from"):
-        gl.compare_reports(one)
+        gl.compare_reports(reports)
     with pytest.raises(BadInput, match="array"):
-        gl.compare_reports(one, "atomics", array="b")
+        gl.compare_reports(reports, "atomics", array="b")
     with pytest.raises(BadInput, match="give"):
         gl.compare_reports({}, "atomics")
     with pytest.raises(BadInput, match="k is 3: give the report"):

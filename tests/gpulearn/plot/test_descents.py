@@ -84,15 +84,16 @@ def test_losses_are_drawn_above_the_lowest(figures_of):
     assert "J*" in figures[0].axes[0].get_ylabel()
 
 
+def in_three_parameters():
+    return descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, lr=0.1, steps=2)
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         (
-            lambda: gl.plot.descent(
-                gl.optim.quadratic(1, 2, 3),
-                {"plain": descend(gl.optim.quadratic(1, 2, 3), [1.0] * 3, gradient_step, lr=0.1)},
-            ),
-            r"3\): contours need two",
+            lambda: gl.plot.descent(gl.optim.surface("bowl"), {"plain": in_three_parameters()}),
+            r"points \(3, 3\): contours need two",
         ),
         (lambda: gl.plot.descent(gl.optim.surface("bowl"), {}), "one to 8 of them"),
         (lambda: gl.plot.losses({"a": [1.0]}), "a is .*gl.optim.descend returned"),

@@ -38,14 +38,16 @@ def test_pictures_make_their_sentence_and_show_it():
     grey = photo(40, 30)[:, :, 0] // 2 + 1
     torn = np.where(np.arange(30) % 10, grey / 255, np.nan)
     picture = show_images({"whole": grey, "torn": torn})
-    said = r"whole and torn: 40 × 30 pixels each\. torn: 10 % hatched, not a number\."
-    assert re.search(rf'<img alt="({said})".*<figcaption.*>\1</figcaption>', picture._repr_html_())
+    caption = r"whole and torn: 40 × 30 pixels each\. torn: 10 % hatched, not a number\."
+    assert re.search(
+        rf'<img alt="({caption})".*<figcaption.*>\1</figcaption>', picture._repr_html_()
+    )
     assert picture.png.startswith(b"\x89PNG")
 
 
 def test_a_picture_is_held_against_the_first():
     grey = np.arange(1, 13, dtype=np.uint8).reshape(3, 4)
-    for image, said in {
+    for image, caption in {
         "its negative": (255 - grey, "each pixel is 255 minus that of grey"),
         "turned": (grey.T, "it is grey with rows and columns swapped"),
         "copied": (grey.copy(), "it is equal to grey"),
@@ -53,13 +55,13 @@ def test_a_picture_is_held_against_the_first():
         "another": (grey + np.uint8(1), "grey and other: 3 × 4 pixels each"),
         "larger": (np.ones((5, 5, 3)), "5 × 5 pixels in colour"),
     }.values():
-        assert show_images({"grey": grey, "other": image}).alt.endswith(f"{said}.")
+        assert show_images({"grey": grey, "other": image}).alt.endswith(f"{caption}.")
 
 
 def test_of_many_pictures_only_what_they_share_is_told():
     dots = {str(k): ((np.arange(20) > k) * (k + 1)).reshape(4, 5) for k in range(5)}
-    said = "0, 1, 2, 3 and 4: 4 × 5 pixels each. Between 5 % and 25 % of each is black."
-    assert show_images(dots).alt == said
+    caption = "0, 1, 2, 3 and 4: 4 × 5 pixels each. Between 5 % and 25 % of each is black."
+    assert show_images(dots).alt == caption
 
 
 @pytest.mark.parametrize(

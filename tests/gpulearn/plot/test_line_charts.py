@@ -45,16 +45,16 @@ def test_the_caption_is_made_from_the_numbers():
     )
 
 
-@pytest.mark.parametrize(("x", "said"), [([4, 4096], "1,000"), ([1e-6, 1e3], "$")])
-def test_a_logarithmic_axis_shows_numbers_where_they_are_short(figures_of, x, said):
+@pytest.mark.parametrize(("x", "text"), [([4, 4096], "1,000"), ([1e-6, 1e3], "$")])
+def test_a_logarithmic_axis_shows_numbers_where_they_are_short(figures_of, x, text):
     figures = figures_of(line_charts)
     gl.plot.curves({"a": (x, [1, 2])}, "bucket (KB)", "step (ms)", log="x")
     axis = figures[0].axes[0].xaxis
-    assert said in axis.get_major_formatter()(1000.0)
+    assert text in axis.get_major_formatter()(1000.0)
 
 
 @pytest.mark.parametrize(
-    ("curves", "log", "said"),
+    ("curves", "log", "message"),
     [
         ({}, "", "give .*label.*one to 8"),
         ({"a": "abc"}, "", "'a' is 'abc'"),
@@ -63,8 +63,8 @@ def test_a_logarithmic_axis_shows_numbers_where_they_are_short(figures_of, x, sa
         ({"a": [1]}, "z", "'z'"),
     ],
 )
-def test_what_is_no_curve_is_told_in_a_sentence(curves, log, said):
-    with pytest.raises(BadInput, match=said):
+def test_what_is_no_curve_is_told_in_a_sentence(curves, log, message):
+    with pytest.raises(BadInput, match=message):
         gl.plot.curves(curves, "x", "y", log=log)
 
 

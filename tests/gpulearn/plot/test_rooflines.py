@@ -137,16 +137,6 @@ def test_the_explorer_says_what_limits_whom():
     assert "H100, bfloat16 reaches at best 989,000 GFLOP/s, limited by arithmetic" in text
 
 
-def test_the_explorer_redraws_and_offers_what_a_gpu_has():
-    figure = roofline_explorer(LAPTOP, [UPDATE])
-    figure.controls["gpu"].value = "H100"
-    assert "bfloat16" in figure.controls["dtype"].options
-    figure.controls["dtype"].value = "bfloat16"
-    assert "H100, bfloat16 reaches" in figure.picture.value
-    figure.controls["gpu"].value = "T4"  # has none: falls back on float32
-    assert figure.controls["dtype"].value == "float32"
-
-
 def test_a_name_lies_on_no_line_no_marker_and_no_other_name(drawn):
     above = RoofPoint("small sum", 2**15, 12 * 2**15, 2**15 / 13e9, HERE)  # 3 times its roof
     below = RoofPoint("large sum", 2**24, 12 * 2**24, 2**24 / 4e9, HERE)

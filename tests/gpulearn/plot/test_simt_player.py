@@ -1,35 +1,23 @@
 """A launch step by step: where it stands without a front end."""
 
 import numpy as np
+import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
 
 
 @cuda.jit
-def even(a):
+def store(a, stride):
     i = cuda.grid(1)
-    if i % 2 == 0:
+    if i % stride == 0:
         a[i] = 1
 
 
-@cuda.jit
-def every(a):
-    i = cuda.grid(1)
-    a[i] = 1
-
-
-def static(kernel):
-    player = gl.plot.kernel_player(gl.xray(kernel)[1, 32](np.zeros(32)))
-    return player, player._repr_mimebundle_()["text/html"]
-
-
-def test_it_stands_where_lanes_have_parted():
-    player, read = static(even)
-    assert "with 16 of 32 lanes: a[i] = 1." in read
+@pytest.mark.parametrize(
+    ("stride", "words"), [(2, "with 16 of 32 lanes: a[i] = 1."), (1, "Step 1 of 3")]
+)
+def test_it_stands_where_lanes_have_parted_or_else_at_the_first_step(stride, words):
+    player = gl.plot.kernel_player(gl.xray(store)[1, 32](np.zeros(32), stride))
+    assert words in player._repr_mimebundle_()["text/html"]
     assert "Step 1 of 3" in player.picture.value  # who can move it begins at the first step
-
-
-def test_where_no_lanes_part_it_stands_at_the_first_step():
-    _, read = static(every)
-    assert "Step 1 of 2" in read

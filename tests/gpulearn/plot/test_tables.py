@@ -18,9 +18,9 @@ def test_table_reads_as_text_and_html():
 
 
 def test_a_long_caption_does_not_make_a_table_wider_than_the_page():
-    said = "No GPU here, and no times recorded. " * 8 + "a<b."
-    lines = re.search("<caption.*?>(.*)</caption>", table([{"n": 8}], said)._repr_html_())[1]
-    assert lines.replace("<br>", " ") == said.replace("<", "&lt;")
+    caption = "No GPU here, and no times recorded. " * 8 + "a<b."
+    lines = re.search("<caption.*?>(.*)</caption>", table([{"n": 8}], caption)._repr_html_())[1]
+    assert lines.replace("<br>", " ") == caption.replace("<", "&lt;")
     assert all(len(line) <= 90 for line in lines.split("<br>"))
 
 

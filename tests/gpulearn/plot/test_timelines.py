@@ -38,8 +38,8 @@ def test_bars_are_the_intervals(drawn):
         for path in collection.get_paths()
     ]
     wanted = [(1e3 * i.start, 1e3 * i.end) for i in run.timeline]
-    for bar, one in zip(sorted(bars), sorted(wanted), strict=True):
-        assert bar == pytest.approx(one)
+    for bar, interval in zip(sorted(bars), sorted(wanted), strict=True):
+        assert bar == pytest.approx(interval)
     assert len(wanted) == 7  # each computes, sends, receives; rank 0 waits
     assert "waits for 24 %" in picture.alt  # rank 0: 1 ms of 2.104, rank 1: none
     assert "0 % of the time with messages under way is hidden" in picture.alt

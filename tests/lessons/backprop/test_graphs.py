@@ -94,6 +94,17 @@ def test_nodes_and_arrows_stand_apart(make):
     assert len(arrows) == len({(id(p), id(n)) for n in nodes for p in n.parents})
 
 
+def test_the_first_operand_stands_above():
+    for result, pairs in ((neuron(), 3), (network(), 2)):
+        nodes = nodes_of(result)
+        places, _ = lay_out(nodes)
+        rows = [
+            [places[nodes.index(p)][1] for p in n.parents] for n in nodes if len(set(n.parents)) > 1
+        ]
+        assert len(rows) >= pairs
+        assert all(first < second for first, second in rows)
+
+
 def test_sentences():
     result = neuron()
     every = [sentence(result, k) for k in range(len(steps(result)))]
@@ -147,8 +158,8 @@ def test_without_a_way_back():
 def test_every_step_is_drawn(make):
     result = make()
     for number in {0, 1, len(steps(result)) // 2, len(steps(result)) - 1}:
-        picture, said = draw(result, number)
-        assert picture.alt == said == sentence(result, number)
+        picture, text = draw(result, number)
+        assert picture.alt == text == sentence(result, number)
         assert picture.png.startswith(b"\x89PNG")
 
 

@@ -9,7 +9,7 @@ from gpulearn_lessons.collectives import ring_player
 from gpulearn_lessons.collectives.rings import MAX_RANKS, draw, ring_steps, sentence
 
 
-def seen(ranks, monkeypatch):
+def traced(ranks, monkeypatch):
     """What the ranks of a real ring held before each exchange and at the end: bits of ranks."""
     before = {rank: [] for rank in range(ranks)}
     sent = {rank: [] for rank in range(ranks)}
@@ -49,7 +49,7 @@ def bits(value):
 
 @pytest.mark.parametrize("ranks", range(2, MAX_RANKS + 1))
 def test_the_steps_are_those_of_the_library(ranks, monkeypatch):
-    held, sent = seen(ranks, monkeypatch)
+    held, sent = traced(ranks, monkeypatch)
     every = ring_steps(ranks)
     assert len(every) == 2 * (ranks - 1) + 1
     for rank in range(ranks):
@@ -67,14 +67,3 @@ def test_every_step_is_drawn_and_said(ranks):
 def test_other_rings_are_refused():
     with pytest.raises(gl.errors.BadInput, match="ranks is 6: the picture has room for 2 to 5"):
         ring_player(6)
-
-
-def test_the_widget_follows_its_controls():
-    player = ring_player()
-    ranks, step = player.controls["ranks"], player.controls["step"]
-    step.value = 6
-    assert "every rank holds all of the sum" in repr(player)
-    ranks.value = 3
-    assert (step.value, step.max) == (1, 4)
-    assert "Step 1 of 4" in repr(player)
-    assert not player.faults.outputs

@@ -6,13 +6,12 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels import reduction
-from gpulearn_lessons.reductions import reduction_player
 from gpulearn_lessons.reductions.reduction_figures import FORMS, draw, holdings, rounds, sentence
 
 ADDITIONS = ("s[t] += s[t + step]", "s[place] += s[place + step]", "total += cuda.shfl_down_sync")
 
 
-def seen(form, threads):
+def traced(form, threads):
     """Which threads the machine saw adding, round by round, and at which places."""
     kernel = getattr(reduction, f"block_sums_{form}")
     given = cuda.to_device(np.ones(threads, np.float32))
@@ -29,7 +28,7 @@ def seen(form, threads):
 @pytest.mark.parametrize("threads", [64, 128, 256])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_rounds_are_those_of_the_kernel(form, threads):
-    machine = list(seen(form, threads))
+    machine = list(traced(form, threads))
     drawn = rounds(form, threads)
     assert [active for active, _ in machine] == [r.active for r in drawn]
     for (_, places), this in zip(machine, drawn, strict=True):
@@ -60,17 +59,3 @@ def test_passes_are_those_of_the_report():
     assert report.totals.shared_load_conflicts > 0
     assert max(r.passes for r in rounds("packed", 256)) == 8
     assert all(r.passes == 1 for r in rounds("sequential", 256))
-
-
-def test_the_widget_follows_its_controls():
-    player = reduction_player()
-    form, number = player.controls["form"], player.controls["number"]
-    number.value = 6
-    assert "round 6 of 6" in repr(player)
-    form.value = "shuffle"
-    assert (number.value, number.max) == (1, 10)
-    assert repr(player).startswith("[interactive figure: shuffle, round 1 of 10")
-    number.value = 9
-    form.value = "sequential"
-    assert (number.value, number.max) == (1, 6)
-    assert not player.faults.outputs

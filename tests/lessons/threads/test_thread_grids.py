@@ -78,13 +78,13 @@ def test_places_are_those_of_a_launch():
 def test_what_is_said(launch, thread, sentence):
     drawing, text = draw(launch, *thread)
     assert text == sentence
-    assert f'aria-label="{text}"' in drawing.svg
+    assert f'aria-label="{text}"' in drawing.image
     assert repr(drawing) == f"[figure: {text}]"
 
 
 def test_what_is_drawn():
     launch = GridLaunch(20, 10, (2, 3), (8, 4))
-    svg = draw(launch, 0, 0)[0].svg
+    svg = draw(launch, 0, 0)[0].image
     assert svg.count("<g>") == 16 * 12 + 40
     assert svg.count(">×<") == 32
     assert svg.count(">?<") == 40
@@ -95,8 +95,8 @@ def test_what_is_drawn():
 
 
 def test_narrow_cells_have_no_labels():
-    assert ">7</text>" in draw(GridLaunch(20, 1, (3, 1), (8, 1)), 0, 0)[0].svg
-    assert ">7</text>" not in draw(GridLaunch(40, 1, (5, 1), (16, 1)), 0, 0)[0].svg
+    assert ">7</text>" in draw(GridLaunch(20, 1, (3, 1), (8, 1)), 0, 0)[0].image
+    assert ">7</text>" not in draw(GridLaunch(40, 1, (5, 1), (16, 1)), 0, 0)[0].image
 
 
 def test_the_sliders_reach_every_thread_and_no_other():

@@ -19,7 +19,7 @@ from gpulearn_lessons.training import (
     training_explorer,
     training_runs,
 )
-from gpulearn_lessons.training.training_runs import draw_run, draw_training, smoothed, summary
+from gpulearn_lessons.training.training_runs import draw_training, smoothed, summary
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +59,11 @@ def test_a_finding_names_losses_norm_and_accuracy():
     )
     assert summary([], []) == "No step has been taken yet."
     assert summary(RUN.steps, []).endswith("norm was at most 2.")
-
-
-def test_a_finding_names_the_step_at_which_the_loss_was_no_number():
-    text = summary(steps_of([2.3, math.nan, 1.0]), [])
-    assert text == "After 3 steps: at step 2 the loss was no finite number."
-
-
-def test_a_gradient_that_overflowed_is_not_the_largest():
+    assert summary(steps_of([2.3, math.nan, 1.0]), []) == (
+        "After 3 steps: at step 2 the loss was no finite number."
+    )
     steps = [replace(RUN.steps[0], gradient_norm=math.inf), *RUN.steps[1:]]
-    assert "norm was at most 2;" in summary(steps, RUN.epochs)
-    assert draw_run(steps, RUN.epochs).png.startswith(b"\x89PNG")
+    assert "norm was at most 2;" in summary(steps, RUN.epochs)  # one that overflowed is left out
 
 
 @pytest.mark.parametrize("curve", ["loss", "gradient_norm", "rate", "test_loss", "test_accuracy"])
@@ -92,12 +86,8 @@ def test_a_table_of_runs_holds_how_each_ended():
 
 @pytest.mark.parametrize("bad", [{}, [RUN], {"a": 3}, {"a": History([], [])}])
 def test_what_is_no_run_is_refused(bad):
-    for shows in (compare_runs, runs_table):
-        with pytest.raises(gl.errors.BadInput, match=r"gl\.fit returned"):
-            shows(bad)
-
-
-def test_an_unknown_curve_is_refused():
+    with pytest.raises(gl.errors.BadInput, match=r"gl\.fit returned"):
+        compare_runs(bad)
     with pytest.raises(gl.errors.BadInput, match="did you mean 'loss'"):
         compare_runs({"plain": RUN}, "lose")
 
