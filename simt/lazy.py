@@ -54,6 +54,9 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             if not own or homes.get(name, (package,))[0] == package:
                 super().__setattr__(name, value)
 
+        def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+            return importlib.import_module, (package,)  # it travels to ranks by its name
+
     sys.modules[package].__class__ = Package
 
     def __dir__() -> list[str]:  # noqa: N807

@@ -1,7 +1,8 @@
 """TensorFlow's MirroredStrategy on two logical CPUs: what each mistake of a popular program does.
 
-TensorFlow runs in a process of its own, `python -m gpulearn_lessons.broken_tutorials.mirrored_strategy`; where
-it is not installed, what that printed elsewhere is read from `mirrored_strategy.json`.
+TensorFlow runs in a process of its own,
+`python -m gpulearn_lessons.broken_tutorials.mirrored_strategy`; where it is not installed, what
+that printed elsewhere is read from `mirrored_strategy.json`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ machines (the third line on both), and from a notebook:
 
   python -m gpulearn_lessons.fault_tolerance.train
   torchrun --nproc-per-node 2 -m gpulearn_lessons.fault_tolerance.train
-  torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 -m gpulearn_lessons.fault_tolerance.train
+  torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \\
+    -m gpulearn_lessons.fault_tolerance.train
   gl.launch(train, 2, Options(epochs=1))
 
 For one number of ranks the losses are the same to the bit, however they are started. For
@@ -242,7 +243,8 @@ def _fitting(path: Path, options: Options) -> dict[str, Any]:
     state = load_checkpoint(path)
     if "run" not in state:
         raise CheckpointError(
-            f"{path} is a checkpoint of gl.fit, not of gpulearn_lessons.fault_tolerance.train: give another file."
+            f"{path} is a checkpoint of gl.fit, not of gpulearn_lessons.fault_tolerance.train: "
+            "give another file."
         )
     for name, value in options.identity().items():
         if state["run"].get(name) != value:

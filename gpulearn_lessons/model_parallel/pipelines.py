@@ -35,11 +35,12 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
     several chunks on a rank, the cells of the first one are darker.
 
     Args:
-        times: what `model_parallel.time_schedule` returned, or several of them with a name for each,
-            below one another on one time axis.
+        times: what `time_schedule` returned, or several of them with a name for each, below one
+            another on one time axis.
 
-    >>> import gpulearn as gl
-    >>> times = model_parallel.time_schedule(model_parallel.schedule("GPipe", ranks=2, micro_batches=2))
+    >>> from gpulearn_lessons import model_parallel
+    >>> gpipe = model_parallel.schedule("GPipe", ranks=2, micro_batches=2)
+    >>> times = model_parallel.time_schedule(gpipe)
     >>> pipeline(times).alt
     'GPipe: 2 ranks and 2 micro-batches take 9 s, modelled; 33.3 % of it is idle; ...'
     """

@@ -101,7 +101,7 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
         return shown(result), {}, bool(called), changed
     wanted = part.upstream
     if wanted is not None and result.shape == wanted.shape and result.requires_grad:
-        (result * torch.from_numpy(wanted)).sum().backward()  # type: ignore[no-untyped-call]
+        (result * torch.from_numpy(wanted)).sum().backward()
     found = {name: given[name].grad for name in part.gradients}
     grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
     return plain(result), grads, bool(called), changed

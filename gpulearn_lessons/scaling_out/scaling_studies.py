@@ -44,7 +44,7 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
         runs: what `measure_scaling` or `modelled_scaling` returned, or
             up to six with a name for each.
 
-    >>> import gpulearn as gl
+    >>> from gpulearn_lessons.scaling_out.modelled import modelled_scaling
     >>> scaling({"100 Gbit": modelled_scaling(0.1, 1e8, "100 Gbit")}).alt
     'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modelled: 755 times as fast ...'
     """
@@ -189,7 +189,7 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     Args:
         drifts: what `measure_drift` returned.
 
-    >>> import gpulearn as gl
+    >>> from gpulearn_lessons.scaling_out.drift import measure_drift
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
     """

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpulearn import require
-from gpulearn.errors import RankError, in_lines
+from gpulearn.errors import RankError
+from simt.errors import in_lines
 from gpulearn.parallel.launch.flight_recorder import differing, late
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
 

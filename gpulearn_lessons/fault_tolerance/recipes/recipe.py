@@ -1,7 +1,8 @@
 """Recipes that start one training on a cluster: batch scripts for Slurm, manifests, a shell script.
 
 Each is a file beside this module, to be copied and adapted. All start torchrun with
-`python -m gpulearn_lessons.fault_tolerance.train`, which any other program of the same options can replace.
+`python -m gpulearn_lessons.fault_tolerance.train`, which any other program of the same options
+can replace.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def time_schedule(
         link: between two ranks; messages take no time if None.
         size: bytes of what one stage sends to the next, and of the gradient that comes back.
 
-    >>> import gpulearn as gl
+    >>> from gpulearn_lessons import model_parallel
     >>> time_schedule(model_parallel.schedule("GPipe", ranks=4, micro_batches=4))
     GPipe: 21 s on 4 ranks, modelled; the bubble is 42.9%
     """

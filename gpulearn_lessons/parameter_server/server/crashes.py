@@ -1,7 +1,7 @@
 """Crashes of a replicated server, each at every point of its protocol, in one process.
 
-What `gpulearn_lessons.parameter_server.server.processes` does with processes and sockets is done here with
-function calls, so that all places for a crash can be tried, and pairs of them.
+What the module `processes` beside it does with processes and sockets is done here with function
+calls, so that all places for a crash can be tried, and pairs of them.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Kill(NamedTuple):
     """One process that is killed: whose, and at which point of its program.
 
     `whom` is "primary", "backup" or "worker"; `point` is a name of
-    `gpulearn_lessons.parameter_server.server.processes` or "any moment", when the signal comes from outside.
+    the module `processes` beside it, or "any moment", when the signal comes from outside.
     """
 
     whom: str

@@ -9,7 +9,7 @@ from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.coalescing.columns import COLUMN_SUMS, column_sums
 from tools.gpu.cases.lesson_kernels import COLUMN_MAXIMA, ROW_MAXIMA, column_maxima, row_maxima
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = dict.fromkeys(
     (row_maxima, column_maxima, column_sums), "void(float32[:, ::1], float32[::1])"

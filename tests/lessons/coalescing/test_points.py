@@ -16,7 +16,7 @@ from tools.gpu.cases.lesson_kernels import (
     grey_planes,
 )
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {
     grey_interleaved: "void(float32[:, :, ::1], float32[:, ::1])",

@@ -6,7 +6,7 @@ import pytest
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.reductions.compaction import COMPACT_WARPS, compact_warps
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {compact_warps: "void(float32[::1], float32, float32[::1], int32[::1])"}
 

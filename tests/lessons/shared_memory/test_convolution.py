@@ -14,7 +14,7 @@ from gpulearn_lessons.shared_memory.convolution import (
     conv2d_tiled,
 )
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {
     conv2d_naive: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",

@@ -16,7 +16,7 @@ from gpulearn_lessons.shared_memory.stencil import (
     stencil_1d_naive,
 )
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {
     edges: "void(float32[:, ::1], float32[:, ::1])",

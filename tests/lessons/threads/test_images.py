@@ -8,7 +8,7 @@ from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.threads.images import MIRROR, RGB_TO_GRAY, mirror, rgb_to_gray
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {
     rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])",

@@ -7,7 +7,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D, matrix_add_2d
 
-from .launched import launched
+from tests.gpulearn.kernels.launched import launched
 
 SIGNATURES = {matrix_add_2d: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"}
 
