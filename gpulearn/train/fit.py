@@ -160,7 +160,7 @@ def fit(
                 checkpoints.save_if_due(record, run)
                 if bar is not None and isinstance(record, Step):
                     bar.update()
-                elif bar is not None:
+                elif bar is not None and isinstance(record, Epoch):
                     bar.set_postfix_str(
                         f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}"
                     )

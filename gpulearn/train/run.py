@@ -41,7 +41,7 @@ class Run:
         self, model: nn.Module, settings: Settings, data: TrainingData, device: torch.device
     ) -> None:
         self.model, self.settings, self.device = model, settings, device
-        self.identity = {
+        self.identity: dict[str, Any] = {
             "shapes": {name: list(value.shape) for name, value in model.state_dict().items()},
             "settings": settings.identity(model),
             "labels": data.fingerprint(),

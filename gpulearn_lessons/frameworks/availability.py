@@ -38,7 +38,7 @@ def missing(frameworks: Sequence[str] = tuple(FRAMEWORKS)) -> str:
 
 def versions() -> dict[str, str]:
     """The version of each framework that is installed, torch included."""
-    installed = {}
+    installed: dict[str, str] = {}
     for name, distributions in {"torch": ("torch",), **FRAMEWORKS}.items():
         for version in filter(None, map(require.installed, distributions)):
             installed.setdefault(name, version)
