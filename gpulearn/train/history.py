@@ -68,7 +68,10 @@ class History:
 
 
 CSV_NAME = "steps.csv"
-COLUMNS = {f.name: int if f.type == "int" else float for f in dataclasses.fields(Step)}
+# steps.csv's columns, and how each is read
+COLUMNS: dict[str, Any] = {
+    field.name: int if field.type == "int" else float for field in dataclasses.fields(Step)
+}
 
 
 class RunLog:

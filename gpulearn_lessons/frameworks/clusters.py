@@ -14,7 +14,7 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn_lessons.frameworks.child import serve
-from gpulearn_lessons.frameworks.processes import Child, Outcome, run_or_recall
+from gpulearn_lessons.frameworks.processes import CallResult, Child, run_or_recall
 
 
 def free_ports(count: int) -> list[int]:
@@ -58,7 +58,7 @@ def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float
     """
     count = require.whole("workers", workers)
 
-    def execute() -> Outcome:
+    def execute() -> CallResult:
         until = time.monotonic() + timeout
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(worker=count)
@@ -66,7 +66,7 @@ def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float
             for child in children:
                 child.begin(fn, *args)
             outcomes = [child.wait(fn.__name__, until) for child in children]
-        return Outcome(f"[{', '.join(o.result for o in outcomes)}]", outcomes[0].printed)
+        return CallResult(f"[{', '.join(o.result for o in outcomes)}]", outcomes[0].printed)
 
     return run_or_recall(f"{count} workers", "tensorflow", fn, args, execute)
 
@@ -82,7 +82,7 @@ def run_with_servers(
     """
     counts = {"worker": require.whole("workers", workers), "ps": require.whole("servers", servers)}
 
-    def execute() -> Outcome:
+    def execute() -> CallResult:
         until = time.monotonic() + timeout
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(**counts, chief=1)

@@ -22,20 +22,20 @@ def keras_network(network: Architecture, weights: Sequence[Array] | None = None)
     from tensorflow import keras
 
     channels, height, width = network.shape
-    made: list[Any] = [keras.layers.Input((height, width, channels))]
+    layers: list[Any] = [keras.layers.Input((height, width, channels))]
     flat = False
     for place, (kind, *sizes) in enumerate(network.layers):
         last = place == len(network.layers) - 1
         if kind == "conv":
-            made.append(keras.layers.Conv2D(*sizes, activation="relu"))
+            layers.append(keras.layers.Conv2D(*sizes, activation="relu"))
         elif kind == "pool":
-            made.append(keras.layers.MaxPooling2D(sizes[0]))
+            layers.append(keras.layers.MaxPooling2D(sizes[0]))
         else:
             if not flat:
-                made.append(keras.layers.Flatten())
+                layers.append(keras.layers.Flatten())
                 flat = True
-            made.append(keras.layers.Dense(sizes[0], activation=None if last else "relu"))
-    model = keras.Sequential(made)
+            layers.append(keras.layers.Dense(sizes[0], activation=None if last else "relu"))
+    model = keras.Sequential(layers)
     if weights is not None:
         model.set_weights(in_keras_order(model, weights))
     return model

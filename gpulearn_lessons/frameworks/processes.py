@@ -29,7 +29,7 @@ NAMES = {"tensorflow": "TensorFlow", "jax": "JAX"}
 MAX_LINES = 6  # of what a process wrote on stderr before it died
 
 
-class Outcome(NamedTuple):
+class CallResult(NamedTuple):
     """What a call returned, as JSON text, and what it printed."""
 
     result: str
@@ -69,7 +69,7 @@ class Child:
         with contextlib.suppress(OSError):  # who is dead is found in `wait`
             self.link.send_bytes(packed((function, args)))
 
-    def wait(self, name: str, until: float) -> Outcome:
+    def wait(self, name: str, until: float) -> CallResult:
         """Wait for the outcome of the call of the function `name`.
 
         Raises:
@@ -91,7 +91,7 @@ class Child:
             error = RankError(f"{name} failed in {NAMES[self.framework]}: {answer['message']}")
             error.traceback = answer["traceback"]
             raise error
-        return Outcome(answer["result"], answer["printed"])
+        return CallResult(answer["result"], answer["printed"])
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -146,7 +146,7 @@ def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300
     """
     require.choice("framework", framework, DEVICES)
 
-    def execute() -> Outcome:
+    def execute() -> CallResult:
         if framework not in _children:
             _children[framework] = Child(framework, DEVICES[framework])
         child = _children[framework]
@@ -166,7 +166,7 @@ def run_or_recall(
     framework: str,
     fn: Callable[..., Any],
     args: Sequence[Any],
-    execute: Callable[[], Outcome],
+    execute: Callable[[], CallResult],
 ) -> Any:
     """Run a call or find its recording, say which, and hand over what it returned."""
     if absent := availability.missing([framework]):

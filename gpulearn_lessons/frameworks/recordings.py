@@ -1,7 +1,7 @@
 """What functions of a notebook returned in TensorFlow and JAX, for where these are not installed.
 
 A recording belongs to a function as it stands and to its arguments: change either, and it is not
-used. `tools/frameworks.py` records all of them again.
+used. A tool of the checkout records all of them again.
 """
 
 from __future__ import annotations

@@ -175,8 +175,8 @@ class Scaling:
         """
         if self.kind != "strong":
             raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
-        one = statistics.median(self.seconds[1])
-        return fit_amdahl(self.fitted, [one / self.speedup(n).median for n in self.fitted])
+        single = statistics.median(self.seconds[1])
+        return fit_amdahl(self.fitted, [single / self.speedup(n).median for n in self.fitted])
 
     def table(self) -> Table:
         """One row for each number of ranks."""

@@ -189,7 +189,7 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     Args:
         drifts: what `measure_drift` returned.
 
-    >>> from gpulearn_lessons.scaling_out.drift import measure_drift
+    >>> from gpulearn_lessons.scaling_out.replica_drift import measure_drift
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
     """

@@ -148,6 +148,7 @@ def run_schedule(
         The loss, and how much was held.
 
     >>> import gpulearn as gl
+    >>> from gpulearn_lessons import model_parallel
     >>> def step():
     ...     torch.manual_seed(0)
     ...     stages = [nn.Linear(3, 4), nn.Linear(4, 1)]

@@ -72,13 +72,13 @@ def test_a_step_with_infinite_gradients_is_left_out_and_the_scale_halved(network
 
 
 def test_the_scale_survives_a_checkpoint(network, batch):
-    one = Precision("float16", scale=2.0**60)
+    first = Precision("float16", scale=2.0**60)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
-    one.backward(loss_of(network, batch, one))
-    one.step(optimizer)
+    first.backward(loss_of(network, batch, first))
+    first.step(optimizer)
     other = Precision("float16")
-    other.load_state_dict(one.state_dict())
-    assert other.scale == one.scale == 2.0**59
+    other.load_state_dict(first.state_dict())
+    assert other.scale == first.scale == 2.0**59
     plain = Precision("bfloat16")
     assert plain.state_dict() == {}
     plain.load_state_dict({})
@@ -108,5 +108,5 @@ def test_the_step_written_out_is_the_one_of_the_scaler(network, batch, scale, ma
         passes.step(optimizers[1])
         scale = scale_the_loss(network, optimizers[0], *batch, scale, max_norm)
         assert scale == passes.scale
-    for one, other in zip(network.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+    for p, expected in zip(network.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(p, expected, rtol=1e-5, atol=1e-6)

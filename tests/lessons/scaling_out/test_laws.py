@@ -28,18 +28,18 @@ def test_amdahls_law_is_found_again(serial, one, counts):
 @given(seconds=st.lists(SECONDS, min_size=3, max_size=3))
 def test_no_other_law_fits_better(seconds):
     ranks = [1, 2, 4]
-    found = fit_amdahl(ranks, seconds)
-    assume(0 < found.one < 1e12)
-    assert 0 <= found.serial <= 1
+    law = fit_amdahl(ranks, seconds)
+    assume(0 < law.one < 1e12)
+    assert 0 <= law.serial <= 1
 
     def error(serial, one):
-        law = Amdahl(serial, one)
-        return sum((law.seconds(n) / t - 1) ** 2 for n, t in zip(ranks, seconds, strict=True))
+        other = Amdahl(serial, one)
+        return sum((other.seconds(n) / t - 1) ** 2 for n, t in zip(ranks, seconds, strict=True))
 
-    best = error(*found)
+    best = error(*law)
     for serial in np.linspace(0, 1, 11):
         for factor in (0.5, 0.99, 1.0, 1.01, 2.0):
-            assert best <= error(float(serial), found.one * factor) + 1e-9
+            assert best <= error(float(serial), law.one * factor) + 1e-9
 
 
 def test_efficiency_is_one_where_nothing_is_lost():

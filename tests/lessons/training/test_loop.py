@@ -48,7 +48,7 @@ def test_it_is_the_same_as_step_after_step_with_every_mean_taken_over_images():
             right = (twin(images).argmax(dim=1) == labels).double().mean().item()
         assert accuracy == pytest.approx(right)
     pairs = zip(model.parameters(), twin.parameters(), strict=True)
-    assert all(torch.equal(one, other) for one, other in pairs)
+    assert all(torch.equal(p, expected) for p, expected in pairs)
 
 
 def test_two_softmaxes_leave_a_loss_that_cannot_fall_below_1_46():
