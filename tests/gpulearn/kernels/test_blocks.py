@@ -17,11 +17,6 @@ from gpulearn.kernels.blocks import (
 )
 from gpulearn.kernels.specification import poisoned
 
-SIGNATURES = {
-    reverse_block: "void(float32[::1])",
-    block_sum: "void(float32[::1], float32[::1])",
-    smooth_block: "void(float32[::1], float32[::1])",
-}
 SIZES = [1, 31, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, 1000]
 WARPS = BLOCK // 32
 

@@ -11,35 +11,10 @@ from gpulearn.kernels.copies import (
     COPY_COALESCED,
     COPY_IN_RUNS,
     COPY_STRIDED,
-    copy_by_rows,
-    copy_coalesced,
-    copy_in_runs,
-    copy_strided,
 )
 from gpulearn.kernels.specification import blocks_along
-from tools.gpu.cases.lesson_kernels import (
-    COPY_BY_COLUMNS,
-    COPY_GATHER,
-    CUT_OUT,
-    EVERY_EIGHTH,
-    copy_by_columns,
-    copy_gather,
-    cut_out,
-    every_eighth,
-)
 
-VECTORS = "float32[::1], float32[::1]"
-PICTURES = "float32[:, ::1], float32[:, ::1]"
-SIGNATURES = {
-    copy_strided: f"void({VECTORS}, int64)",
-    copy_gather: "void(float32[::1], int64[::1], float32[::1])",
-    copy_by_columns: f"void({PICTURES})",
-    copy_by_rows: f"void({PICTURES})",
-    cut_out: f"void({PICTURES})",
-    every_eighth: f"void({PICTURES})",
-    copy_in_runs: f"void({VECTORS})",
-    copy_coalesced: f"void({VECTORS})",
-}
+from .lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER, CUT_OUT, EVERY_EIGHTH
 
 
 def numbers(*shape: int, dtype: str = "f4") -> np.ndarray:

@@ -9,12 +9,7 @@ from gpulearn import cuda, xray
 from gpulearn.kernels.transpose import (
     TRANSPOSE_NAIVE,
     TRANSPOSE_TO_ROWS,
-    transpose_naive,
-    transpose_to_rows,
 )
-
-PICTURES = "void(float32[:, ::1], float32[:, ::1])"
-SIGNATURES = dict.fromkeys((transpose_naive, transpose_to_rows), PICTURES)
 
 
 def launched(specification, shape, block):

@@ -7,10 +7,6 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, column_passes, transpose_tiled
 
-SIGNATURES = {
-    transpose_tiled: "void(float32[:, ::1], float32[:, ::1])",
-}
-
 
 def launch(image):
     h, w = image.shape

@@ -12,11 +12,6 @@ from gpulearn.kernels.vectors import (
     vector_add,
 )
 
-SIGNATURES = {
-    vector_add: "void(float32[::1], float32[::1], float32[::1])",
-    saxpy_grid_stride: "void(float32, float32[::1], float32[::1], float32[::1])",
-}
-
 
 def vectors(n, dtype=np.float32):
     rng = np.random.default_rng(n)

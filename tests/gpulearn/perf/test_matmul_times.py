@@ -12,8 +12,7 @@ from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import Measurement
 from simt.device import selection
 from simt.device.driver import Gpu
-from tools.gpu.recording import matmul as recording
-from tools.gpu.recording.matmul import record_matmul
+from tools.record.products import SIZES as RECORDED
 
 SIZES = [8, 16]
 T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")
@@ -221,17 +220,5 @@ def test_nonsense_is_refused(call, sentence):
         call()
 
 
-def test_record_writes_what_load_reads(tmp_path):
-    found = record_matmul([8, 16], ["float32", "bfloat16"], on="cpu")
-    path = recordings.save(found, tmp_path)
-    again = recordings.load(path)
-    assert again == found
-    assert again.device == selection.cpu_name()
-    assert {(r["n"], r["dtype"], r["copies"]) for r in again.rows} == {
-        (n, d, "none") for n in (8, 16) for d in ("float32", "bfloat16")
-    }
-    assert "torch" in again.versions
-
-
 def test_record_has_the_sizes_that_notebook_01_shows():
-    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(recording.SIZES)
+    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(RECORDED)

@@ -6,15 +6,8 @@ import pytest
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn_lessons.between_kernels.overlap import pipeline_copies, wait_for_event
-from gpulearn_lessons.between_kernels.populations import (
-    AFTER_SEASONS,
-    GROWTH,
-    SEASONS,
-    after_seasons,
-)
+from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS, GROWTH, SEASONS
 from simt.host.work.operations import record_work
-
-SIGNATURES = {after_seasons: "void(float64[::1])"}
 
 
 def pinned(values):

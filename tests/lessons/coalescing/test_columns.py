@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn_lessons.coalescing.columns import COLUMN_SUMS, column_sums
-from tools.gpu.cases.lesson_kernels import COLUMN_MAXIMA, ROW_MAXIMA, column_maxima, row_maxima
+from gpulearn_lessons.coalescing.columns import COLUMN_SUMS
 
-SIGNATURES = dict.fromkeys(
-    (row_maxima, column_maxima, column_sums), "void(float32[:, ::1], float32[::1])"
-)
+from .lesson_kernels import COLUMN_MAXIMA, ROW_MAXIMA
+
 SPECIFICATIONS = (ROW_MAXIMA, COLUMN_MAXIMA, COLUMN_SUMS)
 
 

@@ -8,8 +8,6 @@ from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.reductions.compaction import COMPACT_WARPS, compact_warps
 
-SIGNATURES = {compact_warps: "void(float32[::1], float32, float32[::1], int32[::1])"}
-
 
 def launched(n, limit, block):
     values = np.random.default_rng(n).random(n, np.float32)

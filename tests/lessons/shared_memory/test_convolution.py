@@ -7,19 +7,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.transpose_tiled import TILE
-from gpulearn_lessons.shared_memory.convolution import (
-    CONV2D_NAIVE,
-    CONV2D_TILED,
-    REACH,
-    SIDE,
-    conv2d_naive,
-    conv2d_tiled,
-)
-
-SIGNATURES = {
-    conv2d_naive: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
-    conv2d_tiled: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
-}
+from gpulearn_lessons.shared_memory.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH, SIDE
 
 
 def launch(specification, image, weights):

@@ -13,16 +13,8 @@ from gpulearn_lessons.shared_memory.stencil import (
     STENCIL_1D,
     STENCIL_1D_NAIVE,
     WINDOW,
-    edges,
-    stencil_1d,
-    stencil_1d_naive,
 )
 
-SIGNATURES = {
-    edges: "void(float32[:, ::1], float32[:, ::1])",
-    stencil_1d_naive: "void(float32[::1], float32[::1])",
-    stencil_1d: "void(float32[::1], float32[::1])",
-}
 SUMS = STENCIL_1D_NAIVE, STENCIL_1D
 
 

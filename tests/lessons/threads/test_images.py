@@ -15,11 +15,6 @@ from gpulearn_lessons.threads.images import (
     rgb_to_gray,
 )
 
-SIGNATURES = {
-    rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])",
-    mirror: "void(uint8[:, ::1], uint8[:, ::1])",
-}
-
 
 def picture(h, w):
     rng = np.random.default_rng(h * w)

@@ -7,8 +7,6 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D, matrix_add_2d
 
-SIGNATURES = {matrix_add_2d: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"}
-
 
 def matrices(m, n, dtype=np.float32):
     rng = np.random.default_rng(m * n)
