@@ -83,7 +83,7 @@ links: $(STAMP)
 
 # without the stamp: such a machine has its own packages, and maybe no network
 gpu:
-	$(GPU_PYTHON) -m tools.gpu $(ARGS)
+	$(GPU_PYTHON) -m tools.record $(ARGS)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m tools.install

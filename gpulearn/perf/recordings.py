@@ -10,10 +10,9 @@ from __future__ import annotations
 import datetime
 import json
 import platform
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,7 @@ from gpulearn.errors import RecordingError
 from gpulearn.perf.series import Provenance
 from simt.device import driver, selection
 
-__all__ = [
-    "FOLDER",
-    "SCHEMA",
-    "Recording",
-    "available",
-    "find",
-    "growing",
-    "load",
-    "path_of",
-    "recorded_here",
-    "save",
-    "versions_here",
-]
-
 SCHEMA = 2
-COMMAND = "make gpu"
 FOLDER = Path(__file__).parent / "recorded"
 
 # field -> what it must be
@@ -81,17 +65,12 @@ def available(folder: Path = FOLDER, name: str = "*") -> list[Path]:
 
 
 def load(path: Path) -> Recording:
-    """Read a recording and hold it against the schema.
-
-    Raises:
-        RecordingError: the file is missing, is not JSON, or a field is missing or wrong.
-    """
+    """Read a recording and hold it against the schema."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordingError(f"{path.name} cannot be read as a recording: {error}") from None
-    fault = _fault(data)
-    if fault:
+    if fault := _fault(data):
         raise RecordingError(f"{path.name} {fault}; `make gpu` on a GPU writes it anew.")
     return Recording(**{key: value for key, value in data.items() if key != "schema"})
 
@@ -124,15 +103,9 @@ def _fault(data: Any) -> str | None:
 
 def find(name: str, folder: Path = FOLDER) -> Recording | None:
     """The newest recording of that name, or None where none has been made."""
-    found = map(load, available(folder, name))
-    # "ladder-*.json" are also the files of "ladder-ideas"
-    return max((r for r in found if r.name == name), key=lambda r: r.date, default=None)
-
-
-def path_of(recording: Recording, folder: Path = FOLDER) -> Path:
-    """The file of a recording: `name-device.json`."""
-    where = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
-    return folder / f"{recording.name}-{where}.json"
+    # "ladder-*.json" would also be the files of a recording "ladder-ideas"
+    own = (r for r in map(load, available(folder, name)) if r.name == name)
+    return max(own, key=lambda r: r.date, default=None)
 
 
 def save(recording: Recording, folder: Path = FOLDER) -> Path:
@@ -140,28 +113,20 @@ def save(recording: Recording, folder: Path = FOLDER) -> Path:
     data = {"schema": SCHEMA, **asdict(recording)}
     if fault := _fault(data):
         raise RecordingError(f"This recording {fault}, so it was not written.")
-    path = path_of(recording, folder)
+    device = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
     folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")  # who is stopped while writing leaves the old file whole
+    path = folder / f"{recording.name}-{device}.json"
+    part = path.with_suffix(".part")  # an interrupted write leaves the old file whole
     part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     part.replace(path)
     return path
 
 
-_growing: ContextVar[Callable[[Recording], object] | None] = ContextVar("growing", default=None)
+class OutOfTimeError(BaseException):
+    """The time for a recording is over; no row of it is at fault, so no `except Exception` sees it.
 
-
-@contextmanager
-def growing(see: Callable[[Recording], object]) -> Iterator[None]:
-    """Show `see` every recording that is made within the block after each of its rows.
-
-    Who keeps them on disk loses little when a measurement is cut short.
+    `make gpu` raises it from an alarm.
     """
-    token = _growing.set(see)
-    try:
-        yield
-    finally:
-        _growing.reset(token)
 
 
 def recorded_here(name: str, rows: Iterable[dict[str, Any]], on: str = "cuda") -> Recording:
@@ -169,35 +134,24 @@ def recorded_here(name: str, rows: Iterable[dict[str, Any]], on: str = "cuda") -
 
     Args:
         name: of the recording.
-        rows: the measurements; an iterator may make them one by one, and `growing` sees each.
+        rows: the measurements; an iterator may make them one by one, and where the time is over
+            (`OutOfTimeError`) those that it has made by then are the recording.
         on: what they are measured on.
     """
-    found: list[dict[str, Any]] = []
-    recording = _empty(name, on)
-    see = _growing.get()
-    for row in rows:
-        found.append(row)
-        if see is not None:
-            see(replace(recording, rows=list(found)))
-    return replace(recording, rows=found)
-
-
-def _empty(name: str, on: str) -> Recording:
+    measured: list[dict[str, Any]] = []
+    with suppress(OutOfTimeError):
+        for row in rows:
+            measured.append(row)
     gpus = selection.current().gpus
+    packages = ("numpy", "numba", "numba-cuda", "torch")
+    versions = {"python": platform.python_version(), "gpulearn": __version__}
+    versions |= {p: version for p in packages if (version := require.installed(p))}
     return Recording(
         name=name,
         device=gpus[0].name if on == "cuda" and gpus else selection.cpu_name(),
         driver=driver.version(),
         date=datetime.date.today().isoformat(),
-        versions=versions_here(),
-        command=COMMAND,
-        rows=[],
+        versions=versions,
+        command="make gpu",
+        rows=measured,
     )
-
-
-def versions_here() -> dict[str, str]:
-    """The versions that a recording depends on, by name."""
-    names = ("numpy", "numba", "numba-cuda", "torch")
-    found = {name: require.installed(name) for name in names}
-    own = {"python": platform.python_version(), "gpulearn": __version__}
-    return own | {name: version for name, version in found.items() if version}

@@ -1,11 +1,11 @@
-"""Train a small network on the digits, the images of each step shared among the ranks.
+r"""Train a small network on the digits, the images of each step shared among the ranks.
 
 The same file runs as one process, on two ranks of one machine, on one rank of each of two
 machines (the third line on both), and from a notebook:
 
   python -m gpulearn_lessons.fault_tolerance.train
   torchrun --nproc-per-node 2 -m gpulearn_lessons.fault_tolerance.train
-  torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \\
+  torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \
     -m gpulearn_lessons.fault_tolerance.train
   gl.launch(train, 2, Options(epochs=1))
 

@@ -11,15 +11,11 @@ import numpy as np
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products
 from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
+from gpulearn.perf.recorders.loading import gpu_rows
 from gpulearn.perf.recorders.measuring import agree, timed, torch_on
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
 from gpulearn.perf.timing import fastest
-
-__all__ = ["gpu_points", "record_roofline"]
-
-REHEARSAL = {"n": 32, "batches": (1, 16), "numbers": 1024, "sizes": (32,), "seconds": 0.005}
 
 N = 8192  # a matrix of 256 MB: several times a cache
 BATCHES = (1, 32, 1024)
@@ -58,24 +54,19 @@ def _rows(
     yield {"work": "peak", "rate": product_rate(on, sizes)}
     yield {"work": "bandwidth", "rate": memory_bandwidth(numbers, on)}
 
-    def clock(call: Callable[[], object]) -> float:
-        return fastest(call, seconds)[0]
+    def row(work: str, flops: int, moved: int, prepare: Callable[[], Any]) -> dict[str, Any]:
+        fields = {"work": work, "n": n, "flops": flops, "bytes": moved}
+        return timed(fields, prepare, lambda call: fastest(call, seconds)[0])
 
     generator = torch.Generator(on).manual_seed(2)
     weights, gradient = (torch.randn(n, n, device=on, generator=generator) for _ in range(2))
     with float32_products(torch, tf32=False):
-        yield timed(
-            _counts("update", n, 2 * n * n, 12 * n * n), partial(_update, weights, gradient), clock
-        )
-        yield timed(_counts("softmax", n, 5 * n * n, 8 * n * n), partial(_softmax, gradient), clock)
+        yield row("update", 2 * n * n, 12 * n * n, partial(_update, weights, gradient))
+        yield row("softmax", 5 * n * n, 8 * n * n, partial(_softmax, gradient))
         for b in batches:
-            fields = _counts(f"layer, b = {b}", n, 2 * b * n * n, 4 * (n * n + 2 * b * n))
             x = torch.randn(b, n, device=on, generator=generator)
-            yield timed(fields, partial(_layer, x, weights), clock)
-
-
-def _counts(work: str, n: int, flops: int, moved: int) -> dict[str, Any]:
-    return {"work": work, "n": n, "flops": flops, "bytes": moved}
+            moved = 4 * (n * n + 2 * b * n)
+            yield row(f"layer, b = {b}", 2 * b * n * n, moved, partial(_layer, x, weights))
 
 
 def _host(tensor: Any) -> np.ndarray[Any, Any]:
@@ -116,17 +107,13 @@ def gpu_points() -> tuple[Roof, list[RoofPoint]]:
     Measured where there is a GPU that torch can use, else recorded. Where there is neither, the
     roof of a T4 by its data sheet, and no points.
     """
-    found = gpu_rows("roofline", record_roofline, torch_on)
-    rates = _rates(found) if found else {}
-    if found is None or not {"peak", "bandwidth"} <= set(rates):
+    times = gpu_rows("roofline", record_roofline, torch_on)
+    rates = {row["work"]: row["rate"] for row in times.other if "rate" in row} if times else {}
+    if times is None or not {"peak", "bandwidth"} <= set(rates):
         return roof("T4"), []
+    origin = times.provenance
     points = [
-        RoofPoint(row["work"], row["flops"], row["bytes"], row["seconds"], found.provenance)
-        for row in found.rows
+        RoofPoint(row["work"], row["flops"], row["bytes"], row["seconds"], origin)
+        for row in times.rows
     ]
-    where = found.provenance
-    return Roof(where.where, rates["peak"], rates["bandwidth"], where), points
-
-
-def _rates(found: GpuRows) -> dict[str, float]:
-    return {row["work"]: row["rate"] for row in found.other if "rate" in row}
+    return Roof(origin.where, rates["peak"], rates["bandwidth"], origin), points

@@ -1,4 +1,4 @@
-"""Kernels and sizes that a notebook imports are those that tests/gpulearn/kernels tests."""
+"""Kernels and sizes that a notebook writes out are those that tests/gpulearn/kernels tests."""
 
 from __future__ import annotations
 
@@ -6,63 +6,33 @@ import ast
 
 import pytest
 
-from gpulearn.judge.cells import has
 from gpulearn.judge.stubs import notebook_source
-from gpulearn.kernels import blocks, copies, transpose, transpose_steps, transpose_tiled
-from gpulearn_lessons.coalescing import columns, points
+from gpulearn.kernels import blocks, transpose_tiled
 from gpulearn_lessons.shared_memory import convolution, stencil
-from tests.notebooks.harness import NOTEBOOKS
-from tests.notebooks.page import read
-from tools.gpu.cases import lesson_kernels, warp_kernels
+from tests.gpulearn.kernels import lesson_kernels
+from tests.gpulearn.kernels.lesson_kernels import COALESCING, SHARED_MEMORY, defined_in
+from tools.record.launches import specifications
 
-# notebook → the modules that hold its kernels, and how many it defines
-TAKEN = {
-    "04_memory_coalescing": (
-        (copies, warp_kernels, columns, points, transpose, lesson_kernels),
-        13,
-    ),
-    "05_shared_memory_and_barriers": (
-        (blocks, convolution, stencil, transpose_steps, transpose_tiled, lesson_kernels),
-        10,
-    ),
-}
+# those that the package does not have are tested as they stand in the notebook
+LESSONS = {s.name for s in vars(lesson_kernels).values() if hasattr(s, "reference")}
 
 
-def statements(notebook: str) -> list[ast.stmt]:
-    return [
-        node
-        for cell in read(NOTEBOOKS / f"{notebook}.ipynb").cells
-        if cell.cell_type == "code" and not has(cell, "exercise") and not has(cell, "setup")
-        for node in ast.parse(cell.source).body
-    ]
-
-
-def known(notebook: str) -> dict[str, object]:
-    modules, _ = TAKEN[notebook]
-    return {name: thing for module in modules for name, thing in vars(module).items()}
-
-
-@pytest.mark.parametrize("notebook", TAKEN)
-def test_the_kernels_are_the_same(notebook):
-    defined = [
-        node
-        for node in statements(notebook)
-        if isinstance(node, ast.FunctionDef) and node.decorator_list
-    ]
-    assert len(defined) == TAKEN[notebook][1]
-    for kernel in defined:
-        wanted = ast.parse(notebook_source(known(notebook)[kernel.name]))
-        assert ast.unparse(kernel) == ast.unparse(wanted), kernel.name
+@pytest.mark.parametrize(
+    ("notebook", "count"), [("04_memory_coalescing", 13), ("05_shared_memory_and_barriers", 10)]
+)
+def test_the_kernels_are_the_same(notebook, count):
+    defined = defined_in(notebook)
+    assert len(defined) == count
+    for name, kernel in defined.items():
+        if name in specifications() and name not in LESSONS:
+            wanted = ast.parse(notebook_source(specifications()[name].kernel))
+            assert ast.unparse(kernel) == ast.unparse(wanted), name
+        else:
+            assert name in LESSONS, name
 
 
 def test_the_sizes_are_the_same():
-    sizes = {}
-    wanted = known("05_shared_memory_and_barriers")
-    for node in statements("05_shared_memory_and_barriers"):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name.isupper():
-                exec(ast.unparse(node), sizes)
-                assert sizes[name] == wanted[name], name
+    sizes = {n: v for names in (COALESCING, SHARED_MEMORY) for n, v in names.items() if n.isupper()}
     assert {
         "TILE",
         "PADDED",
@@ -74,3 +44,6 @@ def test_the_sizes_are_the_same():
         "SIDE",
         "TIMES",
     } <= set(sizes)
+    for module in (blocks, convolution, stencil, transpose_tiled):
+        for name in sizes.keys() & vars(module).keys():
+            assert sizes[name] == vars(module)[name], name

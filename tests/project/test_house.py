@@ -3,7 +3,6 @@
 import ast
 import importlib
 import json
-import pkgutil
 import re
 from collections import Counter
 from functools import cache
@@ -14,11 +13,11 @@ import pytest
 from importlinter.cli import lint_imports
 
 import gpulearn as gl
-import gpulearn_lessons
 from gpulearn.judge.catalogue import catalogue, places
 from gpulearn.kernels.specification import Specification
 from gpulearn.perf.gpus import GPUS
 from tests.support.rights import rights_of
+from tools.record.launches import kernel_modules
 
 from ..gpulearn.kernels.found import package_kernels
 
@@ -174,15 +173,9 @@ def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
 
 
 def specifications():
-    known = {}
-    for package in (gl.kernels, gpulearn_lessons):
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if info.name.rpartition(".")[2] in places():
-                continue  # an exercise takes its specification from a kernel's module
-            for name, thing in vars(importlib.import_module(info.name)).items():
-                if isinstance(thing, Specification):
-                    known[id(thing)] = (name, thing)
-    return [specification for _, specification in known.values()]
+    things = [thing for module in kernel_modules() for thing in vars(module).values()]
+    known = {id(thing): thing for thing in things if isinstance(thing, Specification)}
+    return list(known.values())
 
 
 def test_each_kernel_has_one_specification():

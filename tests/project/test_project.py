@@ -104,7 +104,7 @@ def test_make_gpu_installs_nothing():
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines() == ["python3.12 -m tools.gpu --list"]
+    assert done.stdout.splitlines() == ["python3.12 -m tools.record --list"]
 
 
 def make_lab(*arguments, env=None):

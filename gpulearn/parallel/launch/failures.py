@@ -12,9 +12,9 @@ from pathlib import Path
 
 from gpulearn import require
 from gpulearn.errors import RankError
-from simt.errors import in_lines
 from gpulearn.parallel.launch.flight_recorder import differing, late
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
+from simt.errors import in_lines
 
 MISMATCH = "Detected mismatch between collectives on ranks"
 # gloo puts its file and line in front, the peer's port in the middle, and advice behind

@@ -13,8 +13,6 @@ from gpulearn.perf.recorders.measuring import kernels_on
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 
-__all__ = ["GpuRows", "gpu_rows", "sheet_of"]
-
 
 @dataclass(frozen=True)
 class GpuRows:
@@ -30,8 +28,7 @@ class GpuRows:
 
     def seconds(self, **wanted: Any) -> float | None:
         """The time of the row that has all the given values; None where there is none."""
-        found = self.where(**wanted)
-        return float(found[0]["seconds"]) if found else None
+        return next((float(row["seconds"]) for row in self.where(**wanted)), None)
 
 
 def gpu_rows(
@@ -44,15 +41,11 @@ def gpu_rows(
         live: measures it, or the part of it that the figure needs, on the GPU that is here.
         on: says whether there is one, as `kernels_on` and `torch_on` do.
     """
-    if on() == "cuda":
-        made = live()
-        return _split(made, Provenance("measured", made.device))
-    if (found := recordings.find(name)) is None:
+    here = on() == "cuda"
+    recording = live() if here else recordings.find(name)
+    if recording is None:
         return None
-    return _split(found, found.provenance)
-
-
-def _split(recording: Recording, origin: Provenance) -> GpuRows:
+    origin = Provenance("measured", recording.device) if here else recording.provenance
     timed = [row for row in recording.rows if "seconds" in row]
     return GpuRows(timed, origin, [row for row in recording.rows if "seconds" not in row])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,6 @@ from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
 from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
 from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
-
-__all__ = ["record_reductions", "reduction_rows"]
-
-REHEARSAL = {"n": 2**14}
 
 VALUES = 2**26  # float32: 256 MB, several times a cache
 LIVE_VALUES = 2**24
@@ -31,7 +28,6 @@ TREES = {
     "shuffle": reduction.block_sums_shuffle,
     "warps alone": reduction.warp_sum,
 }
-Prepared = Callable[[], Callable[[], object]]
 
 
 def record_reductions(n: int = VALUES) -> Recording:
@@ -51,16 +47,15 @@ def record_reductions(n: int = VALUES) -> Recording:
 def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
     n = len(values)
     blocks = n // THREADS
+    few, together = min(BLOCKS, blocks), min(TOGETHER, blocks)
     for name, kernel in TREES.items():
         parts = 32 if kernel is reduction.warp_sum else THREADS
-        fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
         sums = cuda.device_array(n // parts, np.float32)
         wanted = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
-        launch = _launch(kernel[blocks, THREADS], there, sums)
-        yield timed(fields, _checked(name, launch, sums, wanted))
-    few, sums = min(BLOCKS, blocks), cuda.device_array(min(BLOCKS, blocks), np.float32)
-    together, their = min(TOGETHER, blocks), cuda.device_array(min(TOGETHER, blocks), np.float32)
-    total, whole = cuda.device_array(1, np.float32), values.sum(dtype=np.float64).reshape(1)
+        tree = partial(kernel[blocks, THREADS], there, sums)
+        fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
+        yield timed(fields, _checked(name, tree, sums, wanted, 1e-6))
+    sums, total = cuda.device_array(few, np.float32), cuda.device_array(1, np.float32)
 
     def two_launches() -> None:
         reduction.sum_blocks[few, THREADS](there, sums)
@@ -68,18 +63,15 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
 
     striding: dict[str, Callable[[], object]] = {
         "striding, two launches": two_launches,
-        "striding, atomics": _launch(grid_sum_atomic[few, THREADS], there, total),
-        "striding, grid barrier": _launch(
-            grid_sum_cooperative[together, THREADS], there, their, total
+        "striding, atomics": partial(grid_sum_atomic[few, THREADS], there, total),
+        "striding, grid barrier": partial(
+            grid_sum_cooperative[together, THREADS], there, sums[:together], total
         ),
     }
+    whole = values.sum(dtype=np.float64).reshape(1)
     for name, launch in striding.items():
         fields = {"n": n, "kernel": name, "bytes": 4 * n}
         yield timed(fields, _checked(name, launch, total, whole, 1e-5))
-
-
-def _launch(configured: Any, *arguments: Any) -> Callable[[], object]:
-    return lambda: configured(*arguments)
 
 
 def _checked(
@@ -87,8 +79,8 @@ def _checked(
     launch: Callable[[], object],
     out: Any,
     wanted: np.ndarray[Any, Any],
-    tolerance: float = 1e-6,
-) -> Prepared:
+    tolerance: float,
+) -> Callable[[], Callable[[], object]]:
     def prepare() -> Callable[[], object]:
         out.copy_to_device(np.zeros(out.shape, out.dtype))
         launch()

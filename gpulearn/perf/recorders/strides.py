@@ -13,10 +13,6 @@ from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
 from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
 
-__all__ = ["record_strides", "sectors", "stride_rows"]
-
-REHEARSAL = {"n": 256, "strides": (1, 3, 32), "offsets": (0, 1), "repeated": 100}
-
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 OFFSETS = (0, 1, 2, 4, 8, 16)

@@ -1,4 +1,4 @@
-"""Notebook 13: images a second in a step of training, by network, precision and batch."""
+"""Notebook 14: images a second in a step of training, by network, precision and batch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ from gpulearn.perf.matmul_times import float32_products, runs_here
 from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
 from gpulearn.perf.recorders.measuring import agree, host_seconds, timed, torch_on
 from gpulearn.perf.recordings import Recording, recorded_here
-
-__all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
-
-REHEARSAL = {"batches": (4,), "precisions": ("float32", "bfloat16")}
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 BATCHES = (4, 16, 64, 256, 1024, 4096)
@@ -92,8 +88,8 @@ def _step(
     def gradient(model: Any, passes: Precision, images: Any, labels: Any) -> np.ndarray[Any, Any]:
         with passes.autocast():
             loss = functional.cross_entropy(model(images), labels)
-        found = torch.autograd.grad(loss * passes.scale, list(model.parameters()))
-        flat = torch.cat([g.flatten() for g in found]) / passes.scale
+        parts = torch.autograd.grad(loss * passes.scale, list(model.parameters()))
+        flat = torch.cat([part.flatten() for part in parts]) / passes.scale
         return flat.double().cpu().numpy()  # type: ignore[no-any-return]
 
     def prepare() -> Callable[[], object]:

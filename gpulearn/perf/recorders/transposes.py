@@ -16,10 +16,6 @@ from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
 from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
 
-__all__ = ["KERNELS", "record_transposes", "transpose_rows"]
-
-REHEARSAL = {"sizes": (32,)}
-
 SIZES = (1024, 2048, 4096, 8192)
 SHOWN = 4096  # by notebook 05, as in what it quotes
 
@@ -72,6 +68,6 @@ def _turn(
 
 def transpose_rows(n: int = SHOWN) -> GpuRows | None:
     """The rows of one size: of a GPU here, else the recorded ones, else None."""
-    found = gpu_rows("transposes", lambda: record_transposes([n]))
-    rows = found.where(n=n) if found else []
-    return GpuRows(rows, found.provenance) if found and rows else None
+    times = gpu_rows("transposes", lambda: record_transposes([n]))
+    rows = times.where(n=n) if times else []
+    return GpuRows(rows, times.provenance) if times and rows else None

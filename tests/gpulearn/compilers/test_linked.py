@@ -10,22 +10,23 @@ import pytest
 
 from simt.numba_ptx.codegen import compile_to_ptx, linked_ptx
 from simt.ptx.parse import parse
-from tests.simt.ptx.run import CAPABILITY
-from tools.gpu.cases import CASES
-from tools.gpu.codegen import linked_machine_code
+from tools.record.launches import examples
+
+from .run import CAPABILITY
 
 pytestmark = pytest.mark.usefixtures("_linker")
 
+BY_KERNEL = {example.kernel.__name__: example for example in examples().values()}
 # those whose PTX other tests read, of each kind one
 READ = (
-    "matmul_tiled, whole", "matmul_register_strip, whole", "matmul_vectorised, whole",
-    "copy_in_runs, float32", "block_sums_shuffle, odd, blocks of 64", "softmax_rows, odd",
+    "matmul_tiled", "matmul_register_strip", "matmul_vectorised", "copy_in_runs",
+    "block_sums_shuffle", "softmax_rows",
 )  # fmt: skip
 SPACES = {"global", "shared", "local"}
 
 
 def types(name: str) -> tuple[Any, ...]:
-    return tuple(numba.typeof(value) for value in CASES[name].shot("small").args)
+    return tuple(numba.typeof(value) for value in BY_KERNEL[name].launch.args)
 
 
 def accesses(text: str) -> Counter[str]:
@@ -34,25 +35,14 @@ def accesses(text: str) -> Counter[str]:
 
 @pytest.mark.parametrize("name", READ)
 def test_linking_keeps_every_access_to_memory(name: str) -> None:
-    kernel = CASES[name].kernel
+    kernel = BY_KERNEL[name].kernel
     plain = accesses(compile_to_ptx(kernel, types(name), CAPABILITY))
     assert plain == accesses(linked_ptx(kernel, types(name), CAPABILITY))
     assert plain
-
-
-@pytest.mark.parametrize("name", ["vector_add, float32", "grid_sum_cooperative, odd"])
-def test_machine_code_is_made_for_the_capability(name: str) -> None:
-    made = {
-        capability: linked_machine_code(CASES[name].kernel, types(name), capability)
-        for capability in ((8, 0), (9, 0))
-    }
-    assert all(code.startswith(b"\x7fELF") for code in made.values())
-    assert all(name.partition(",")[0].encode() in code for code in made.values())
-    assert made[8, 0] != made[9, 0]
 
 
 def test_what_numba_refuses_is_refused() -> None:
     from numba.core.errors import NumbaError
 
     with pytest.raises(NumbaError):
-        linked_ptx(CASES["vector_add, float32"].kernel, (numba.int64,) * 3, CAPABILITY)
+        linked_ptx(BY_KERNEL["vector_add"].kernel, (numba.int64,) * 3, CAPABILITY)

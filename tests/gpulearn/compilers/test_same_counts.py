@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn import cuda
 from simt.cpp import CppModule, cpp
 from simt.observers.counters import Counts
-from tools.gpu.cases import CASES
+from tools.record.launches import examples
 
-from .twins import DIFFERENCES, LAUNCHES, SOURCE
+from .twins import DIFFERENCES, SOURCE
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
 
@@ -27,24 +27,25 @@ def twins() -> CppModule:
     return cpp(SOURCE)
 
 
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_a_kernel_of_the_package_and_its_twin_compute_and_cost_the_same(launch: str) -> None:
-    case = CASES[launch]
-    shot = case.shot("small")
-    name = case.kernel.__name__
-    machine = gl.xray(case.kernel)[shot.grid, shot.block](*shot.on_device())
-    lengths = [n for a in shot.args if isinstance(a, np.ndarray) for n in a.shape]
-    given = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in shot.args]
+@pytest.mark.parametrize("name", re.findall(r"__global__ void (\w+)", SOURCE))
+def test_a_kernel_of_the_package_and_its_twin_compute_and_cost_the_same(name: str) -> None:
     twin = twins()[name]
-    compiled = gl.xray(twin)[shot.grid, shot.block](*given, *lengths)
-    assert [str(f) for f in machine.findings + compiled.findings] == []
-    case.check(shot, [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in given])
-    pairs = {c: (getattr(machine.totals, c), getattr(compiled.totals, c)) for c in ACCESSES}
-    found = {counter: pair for counter, pair in pairs.items() if pair[0] != pair[1]}
     known = {c: d for d in DIFFERENCES if d.kernel == name for c in d.counters}
-    assert set(found) == set(known)
+    seen = set()
+    for example in (e for e in examples().values() if e.kernel.__name__ == name):
+        lengths = [n for a in example.launch.args if isinstance(a, np.ndarray) for n in a.shape]
+        given = example.arguments()
+        machine = gl.xray(example.kernel)[example.shape](*example.arguments())
+        compiled = gl.xray(twin)[example.shape](*given, *lengths)
+        assert [str(f) for f in machine.findings + compiled.findings] == []
+        example.check(given)
+        for counter in ACCESSES:
+            here, there = getattr(machine.totals, counter), getattr(compiled.totals, counter)
+            if here != there:
+                assert (there > here) == known[counter].more, (counter, here, there)
+                seen.add(counter)
+    assert seen == set(known)
     code = [i.name for i in twin.program.function.instructions]
-    for counter, (here, there) in found.items():
-        assert (there > here) == known[counter].more
-        shown = {start: sum(op.startswith(start) for op in code) for start in known[counter].shows}
-        assert shown == known[counter].shows
+    for difference in known.values():
+        shown = {start: sum(op.startswith(start) for op in code) for start in difference.shows}
+        assert shown == difference.shows

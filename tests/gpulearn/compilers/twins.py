@@ -5,19 +5,7 @@ All of them are one source, so that they are compiled at once.
 
 from __future__ import annotations
 
-from tools.gpu.counters.reasons import EXPONENTIAL, FLOPS, Difference
-
-# the launches of `tools.gpu.cases` in which both are compared
-LAUNCHES = (
-    "vector_add, float32", "vector_add, blocks of 1000", "saxpy_grid_stride, 7 blocks",
-    "transpose_naive, odd, blocks of 32 × 8", "transpose_to_rows, odd, blocks of 16 × 16",
-    "transpose_tiled, odd", "transpose_whole, whole", "transpose_padded, whole",
-    "transpose_swizzled, whole", "block_sums_interleaved, odd, blocks of 256",
-    "block_sums_packed, odd, blocks of 64", "block_sums_sequential, odd, blocks of 256",
-    "block_sums_shuffle, odd, blocks of 64", "warp_sum, odd, blocks of 96",
-    "histogram_global, skewed", "histogram_shared, at random", "matmul_naive, odd",
-    "matmul_tiled, odd", "softmax_rows, odd",
-)  # fmt: skip
+from tools.record.differences import EXPONENTIAL, FLOPS, Difference
 
 # where the compiler's code counts something else than the lines of the Numba kernel, and why
 DIFFERENCES: tuple[Difference, ...] = (
@@ -137,7 +125,7 @@ __global__ void histogram_global(const unsigned char* values, int* counts, int n
     if (i < n) atomicAdd(&counts[values[i]], 1);
 }
 
-__global__ void histogram_shared(const unsigned char* values, int* counts, int n, int bins) {
+__global__ void histogram_shared(const int* values, int* counts, int n, int bins) {
     __shared__ int mine[256];
     for (int b = threadIdx.x; b < bins; b += blockDim.x) mine[b] = 0;
     __syncthreads();

@@ -1,11 +1,12 @@
-"""Tests for machines with a GPU. Elsewhere the same tests run, on what stands in for one.
+"""Tests for machines with a GPU: `make gpu` runs them, with torch, numba-cuda and pytest alone.
 
-They need Python, torch, numba-cuda, numpy and pytest, and nothing else of the test suite's:
-`make gpu` runs them where there is no more.
+Those marked `gpu` say nothing elsewhere and are left out, save in a rehearsal; the others run
+everywhere, on what stands in for a GPU.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,12 +27,14 @@ with warnings.catch_warnings():
 STAND_IN = driver.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.gpu)
-            if ON_GPU:  # a library's news must not cost a visit to the machine
-                item.add_marker(pytest.mark.filterwarnings("default"))
+def pytest_collection_modifyitems(config, items):
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in here if ON_GPU else ():  # a library's news must not cost a visit to the machine
+        item.add_marker(pytest.mark.filterwarnings("default"))
+    if not ON_GPU and not os.environ.get("GPULEARN_REHEARSAL"):
+        left_out = [item for item in here if item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ def fitted(place, precision):
     return torch.cat([v.flatten().float().cpu() for v in model.state_dict().values()]), history
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_two_runs_are_equal_to_the_bit_and_near_the_cpus(precision):
     one, first = fitted(PLACE, precision)

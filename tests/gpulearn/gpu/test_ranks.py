@@ -53,6 +53,7 @@ def computed(kind):
     return squares.cpu(), total.cpu(), after.cpu()
 
 
+@pytest.mark.gpu
 @pytest.mark.usefixtures("_parent_has_used_cuda")
 @pytest.mark.parametrize(("count", "kind"), [(2, "torch"), (4, "numba")])
 def test_ranks_compute_and_add_up_after_the_parent_has_used_the_gpu(count, kind):
@@ -94,6 +95,7 @@ def step(wrapper, weights, images, labels):
     return [parameter.grad.cpu() for parameter in model.parameters()]
 
 
+@pytest.mark.gpu
 @pytest.mark.usefixtures("_parent_has_used_cuda")
 @pytest.mark.parametrize("wrapper", [*OURS, "library"])
 def test_a_step_of_two_ranks_has_the_gradients_of_one_process(wrapper):
@@ -117,6 +119,7 @@ def alone():
     return train(MLP)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("count", [2, 4])
 def test_training_on_a_shared_gpu_is_that_of_one_process(count, alone, capfd):
     runs = gl.launch(train, count, MLP, timeout=120)

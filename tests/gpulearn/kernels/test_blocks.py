@@ -17,13 +17,6 @@ from gpulearn.kernels.blocks import (
 )
 from gpulearn.kernels.specification import poisoned
 
-from .launched import launched
-
-SIGNATURES = {
-    reverse_block: "void(float32[::1])",
-    block_sum: "void(float32[::1], float32[::1])",
-    smooth_block: "void(float32[::1], float32[::1])",
-}
 SIZES = [1, 31, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, 1000]
 WARPS = BLOCK // 32
 
@@ -42,19 +35,39 @@ def test_the_references_reverse_and_add_stretch_by_stretch(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_each_stretch_is_reversed_summed_and_smoothed(n):
+def test_each_stretch_is_reversed(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    launched(REVERSE_BLOCK, a)
-    launched(BLOCK_SUM, a, poisoned(-(-n // BLOCK)), rtol=1e-5, atol=1e-5)
-    launched(SMOOTH_BLOCK, a, poisoned(n), rtol=1e-5, atol=1e-6)
-    expected = a.tolist()
+    there = cuda.to_device(a)
+    report = gl.xray(reverse_block)[REVERSE_BLOCK.shape(a)](there)
+    assert not report.findings
+    np.testing.assert_array_equal(there.copy_to_host(), *REVERSE_BLOCK.reference(a))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_each_stretch_is_summed(n):
+    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
+    out = cuda.to_device(poisoned(-(-n // BLOCK)))
+    report = gl.xray(block_sum)[BLOCK_SUM.shape(a, out)](cuda.to_device(a), out)
+    assert not report.findings
+    expected = BLOCK_SUM.reference(a, None)
+    np.testing.assert_allclose(out.copy_to_host(), *expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_each_stretch_is_smoothed(n):
+    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
+    expected = [float(x) for x in a]
     for _ in range(TIMES):  # by a plain loop
         last = list(expected)
         for i in range(n):
             left = last[i - 1] if i % BLOCK else last[i]
             right = last[i + 1] if i + 1 < n and (i + 1) % BLOCK else last[i]
             expected[i] = (left + last[i] + right) / 3
+    out = cuda.to_device(poisoned(n))
+    report = gl.xray(smooth_block)[SMOOTH_BLOCK.shape(a, out)](cuda.to_device(a), out)
+    assert not report.findings
     np.testing.assert_allclose(*SMOOTH_BLOCK.reference(a, None), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(out.copy_to_host(), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_costs():

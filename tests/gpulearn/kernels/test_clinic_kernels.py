@@ -17,11 +17,6 @@ from gpulearn_lessons.broken_tutorials.product_program import (
 from simt.cpp import compiler
 from tools.stored_ptx import compilations
 
-SIGNATURES = {
-    case_blur: "void(float32[:, ::1], float32[:, ::1])",
-    case_histogram: "void(float32[::1], int32[::1])",
-}
-
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (6, 1), (5, 8)])
 def test_a_blur_is_the_mean_of_five_pixels(shape):

@@ -5,65 +5,64 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gpulearn import cuda, xray
 from gpulearn.kernels.copies import (
     COPY_BY_ROWS,
     COPY_COALESCED,
     COPY_IN_RUNS,
     COPY_STRIDED,
-    copy_by_rows,
-    copy_coalesced,
-    copy_in_runs,
-    copy_strided,
 )
-from gpulearn.kernels.specification import blocks_along, poisoned
-from tools.gpu.cases.lesson_kernels import (
-    COPY_BY_COLUMNS,
-    COPY_GATHER,
-    CUT_OUT,
-    EVERY_EIGHTH,
-    copy_by_columns,
-    copy_gather,
-    cut_out,
-    every_eighth,
-)
+from gpulearn.kernels.specification import blocks_along
 
-from .launched import launched
-
-VECTORS = "float32[::1], float32[::1]"
-PICTURES = "float32[:, ::1], float32[:, ::1]"
-SIGNATURES = {
-    copy_strided: f"void({VECTORS}, int64)",
-    copy_gather: "void(float32[::1], int64[::1], float32[::1])",
-    copy_by_columns: f"void({PICTURES})",
-    copy_by_rows: f"void({PICTURES})",
-    cut_out: f"void({PICTURES})",
-    every_eighth: f"void({PICTURES})",
-    copy_in_runs: f"void({VECTORS})",
-    copy_coalesced: f"void({VECTORS})",
-}
+from .lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER, CUT_OUT, EVERY_EIGHTH
 
 
 def numbers(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
 
 
+def launched(specification, *args, grid=None, block=None):
+    """The report of a launch, held against the reference."""
+    usual, block = specification.shape(*args, block=block)
+    there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    report = xray(specification.kernel)[usual if grid is None else grid, block](*there)
+    assert not report.findings, report
+    for place, wanted in specification.expected(*args).items():
+        np.testing.assert_array_equal(there[place].copy_to_host(), wanted)
+    return report
+
+
+def empty(*shape):
+    return np.full(shape, np.nan, np.float32)
+
+
+def test_references_agree_with_plain_python():
+    source, index = numbers(7), np.array([6, 0, 3])
+    strided = [source[3 * i] for i in range(3)]
+    assert COPY_STRIDED.reference(source, empty(3), 3)[0].tolist() == strided
+    gathered = [source[i] for i in index.tolist()]
+    assert COPY_GATHER.reference(source, index, empty(3))[0].tolist() == gathered
+    for copy in (COPY_BY_COLUMNS, COPY_BY_ROWS, COPY_IN_RUNS, COPY_COALESCED):
+        assert copy.reference(source, empty(7))[0].tolist() == source.tolist()
+
+
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 @pytest.mark.parametrize("stride", [1, 2, 3, 8, 33])
 def test_strided(n, stride):
     source = numbers((n - 1) * stride + 1)
-    launched(COPY_STRIDED, source, poisoned(n), stride)
+    launched(COPY_STRIDED, source, empty(n), stride)
 
 
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 def test_gathered(n):
-    launched(COPY_GATHER, numbers(n), np.random.default_rng(n).permutation(n), poisoned(n))
+    launched(COPY_GATHER, numbers(n), np.random.default_rng(n).permutation(n), empty(n))
 
 
 @pytest.mark.parametrize("copy", [COPY_IN_RUNS, COPY_COALESCED], ids=lambda s: s.name)
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 @pytest.mark.parametrize(("grid", "block"), [(1, 1), (3, 32), (2, 48), (9, 128)])
 def test_fewer_or_more_threads_than_elements(copy, n, grid, block):
-    launched(copy, numbers(n), poisoned(n), grid=grid, block=block)
+    launched(copy, numbers(n), empty(n), grid=grid, block=block)
 
 
 @pytest.mark.parametrize("copy", [COPY_BY_COLUMNS, COPY_BY_ROWS], ids=lambda s: s.name)
@@ -71,18 +70,18 @@ def test_fewer_or_more_threads_than_elements(copy, n, grid, block):
 @pytest.mark.parametrize("block", [(32, 8), (16, 16), (5, 7)])
 def test_pictures(copy, shape, block):
     grid = blocks_along((max(shape), max(shape)), block)
-    launched(copy, numbers(*shape), poisoned(*shape), grid=grid, block=block)
+    launched(copy, numbers(*shape), empty(*shape), grid=grid, block=block)
 
 
 def test_parts_of_a_picture():
     """Held against a loop: the references are slices, as the kernels' indices are sums."""
     image = numbers(203, 254)
-    there = launched(CUT_OUT, image, poisoned(27, 46))
+    there = launched(CUT_OUT, image, empty(27, 46))
     assert there.totals.sectors_per_load == pytest.approx(4, abs=1)
-    assert CUT_OUT.reference(image, poisoned(3, 2))[0][2, 1] == image[178, 209]
+    assert CUT_OUT.reference(image, empty(3, 2))[0][2, 1] == image[178, 209]
     image = numbers(64, 512)
-    assert launched(EVERY_EIGHTH, image, poisoned(8, 64)).totals.sectors_per_load == 32
-    assert EVERY_EIGHTH.reference(image, poisoned(3, 2))[0][2, 1] == image[16, 8]
+    assert launched(EVERY_EIGHTH, image, empty(8, 64)).totals.sectors_per_load == 32
+    assert EVERY_EIGHTH.reference(image, empty(3, 2))[0][2, 1] == image[16, 8]
 
 
 # --- what they cost -------------------------------------------------------------------
@@ -90,14 +89,14 @@ def test_parts_of_a_picture():
 
 @pytest.mark.parametrize(("stride", "sectors"), [(1, 4), (2, 8), (4, 16), (8, 32), (32, 32)])
 def test_sectors_of_a_stride(stride, sectors):
-    report = launched(COPY_STRIDED, numbers(512 * stride), poisoned(512), stride)
+    report = launched(COPY_STRIDED, numbers(512 * stride), empty(512), stride)
     assert report.totals.sectors_per_load == sectors
     assert report.totals.sectors_per_store == 4
 
 
 def gathered(index):
     """Sectors of each request of the source, in a given order of its elements."""
-    report = launched(COPY_GATHER, numbers(2**16), index, poisoned(2**16))
+    report = launched(COPY_GATHER, numbers(2**16), index, empty(2**16))
     return report.arrays["source"].sectors_per_load
 
 
@@ -121,7 +120,7 @@ def test_order_within_a_warp_costs_nothing_and_across_warps_almost_everything():
 
 @pytest.mark.parametrize(("block", "sectors"), [((32, 8), 32), ((16, 16), 16), ((8, 32), 8)])
 def test_x_as_the_row_walks_down_columns(block, sectors):
-    args = (numbers(256, 512), poisoned(256, 512))
+    args = (numbers(256, 512), empty(256, 512))
     slow = launched(COPY_BY_COLUMNS, *args, block=block)
     assert slow.totals.sectors_per_load == slow.totals.sectors_per_store == sectors
     fast = launched(COPY_BY_ROWS, *args, block=block)
@@ -129,7 +128,7 @@ def test_x_as_the_row_walks_down_columns(block, sectors):
 
 
 def test_runs_cost_eight_times_the_traffic():
-    args = (numbers(2**14), poisoned(2**14))
+    args = (numbers(2**14), empty(2**14))
     runs, side_by_side = (launched(s, *args, grid=2) for s in (COPY_IN_RUNS, COPY_COALESCED))
     assert runs.totals.bytes_moved == 8 * side_by_side.totals.bytes_moved
     assert side_by_side.totals.bytes_moved == side_by_side.totals.bytes_requested

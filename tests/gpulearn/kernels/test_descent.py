@@ -20,12 +20,6 @@ from gpulearn.kernels.descent import (
     descend_on_gpu,
 )
 
-SIGNATURES = {
-    descend_all: (
-        "void(float32[::1], float32[::1], float32, float32, int64, int32[::1], int32[::1])"
-    ),
-    descend_on_gpu: "void(float32[::1], float32[::1], float32, int64, float32[::1], float32[::1])",
-}
 # below every minimum's limit; above one's; above two's; with momentum; too large for momentum
 SETTINGS = [(0.01, 0.0), (0.016, 0.0), (0.02, 0.0), (0.005, 0.9), (0.03, 0.3)]
 

@@ -13,12 +13,6 @@ from gpulearn.kernels.histogram import (
     histogram_shared,
 )
 
-SIGNATURES = {
-    histogram_racy: "void(uint8[::1], int32[::1])",
-    histogram_global: "void(uint8[::1], int32[::1])",
-    histogram_shared: "void(uint8[::1], int32[::1])",
-}
-
 
 def values(n: int, bins: int = BINS, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, bins, n).astype(np.uint8)

@@ -32,12 +32,6 @@ LADDER = (
     block_sums_sequential,
     block_sums_shuffle,
 )
-SIGNATURES = {
-    **dict.fromkeys((*LADDER, sum_blocks, warp_sum), "void(float32[::1], float32[::1])"),
-    grid_sum_atomic: "void(float32[::1], float32[::1])",
-    grid_sum_cooperative: "void(float32[::1], float32[::1], float32[::1])",
-    grid_sum_last: "void(float32[::1], float32[::1], int32[::1], float32[::1])",
-}
 
 
 def values(n: int) -> np.ndarray:

@@ -11,28 +11,15 @@ from gpulearn.kernels.transpose_steps import (
     TRANSPOSE_WHOLE,
 )
 from gpulearn.kernels.transpose_tiled import TILE
-from tools.gpu.cases.lesson_kernels import (
-    TRANSPOSE_BY_TILE,
-    TRANSPOSE_GUARDED,
-    TRANSPOSE_LEAVES,
-    TRANSPOSE_OVERFLOWS,
-    TRANSPOSE_WAITS_FIRST,
-    reverse_hastily,
-    reverse_in_warp,
-)
 
-STEPS = (
+from .lesson_kernels import (
+    REVERSE_HASTILY,
+    REVERSE_IN_WARP,
     TRANSPOSE_BY_TILE,
-    TRANSPOSE_WAITS_FIRST,
-    TRANSPOSE_WHOLE,
-    TRANSPOSE_PADDED,
-    TRANSPOSE_SWIZZLED,
     TRANSPOSE_GUARDED,
-    TRANSPOSE_LEAVES,
     TRANSPOSE_OVERFLOWS,
+    TRANSPOSE_WAITS_FIRST,
 )
-SIGNATURES = dict.fromkeys([s.kernel for s in STEPS], "void(float32[:, ::1], float32[:, ::1])")
-SIGNATURES |= dict.fromkeys((reverse_hastily, reverse_in_warp), "void(float32[::1])")
 
 
 def launch(step, shape, room=None):
@@ -72,14 +59,6 @@ def test_a_guard_round_the_barrier_stops_the_launch():
     assert "256 of 1024" in finding.message
 
 
-def test_threads_that_leave_before_the_barrier_have_not_stored_what_they_should():
-    _, _, report = launch(TRANSPOSE_LEAVES, (TILE, TILE + 8))
-    left, unwritten, outside = report.findings
-    assert (left.kind, left.severity) == ("left-before-barrier", "warning")
-    assert "768 of 1024" in left.message
-    assert (unwritten.kind, outside.kind) == ("uninitialised-read", "out-of-bounds")
-
-
 def test_a_store_without_guard_shows_what_nobody_loaded():
     shape = (TILE - 2, TILE + 8)
     image, out, report = launch(TRANSPOSE_OVERFLOWS, shape, room=(2 * TILE, TILE))
@@ -87,3 +66,12 @@ def test_a_store_without_guard_shows_what_nobody_loaded():
     np.testing.assert_array_equal(out[: shape[1], : shape[0]], image.T)
     assert np.isnan(out[shape[1] :]).all()
     assert np.isnan(out[:, shape[0] :]).all()
+
+
+@pytest.mark.parametrize(("step", "kinds"), [(REVERSE_HASTILY, ["race"]), (REVERSE_IN_WARP, [])])
+def test_a_warp_needs_its_barrier_too(step, kinds):
+    a = np.arange(32, dtype=np.float32)
+    there = cuda.to_device(a)
+    report = gl.xray(step.kernel)[step.shape(a)](there)
+    assert [f.kind for f in report.findings] == kinds
+    assert kinds or there.copy_to_host().tolist() == a[::-1].tolist()

@@ -5,25 +5,33 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, column_passes, transpose_tiled
 
-from .launched import launched
 
-SIGNATURES = {
-    transpose_tiled: "void(float32[:, ::1], float32[:, ::1])",
-}
+def launch(image):
+    h, w = image.shape
+    out = cuda.to_device(np.full((w, h), np.nan, np.float32))
+    shape = TRANSPOSE_TILED.shape(image, out)
+    report = gl.xray(transpose_tiled)[shape](cuda.to_device(image), out)
+    return out.copy_to_host(), report
+
+
+def test_the_reference_swaps_rows_and_columns():
+    image = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (turned,) = TRANSPOSE_TILED.reference(image, None)
+    assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (32, 64), (33, 31), (40, 72)])
 def test_the_picture_is_turned(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
-    launched(TRANSPOSE_TILED, image, poisoned(*shape[::-1]))
+    out, report = launch(image)
+    assert not report.findings
+    np.testing.assert_array_equal(out, *TRANSPOSE_TILED.reference(image, out))
 
 
 def test_costs():
-    image = np.zeros((4 * TILE, 2 * TILE), np.float32)
-    totals = launched(TRANSPOSE_TILED, image, poisoned(*image.shape[::-1])).totals
+    totals = launch(np.zeros((4 * TILE, 2 * TILE), np.float32))[1].totals
     assert (totals.sectors_per_load, totals.sectors_per_store) == (4, 4)
     assert totals.barriers == 4 * 2 * TILE
     assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0

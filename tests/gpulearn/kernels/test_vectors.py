@@ -12,13 +12,6 @@ from gpulearn.kernels.vectors import (
     vector_add,
 )
 
-from .launched import launched
-
-SIGNATURES = {
-    vector_add: "void(float32[::1], float32[::1], float32[::1])",
-    saxpy_grid_stride: "void(float32, float32[::1], float32[::1], float32[::1])",
-}
-
 
 def vectors(n, dtype=np.float32):
     rng = np.random.default_rng(n)
@@ -30,15 +23,26 @@ def vectors(n, dtype=np.float32):
 @pytest.mark.parametrize("n", [1, 31, 128, 129, 1000])
 def test_sum_equals_numpy(n, dtype):
     a, b, out = vectors(n, dtype)
-    launched(VECTOR_ADD, a, b, out)
+    vector_add[VECTOR_ADD.shape(a, b, out)](a, b, out)
+    np.testing.assert_array_equal(out, *VECTOR_ADD.reference(a, b, out))
 
 
 @pytest.mark.parametrize("launch", [(1, 1), (1, 7), (3, 32), (5, 200), (40, 32)])
 @pytest.mark.parametrize("n", [1, 97, 1000])
 def test_saxpy_equals_numpy_for_every_launch(n, launch):
-    grid, block = launch
-    args = np.float32(2.5), *vectors(n)
-    launched(SAXPY_GRID_STRIDE, *args, grid=grid, block=block, rtol=1e-6, atol=1e-5)
+    x, y, out = vectors(n)
+    saxpy_grid_stride[launch](np.float32(2.5), x, y, out)
+    (expected,) = SAXPY_GRID_STRIDE.reference(np.float32(2.5), x, y, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-6, atol=1e-5)
+
+
+def test_references_agree_with_plain_python():
+    x, y, out = vectors(41)
+    each = list(zip(x.tolist(), y.tolist(), strict=True))
+    sums, scaled = [a + b for a, b in each], [2.5 * a + b for a, b in each]
+    np.testing.assert_allclose(*VECTOR_ADD.reference(x, y, out), sums, rtol=1e-6, atol=1e-6)
+    (got,) = SAXPY_GRID_STRIDE.reference(np.float32(2.5), x, y, out)
+    np.testing.assert_allclose(got, scaled, rtol=1e-6, atol=1e-6)
 
 
 def test_sum_under_the_lens():

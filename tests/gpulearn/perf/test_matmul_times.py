@@ -12,6 +12,7 @@ from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import Measurement
 from simt.device import selection
 from simt.device.driver import Gpu
+from tools.record.products import SIZES as RECORDED
 
 SIZES = [8, 16]
 T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")
@@ -30,15 +31,28 @@ def a_recording(rows):
     return Recording("matmul", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows)
 
 
-@pytest.mark.parametrize(
-    ("how", "dtype"),
-    [("loops", "float32"), ("numpy", "float64"), ("torch", "float64"), ("torch", "bfloat16")],
-)
-def test_cpu_times_are_measured(how, dtype):
-    series = cpu_times(SIZES, how, dtype, seconds=0.01)
-    assert series.sizes == (8, 16)
-    assert all(s > 0 for s in series.seconds)
-    assert (series.provenance.kind, series.name) == ("measured", f"{how}, {dtype}")
+@pytest.mark.parametrize("how", matmul_times.CONTENDERS)
+def test_cpu_times_are_measured(how):
+    found = cpu_times(SIZES, how, seconds=0.01)
+    assert found.sizes == (8, 16)
+    assert all(s > 0 for s in found.seconds)
+    assert found.provenance.kind == "measured"
+    assert found.name == f"{how}, float32"
+
+
+def test_no_sizes_are_refused():
+    with pytest.raises(BadInput, match=r"sizes is \[\]: give at least one"):
+        cpu_times([])
+
+
+def test_loops_are_slower_than_numpy():
+    loops, numpy = (cpu_times([48], how, seconds=0.05) for how in ("loops", "numpy"))
+    assert loops.seconds[0] > 20 * numpy.seconds[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_torch_takes_every_dtype(dtype):
+    assert live_times([8], dtype, on="cpu", seconds=0.01).seconds[0] > 0
 
 
 @pytest.mark.parametrize("tf32", [True, False])
@@ -57,26 +71,34 @@ def test_matrices_are_random():
     assert a.std() == pytest.approx(1, abs=0.1)
 
 
-@pytest.mark.parametrize("how", ["numpy", "torch"])
-def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
-    """A size that one round shows late is not; one that is disturbed labels the series."""
-    taken = iter([(3.0, False), (40.0, True), (50.0, False), (4.0, False)])
+def test_one_disturbed_size_labels_the_series(monkeypatch):
+    busy = iter([False, True, False, False])
 
     def fastest(function, seconds):
-        time, busy = next(taken)
-        return time, Provenance("measured", "here", busy=busy)
+        return 1.0, Provenance("measured", "here", busy=next(busy))
 
     monkeypatch.setattr("gpulearn.perf.timing.fastest", fastest)
     monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
-    series = cpu_times(SIZES, how)
-    assert (series.seconds, series.provenance.busy) == ((3.0, 4.0), True)
+    assert cpu_times(SIZES, "numpy").provenance.busy
+
+
+@pytest.mark.parametrize("how", ["numpy", "torch"])
+def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
+    """A size that one round shows late, with one thread or with all, is not late in the series."""
+    taken = iter([3.0, 40.0, 50.0, 4.0])
+    monkeypatch.setattr(
+        "gpulearn.perf.timing.fastest",
+        lambda function, seconds: (next(taken), Provenance("measured", "here")),
+    )
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    assert cpu_times(SIZES, how).seconds == (3.0, 4.0)
 
 
 def test_copies_go_there_and_back(monkeypatch):
     """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
     moved, results = [], []
 
-    def timed(name, sizes, prepare, where, seconds, rounds):
+    def timed(sizes, prepare, where, seconds, rounds):
         multiply = prepare(8)
         results.append(multiply())
         return Series("", (8,), (1.0,), Provenance("measured", ""))
@@ -110,36 +132,40 @@ def test_peak_is_the_fastest_of_all(monkeypatch):
     assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0
 
 
-def test_recorded_before_modelled_and_modelled_where_nothing_else_is_known(no_gpu):
-    seconds = {"none": 1e-6, "pageable": 3e-6, "pinned": 2e-6}
+def test_modelled_where_nothing_else_is_known(no_gpu):
+    found = gpu_times(SIZES, copies=True)
+    assert str(found.provenance) == "modelled by the T4's roofline"
+    assert found.seconds[0] == matmul_seconds(8, 8, 8, gpu="T4", copies=True)
+
+
+def test_recorded_before_modelled(no_gpu):
     rows = [
-        {"n": n, "dtype": "float32", "copies": way, "seconds": n * took}
-        for n in (8, 16, 32)
-        for way, took in seconds.items()
+        {"n": n, "dtype": "float32", "copies": "none", "seconds": n * 1e-6} for n in (8, 16, 32)
     ]
     recordings.save(a_recording(rows), no_gpu)
-    names = {False: "none", True: "pageable", "pageable": "pageable", "pinned": "pinned"}
-    for copies, way in names.items():
-        series = gpu_times(SIZES, copies=copies)
-        assert series.seconds == (8 * seconds[way], 16 * seconds[way])
-        assert str(series.provenance) == "recorded on NVIDIA H200, 2026-11-01"
-    assert series.name == "GPU, float32, with copies, pinned"
-    for copies, bare in ((False, "none"), (True, "pinned")):
-        series, same = (gpu_times([8, 64], copies=c) for c in (copies, bare))  # 64 is missing
-        assert series.seconds == same.seconds
-        assert series.seconds[0] == matmul_seconds(8, 8, 8, gpu="T4", copies=copies)
-        assert str(series.provenance) == "modelled by the T4's roofline"
+    found = gpu_times(SIZES)
+    assert found.seconds == (8e-6, 16e-6)
+    assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"
+    assert gpu_times(SIZES, copies=True).provenance.kind == "modelled"  # not recorded
+    assert gpu_times([8, 64]).provenance.kind == "modelled"  # a size is missing
 
 
-@pytest.mark.parametrize(
-    ("gpu", "by_torch", "dtype"), [(H200, False, "float32"), (T4, True, "tf32")]
-)
-def test_a_gpu_that_torch_cannot_use_or_without_such_tensor_cores_is_not_live(
-    no_gpu, monkeypatch, gpu, by_torch, dtype
-):
-    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (gpu,)))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: by_torch)
-    assert gpu_times(SIZES, dtype, model="H200").provenance.kind == "modelled"
+def test_both_ways_of_copying_are_recorded_and_named(no_gpu):
+    rows = [
+        {"n": 8, "dtype": "float32", "copies": way, "seconds": took}
+        for way, took in (("none", 1e-6), ("pageable", 3e-6), ("pinned", 2e-6))
+    ]
+    recordings.save(a_recording(rows), no_gpu)
+    found = [gpu_times([8], copies=way) for way in (False, True, "pageable", "pinned")]
+    assert [one.seconds[0] for one in found] == [1e-6, 3e-6, 3e-6, 2e-6]
+    assert found[0].name == "GPU, float32"
+    assert found[1].name == found[2].name == "GPU, float32, with copies"
+    assert found[3].name == "GPU, float32, with copies, pinned"
+
+
+def test_a_model_knows_no_way_of_copying(no_gpu):
+    assert gpu_times([8], copies="pinned").seconds == gpu_times([8], copies=True).seconds
+    assert gpu_times([8], copies="none").seconds == gpu_times([8]).seconds
 
 
 def test_live_before_recorded(no_gpu, monkeypatch):
@@ -154,12 +180,29 @@ def test_live_before_recorded(no_gpu, monkeypatch):
     assert asked[0][1]["copies"] == "pageable"
 
 
+def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (H200,)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert gpu_times(SIZES).provenance.kind == "modelled"
+
+
+def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (T4,)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert (
+        str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modelled by the H200's roofline"
+    )
+
+
+def test_the_cpu_has_no_tf32():
+    with pytest.raises(BadInput, match="no dtype for torch on cpu 'tf32'"):
+        cpu_times([8], dtype="tf32")
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: cpu_times([]), r"sizes is \[\]: give at least one"),
         (lambda: cpu_times([0]), "an entry of sizes is 0"),
-        (lambda: cpu_times([8], dtype="tf32"), "no dtype for torch on cpu 'tf32'"),
         (lambda: cpu_times(64), "sizes is 64: give a list"),
         (lambda: cpu_times([8], seconds="x"), "seconds is 'x'"),
         (lambda: cpu_times([8], how="numppy"), "did you mean 'numpy'"),
@@ -175,3 +218,7 @@ def test_live_before_recorded(no_gpu, monkeypatch):
 def test_nonsense_is_refused(call, sentence):
     with pytest.raises(BadInput, match=sentence):
         call()
+
+
+def test_record_has_the_sizes_that_notebook_01_shows():
+    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(RECORDED)

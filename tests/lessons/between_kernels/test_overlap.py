@@ -6,16 +6,21 @@ import pytest
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn_lessons.between_kernels.overlap import pipeline_copies, wait_for_event
-from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS, after_seasons
+from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS, GROWTH, SEASONS
 from simt.host.work.operations import record_work
-
-SIGNATURES = {after_seasons: "void(float64[::1])"}
 
 
 def pinned(values):
     made = cuda.pinned_array(values.shape, values.dtype)
     made[:] = values
     return made
+
+
+def test_the_reference_is_the_map_step_by_step():
+    x = y = 0.3
+    for _ in range(SEASONS):
+        y = GROWTH * y * (1 - y)
+    assert AFTER_SEASONS.reference(np.array([x]))[0].tolist() == [y]
 
 
 @pytest.mark.parametrize(("n", "chunks"), [(1, 1), (10, 3), (7, 7), (1000, 4)])

@@ -7,21 +7,12 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn_lessons.matmul import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
-from gpulearn_lessons.matmul.ladder import LADDER, ladder_reports
+from gpulearn.errors import BadInput
+from gpulearn_lessons.matmul import matmul_ladder, matmul_pairs, matmul_registers
+from gpulearn_lessons.matmul.ladder import LADDER, PUBLISHED, ladder_reports
 from simt.numba_ptx.codegen import compile_to_ptx
 
-FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
-SIGNATURES = {
-    matmul_ladder.matmul_naive: FLOAT,
-    matmul_ladder.matmul_coalesced: FLOAT,
-    matmul_ladder.matmul_tiled: FLOAT,
-    matmul_registers.matmul_register_strip: FLOAT,
-    matmul_registers.matmul_register_patch: FLOAT,
-    matmul_registers.matmul_register_tiled: FLOAT,
-    matmul_pairs.matmul_vectorised: FLOAT.replace("float32", "int64"),
-    matmul_warp_tiles.matmul_warp_tiles: FLOAT,
-}
+PACKAGE = [rung.kernel for rung in LADDER.values()] + [matmul_registers.matmul_register_patch]
 
 # one element, a row, a column, just under, at and over each tile, and n that no depth divides
 SIZES = [
@@ -175,13 +166,23 @@ def test_two_barriers_for_each_tile_or_one_for_tiles_in_turn(reports):
     assert reports["warp tiles"].totals.barriers == 128 // 8 * 4
 
 
+def test_published_numbers_belong_to_the_rungs():
+    assert list(PUBLISHED) == list(LADDER)
+
+
+def test_odd_sizes_have_no_pairs():
+    with pytest.raises(BadInput, match="n is 31: give an even n"):
+        ladder_reports(31)
+
+
 def ptx(kernel):
     """The kernel as Numba compiles it."""
-    return compile_to_ptx(kernel, SIGNATURES[kernel])
+    element = "int64" if kernel is matmul_pairs.matmul_vectorised else "float32"
+    return compile_to_ptx(kernel, f"void({', '.join([f'{element}[:, ::1]'] * 3)})")
 
 
 @pytest.mark.usefixtures("_compiler")
-@pytest.mark.parametrize("kernel", SIGNATURES, ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("kernel", PACKAGE, ids=lambda kernel: kernel.__name__)
 def test_sums_stay_in_registers(kernel):
     assert not re.search(r"\b(ld|st)\.local\b", ptx(kernel))
 

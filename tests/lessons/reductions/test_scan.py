@@ -18,14 +18,6 @@ from gpulearn_lessons.reductions.scan import (
     scan_hillis_steele,
 )
 
-SIGNATURES = {
-    **dict.fromkeys(
-        (scan_hillis_steele, scan_blelloch, exclusive_scan, add_offsets),
-        "void(int32[::1], int32[::1])",
-    ),
-    scan_blocks: "void(int32[::1], int32[::1], int32[::1])",
-}
-
 
 def values(n: int) -> np.ndarray:
     return np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)

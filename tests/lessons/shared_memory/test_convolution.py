@@ -3,23 +3,18 @@
 import numpy as np
 import pytest
 
+import gpulearn as gl
+from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.transpose_tiled import TILE
-from gpulearn_lessons.shared_memory.convolution import (
-    CONV2D_NAIVE,
-    CONV2D_TILED,
-    REACH,
-    SIDE,
-    conv2d_naive,
-    conv2d_tiled,
-)
+from gpulearn_lessons.shared_memory.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH, SIDE
 
-from tests.gpulearn.kernels.launched import launched
 
-SIGNATURES = {
-    conv2d_naive: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
-    conv2d_tiled: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])",
-}
+def launch(specification, image, weights):
+    args = image, weights, poisoned(*image.shape)
+    there = [cuda.to_device(x) for x in args]
+    report = gl.xray(specification.kernel)[specification.shape(*args)](*there)
+    return there[2].copy_to_host(), report
 
 
 def test_the_reference_weighs_each_pixel_by_its_place_in_the_filter():
@@ -42,12 +37,15 @@ def test_neighbourhoods_are_weighed(specification, shape):
     rng = np.random.default_rng(1)
     image = rng.normal(size=shape).astype(np.float32)
     weights = rng.normal(size=(5, 5)).astype(np.float32)
-    launched(specification, image, weights, poisoned(*shape), rtol=1e-4, atol=1e-4)
+    out, report = launch(specification, image, weights)
+    assert not report.findings
+    expected = specification.reference(image, weights, out)
+    np.testing.assert_allclose(out, *expected, rtol=1e-4, atol=1e-4)
 
 
 def test_the_tile_is_read_once():
     image, weights = np.ones((4 * TILE, 3 * TILE), np.float32), np.ones((5, 5), np.float32)
-    report = launched(CONV2D_TILED, image, weights, poisoned(*image.shape))
+    _, report = launch(CONV2D_TILED, image, weights)
     reads = (report.arrays["image"].bytes_requested) // 4
     inside = (4 * SIDE - 2 * REACH) * (3 * SIDE - 2 * REACH)  # beyond the edges nothing is read
     assert reads == inside

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import gpulearn as gl
+from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.shared_memory.stencil import (
@@ -11,19 +13,16 @@ from gpulearn_lessons.shared_memory.stencil import (
     STENCIL_1D,
     STENCIL_1D_NAIVE,
     WINDOW,
-    edges,
-    stencil_1d,
-    stencil_1d_naive,
 )
 
-from tests.gpulearn.kernels.launched import launched
-
-SIGNATURES = {
-    edges: "void(float32[:, ::1], float32[:, ::1])",
-    stencil_1d_naive: "void(float32[::1], float32[::1])",
-    stencil_1d: "void(float32[::1], float32[::1])",
-}
 SUMS = STENCIL_1D_NAIVE, STENCIL_1D
+
+
+def launch(specification, a, out):
+    there = cuda.to_device(out)
+    shape = specification.shape(a, out)
+    report = gl.xray(specification.kernel)[shape](cuda.to_device(a), there)
+    return there.copy_to_host(), report
 
 
 @pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, 20])
@@ -45,12 +44,14 @@ def test_the_reference_of_edges_takes_each_pixel_from_the_next():
 @pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, BLOCK - 1, BLOCK, BLOCK + 1, 1000])
 def test_neighbours_are_added(specification, n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    launched(specification, a, poisoned(n), rtol=1e-5, atol=1e-5)
+    out, report = launch(specification, a, poisoned(n))
+    assert not report.findings
+    np.testing.assert_allclose(out, *specification.reference(a, out), rtol=1e-5, atol=1e-5)
 
 
 def test_the_window_is_read_once():
     a = np.ones(8 * BLOCK, np.float32)
-    naive, shared = (launched(s, a, poisoned(a.size)).totals for s in SUMS)
+    naive, shared = (launch(s, a, poisoned(a.size))[1].totals for s in SUMS)
     reads = [t.bytes_requested // 4 - a.size for t in (naive, shared)]
     edges = 2 * sum(range(1, RADIUS + 1)), 2 * RADIUS  # beyond the ends nothing is read
     assert reads == [a.size * (2 * RADIUS + 1) - edges[0], 8 * WINDOW - edges[1]]
@@ -63,6 +64,8 @@ def test_the_window_is_read_once():
 def test_edges_are_differences_along_rows(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     rows, columns = shape
-    report = launched(EDGES, image, poisoned(rows, columns - 1))
+    out, report = launch(EDGES, image, poisoned(rows, columns - 1))
+    assert not report.findings
+    np.testing.assert_array_equal(out, *EDGES.reference(image, out))
     halo = rows * ((columns - 1) // BLOCK)  # one pixel of the next block, where there is one
     assert report.arrays["image"].bytes_requested == 4 * (image.size + halo)

@@ -6,14 +6,8 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
-from gpulearn_lessons.threads.images import MIRROR, RGB_TO_GRAY, mirror, rgb_to_gray
-
+from gpulearn_lessons.threads.images import MIRROR, RGB_TO_GRAY, rgb_to_gray
 from tests.gpulearn.kernels.launched import launched
-
-SIGNATURES = {
-    rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])",
-    mirror: "void(uint8[:, ::1], uint8[:, ::1])",
-}
 
 
 def picture(h, w):

@@ -7,10 +7,6 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D, matrix_add_2d
 
-from tests.gpulearn.kernels.launched import launched
-
-SIGNATURES = {matrix_add_2d: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"}
-
 
 def matrices(m, n, dtype=np.float32):
     rng = np.random.default_rng(m * n)
@@ -22,11 +18,17 @@ def matrices(m, n, dtype=np.float32):
 @pytest.mark.parametrize("block", [(32, 8), (16, 16), (5, 3)])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (32, 32), (29, 43)])
 def test_sum_equals_numpy(shape, block, dtype):
-    launched(MATRIX_ADD_2D, *matrices(*shape, dtype), block=block)
+    m, n = shape
+    a, b, out = matrices(m, n, dtype)
+    matrix_add_2d[MATRIX_ADD_2D.shape(a, b, out, block=block)](a, b, out)
+    np.testing.assert_array_equal(out, *MATRIX_ADD_2D.reference(a, b, out))
 
 
-def test_x_covers_columns():
-    assert MATRIX_ADD_2D.shape(*matrices(2, 70)) == ((3, 1), (32, 8))
+def test_reference_and_shape_agree_with_known_values():
+    a, b, out = matrices(2, 70, np.int64)
+    rows = [[p + q for p, q in zip(*row, strict=True)] for row in zip(a, b, strict=True)]
+    assert MATRIX_ADD_2D.reference(a, b, out)[0].tolist() == rows
+    assert MATRIX_ADD_2D.shape(a, b, out) == ((3, 1), (32, 8))  # x over columns
 
 
 def test_sum_under_the_lens():

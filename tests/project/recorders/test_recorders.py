@@ -1,95 +1,71 @@
-"""Each recording, rehearsed on the CPU with tiny sizes: it measures, saves, loads, is right."""
+"""Each recording, on the CPU with the tiny sizes of a rehearsal: it measures, and checks first."""
 
+import importlib
 import warnings
 
 import numpy as np
 import pytest
 
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadInput
+from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf import recordings, timing
-from gpulearn.perf.recorders import histograms, measuring, reductions, strides, training, transposes
+from gpulearn.perf.recorders import histograms, measuring, reductions, strides, training
+from gpulearn.perf.recorders import transposes as transposing
 from gpulearn.perf.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
 from gpulearn_lessons.roofline import recorded_roofline as roofline
-from tools.gpu.recording import matmul
-from tools.gpu.recording.record import families
+from tools.record.__main__ import STEPS
 
-TINY = {
-    "matmul": lambda: matmul.record_matmul((8, 16), ("float64", "float32", "bfloat16"), on="cpu"),
-    "roofline": lambda: roofline.record_roofline(32, (1, 16), 1024, (32,), seconds=0.005),
-    "strides": lambda: strides.record_strides(256, (1, 3, 32), (0, 1, 8), repeated=100),
-    "transposes": lambda: transposes.record_transposes((32, 64)),
-    "histograms": lambda: histograms.record_histograms(512, repeated=256),
-    "reductions": lambda: reductions.record_reductions(2**14),
-    "training": lambda: training.record_training(
-        (4, 8), models={"MLP": lambda: MLP((64, 16, 10), seed=0)}
-    ),
-}
+RECORDINGS = [name for name in STEPS if name not in ("tests", "counters", "ladder")]
+
+
+def measured(name):
+    """What a step of a rehearsal measures; the clock is quick, the work and checks are real."""
+    step = STEPS[name]
+    tiny = dict(step.tiny)
+    if name == "training":
+        tiny |= {"models": {"MLP": lambda: MLP((64, 16, 10), seed=0)}}
+    with pytest.MonkeyPatch.context() as quick:
+        quick.setattr(timing, "_host_times", lambda call, seconds, torch: [(call(), 2e-6)[1]] * 3)
+        return getattr(importlib.import_module(step.module), f"record_{name}")(**tiny)
 
 
 @pytest.fixture(scope="module")
 def made():
-    """What every recorder measures here; the clocks are quick, the work and checks are real."""
-    quick = pytest.MonkeyPatch()
-    quick.setattr(measuring, "BLOCKS", 1)
-    quick.setattr(measuring, "_block", lambda call, many: (call(), 1e-3)[1])
-    quick.setattr(timing, "_host_times", lambda call, seconds, torch: [(call(), 2e-6)[1]] * 3)
-    try:
-        return {name: tiny() for name, tiny in TINY.items()}
-    finally:
-        quick.undo()
+    return {name: measured(name) for name in RECORDINGS}
 
 
-def test_every_recorder_is_found_and_rehearsed():
-    assert sorted(TINY) == families()
-
-
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_a_recording_is_saved_and_loaded(made, name, tmp_path):
-    found = made[name]
-    assert found.name == name
-    assert [row for row in found.rows if "error" in row] == []
-    recordings.save(found, tmp_path)
-    assert recordings.find(name, tmp_path) == found
+    assert [row for row in made[name].rows if "error" in row] == []
+    recordings.save(made[name], tmp_path)
+    assert recordings.find(name, tmp_path) == made[name]
 
 
 def test_every_size_kind_and_way_has_its_row(made):
     def column(name, *keys):
         return [tuple(row[key] for key in keys) for row in made[name].rows if "seconds" in row]
 
-    assert column("strides", "stride", "offset") == [(1, 0), (3, 0), (32, 0), (1, 1), (1, 8)]
-    assert set(column("transposes", "n", "kernel")) == {
-        (n, kernel) for n in (32, 64) for kernel in transposes.KERNELS
-    }
-    assert set(column("histograms", "kernel", "data")) == {
-        (kernel, data)
-        for kernel in histograms.KERNELS
-        for data in ("random", "skewed", "all equal")
-    }
-    assert set(column("training", "precision", "batch")) == {
-        (precision, batch) for precision in training.PRECISIONS for batch in (4, 8)
-    }
+    walks = [(s, 0) for s in strides.STRIDES] + [(1, o) for o in strides.OFFSETS if o]
+    assert column("strides", "stride", "offset") == walks
+    assert column("transposes", "n", "kernel") == [(32, name) for name in transposing.KERNELS]
+    assert column("histograms", "data", "kernel") == [
+        (data, name) for data in ("random", "skewed", "all equal") for name in histograms.KERNELS
+    ]
+    assert column("training", "precision", "batch") == [("float32", 4), ("bfloat16", 4)]
+    assert column("matmul", "n", "dtype", "copies") == [
+        (16, "float32", "none"), (16, "bfloat16", "none"),
+    ]  # fmt: skip
     assert len(column("reductions", "kernel")) == 8
     assert [work for (work,) in column("roofline", "work")][:2] == ["update", "softmax"]
 
 
 def test_the_bytes_of_a_stride_are_those_that_the_machine_counts():
-    import gpulearn as gl
-    from gpulearn import cuda
-    from gpulearn.kernels.copies import copy_strided
-
     source = cuda.to_device(np.ones(32 * 32 + 32, np.float32))
     target = cuda.to_device(np.zeros(32, np.float32))
-    for stride, offset in (
-        (1, 0),
-        (1, 1),
-        (1, 8),
-        (3, 0),
-        (5, 0),
-        (7, 0),
-        (8, 0),
-        (12, 0),
-        (32, 0),
-    ):
+    for stride, offset in ((1, 0), (1, 1), (1, 8), (3, 0), (5, 0), (8, 0), (12, 0), (32, 0)):
         report = gl.xray(copy_strided)[1, 32](source[offset:], target, stride)
         assert strides.sectors(stride, offset) == report.totals.global_load_sectors
 
@@ -111,12 +87,11 @@ class Idle:
     ("module", "name", "broken", "record"),
     [
         (strides, "copy_strided", Idle(), "strides"),
-        (transposes, "KERNELS", {"straight": Idle()}, "transposes"),
+        (transposing, "KERNELS", {"straight": Idle()}, "transposes"),
         (histograms, "KERNELS", {"atomics": (Idle(), None)}, "histograms"),
         (histograms, "KERNELS", {"racy": (Idle(), None)}, "histograms"),
         (reductions, "TREES", {"packed": Idle()}, "reductions"),
         (reductions, "grid_sum_atomic", Idle(), "reductions"),
-        (matmul, "prepared_product", lambda a, *rest: lambda: matmul_of_zeros(a), "matmul"),
         (training, "BOUNDS", dict.fromkeys(training.PRECISIONS, 0.0), "training"),
         (roofline, "TOLERANCE", 0.0, "roofline"),
     ],
@@ -124,25 +99,9 @@ class Idle:
 )
 def test_a_wrong_result_is_a_row_without_a_time(monkeypatch, module, name, broken, record):
     monkeypatch.setattr(module, name, broken)
-    monkeypatch.setattr(measuring, "_block", lambda call, many: 1e-3)
-    monkeypatch.setattr(timing, "_host_times", lambda call, seconds, torch: [1e-6] * 3)
-    wrong = [row for row in TINY[record]().rows if "WrongResultError" in row.get("error", "")]
+    wrong = [row for row in measured(record).rows if "WrongResultError" in row.get("error", "")]
     assert wrong
     assert not any("seconds" in row for row in wrong)
-
-
-def matmul_of_zeros(a):
-    import torch
-
-    return torch.zeros(len(a), len(a))
-
-
-def test_what_the_machine_refuses_is_a_row_without_a_time():
-    def refuse():
-        raise MemoryError("too much\nof it")
-
-    row = measuring.timed({"n": 8}, refuse)
-    assert row == {"n": 8, "error": "MemoryError: too much"}
 
 
 def test_a_small_launch_is_no_cause_for_a_warning():
@@ -153,27 +112,38 @@ def test_a_small_launch_is_no_cause_for_a_warning():
     assert "error" not in measuring.timed({}, prepare, lambda call: 1.0)
 
 
-def test_a_block_of_calls_is_timed_by_the_call(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(timing, "now", lambda: now[0])
-    calls = []
-
-    def call():
-        calls.append(1)
-        now[0] += 2e-3
-
-    assert measuring.host_seconds(call) == pytest.approx(2e-3)
-    assert len(calls) == 1 + 1 + 5 * 3  # wakes up, is looked at, five blocks of at least 5 ms
+WANTED = np.array([2.0, -4.0, 6.0])
+ODD = np.array([np.nan, np.inf, 1.0])
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 1e-3])
-def test_a_nan_agrees_with_nothing(tolerance):
-    with pytest.raises(WrongResultError, match="wrong in 1 of 2 elements, first in"):
-        agree("x", np.array([1.0, np.nan]), np.array([1.0, 2.0]), tolerance)
-    agree("x", np.array([1.0, 2.0]), np.array([1.0, 2.0]), tolerance)
+@pytest.mark.parametrize(
+    ("result", "wanted", "tolerance", "fault"),
+    [
+        ([2.0, -4.0, 6.0], WANTED, 0.0, ""),
+        ([2.0, -4.0, np.nextafter(6.0, 7)], WANTED, 0.0, "in 1 of 3 elements"),
+        ([2**60 + 1, 1], np.array([2**60, 1]), 0.0, "in 1 of 2"),  # equal as float64
+        ([2.0, -4.0, 6.0 + 5e-6], WANTED, 1e-6, ""),
+        ([2.0, -4.0, 6.0 + 7e-6], WANTED, 1e-6, r"in 1 of 3 elements, first in \(2,\)"),
+        ([2.0, np.nan, 6.0], WANTED, 1e-6, "first in .1,.: nan where NumPy says -4.0"),
+        ([np.inf, -np.inf, 6.0], WANTED, 1e-6, "in 2 of 3"),
+        ([np.nan, np.inf, 1.0], ODD, 1e-6, ""),
+        ([1.0, np.inf, 1.0], ODD, 1e-6, "in 1 of 3"),
+        ([np.nan, -np.inf, 1.0], ODD, 1e-6, "in 1 of 3"),
+        ([np.nan, 9e9, 1.0], ODD, 1e-6, "in 1 of 3"),
+    ],
+)
+def test_what_is_further_off_than_the_tolerance_is_wrong(result, wanted, tolerance, fault):
+    if not fault:
+        agree("x", np.array(result), wanted, tolerance)
+    else:
+        with pytest.raises(WrongResultError, match=fault):
+            agree("x", np.array(result), wanted, tolerance)
 
 
-def test_a_product_too_long_spares_the_larger_ones(monkeypatch):
-    monkeypatch.setattr(matmul, "host_seconds", lambda call: (call(), 0.2)[1])
-    found = matmul.record_matmul((8, 16), ("float32",), on="cpu")
-    assert [row["n"] for row in found.rows] == [8]
+def test_another_shape_is_refused_and_words_are_compared_as_their_numbers():
+    with pytest.raises(BadInput, match="shape"):
+        agree("x", WANTED[:2], WANTED)
+    pairs = np.arange(6, dtype=np.float32).reshape(1, 6)
+    agree("x", pairs.view(np.int64), pairs)
+    with pytest.raises(WrongResultError, match=r"first in \(0, 3\)"):
+        agree("x", pairs.view(np.int64), np.where(pairs == 3, 7, pairs))

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from tools.gpu.cases.warp_kernels import STRIPES, WARPS_AND_LANES, stripes, warps_and_lanes
 
-SIGNATURES = {
-    warps_and_lanes: "void(int32[:, ::1], int32[:, ::1])",
-    stripes: "void(float32[:, ::1], float32[:, ::1], int64)",
-}
+from .lesson_kernels import STRIPES, WARPS_AND_LANES
+
+warps_and_lanes, stripes = WARPS_AND_LANES.kernel, STRIPES.kernel
 
 
 @pytest.mark.parametrize("block", [(32, 2), (16, 4), (5, 7), (33, 1)])

@@ -1,0 +1,72 @@
+"""Every kernel of the package computes what NumPy says: on the machine, compiled, and as PTX."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numba import typeof, types
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.perf.recorders.measuring import WrongResultError
+from simt.compiled import launch as compiled
+from simt.numba_ptx.codegen import compile_to_ptx
+from tools.record.launches import Example, examples
+
+from .found import package_kernels
+
+
+def threads(example: Example) -> int:
+    return int(np.prod(example.launch.grid) * np.prod(example.launch.block))
+
+
+# the largest launch of each kernel
+ONE_OF_EACH = {e.kernel.__name__: e for e in sorted(examples().values(), key=threads)}
+# those that compiled launches leave to the machine, with the reason's first words
+LEFT = {
+    "matmul_vectorised": "libdevice.int_as_float",
+    "grid_sum_cooperative": "cuda.cg.this_grid",
+}
+
+
+def test_every_kernel_of_the_package_is_launched_and_results_that_are_none_are_found():
+    launched = {id(example.kernel) for example in examples().values()}
+    assert [name for name, kernel in package_kernels().items() if id(kernel) not in launched] == []
+    for example in ONE_OF_EACH.values():
+        with pytest.raises(WrongResultError, match=example.kernel.__name__):
+            example.check(example.launch.arguments())
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_the_machine_finds_nothing_and_the_result_is_numpys(name):
+    example = ONE_OF_EACH[name]
+    there = example.arguments()
+    report = gl.xray(example.kernel)[example.shape](*there)
+    assert report.findings == []
+    example.check(there)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_a_compiled_kernel_gives_what_numpy_says(name, monkeypatch):
+    monkeypatch.setattr(compiled, "BUDGET", 0.0)  # no kernel is too small to be compiled
+    example = ONE_OF_EACH[name]
+    kernel = cuda.jit(example.kernel.py_func)  # the package's own stays as it was
+    there = example.arguments()
+    with gl.unchecked(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        kernel[example.shape](*there)
+    example.check(there)
+    (overload,) = kernel.overloads.values()
+    assert (overload.unchecked.code is None) == (name in LEFT)
+    assert LEFT.get(name, "") in overload.unchecked.refused
+
+
+@pytest.mark.usefixtures("_compiler")
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_every_kernel_compiles_to_ptx(name):
+    example = ONE_OF_EACH[name]
+    signature = types.void(*map(typeof, example.launch.args))
+    assert ".visible .entry" in compile_to_ptx(example.kernel, signature)

@@ -1,1 +1,0 @@
-"""What runs on a machine with a GPU: tests, recordings and comparisons, by `make gpu`."""

@@ -1,1 +1,0 @@
-"""The SIMT machine's counters beside Nsight Compute's, and the machine code that explains them."""

@@ -1,1 +1,0 @@
-"""How far `gl.estimate` is from the recorded times of all kernels, and why."""
