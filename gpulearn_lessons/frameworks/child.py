@@ -1,7 +1,7 @@
 """What runs in a process of TensorFlow's or JAX's own: calls, one after another.
 
-`python -m gpulearn_lessons.frameworks.child tensorflow 2 FD` prepares two logical CPUs and then runs
-what comes through the connection FD. It ends when the other end is closed, even in a call.
+`python -m gpulearn_lessons.frameworks.child tensorflow 2 FD` prepares two logical CPUs and then
+runs what comes through the connection FD. It ends when the other end is closed, even in a call.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def package_kernels() -> dict[str, Any]:
         for name, thing in vars(module).items():
             jitted = hasattr(thing, "py_func") and hasattr(type(thing), "__getitem__")
             device = getattr(thing, "targetoptions", {}).get("device", False)
-            if jitted and not getattr(thing, "device", device):
-                if thing.py_func.__module__ == module.__name__:
-                    kernels[f"{module.__name__}.{name}"] = thing
+            launchable = jitted and not getattr(thing, "device", device)
+            if launchable and thing.py_func.__module__ == module.__name__:
+                kernels[f"{module.__name__}.{name}"] = thing
     return kernels
