@@ -7,25 +7,17 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
 
-from gpulearn import exercise, require
+from gpulearn import require
 from gpulearn.errors import MissingPackage
 from gpulearn.judge import own
 from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.topics import topics
 
-__all__ = ["catalogue", "find", "places", "topics"]
-
-
-def topics() -> Iterator[ModuleType]:
-    """The folders of the topics."""
-    for topic in pkgutil.iter_modules(exercise.__path__):
-        if topic.ispkg:
-            yield importlib.import_module(f"{exercise.__name__}.{topic.name}")
+__all__ = ["catalogue", "find", "places"]
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """Asks what will happen before a cell runs: `gl.predict("name", "question")`.
 
-The notebook has the question. The choices, and what each wrong one would mean, are the
-package's. Below the next cell, what was predicted and what came stand side by side.
+The notebook has the question. The choices, and what each wrong one would mean, are in the
+topic's `predictions.toml`. Below the next cell, what was predicted and what came stand side by
+side.
 """
 
 from __future__ import annotations
@@ -15,31 +16,29 @@ from typing import Any
 from gpulearn.display import bundle
 from gpulearn.errors import BadInput
 from gpulearn.judge import progress
-from gpulearn.judge.prediction import Choices, Judged, Prediction, find
+from gpulearn.judge.prediction import Choices, Comparison, Prediction, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
-
-__all__ = ["Asked", "Came", "predict"]
 
 _waiting: dict[str, Callable[[Any], None]] = {}  # for the cells that show what comes, by name
 
 
 @dataclass(frozen=True)
-class Came:
+class Outcome:
     """What was predicted beside what came; it shows itself."""
 
-    said: str
-    judged: Judged
+    answer: str
+    comparison: Comparison
 
     def _columns(self) -> list[tuple[str, str]]:
-        came = self.judged.came
-        if self.judged.foresaw:
+        came = self.comparison.came
+        if self.comparison.foresaw:
             return [("✓ You foresaw it", came)]
-        return [("You predicted", self.said), ("What came", came)]
+        return [("You predicted", self.answer), ("What came", came)]
 
     def __repr__(self) -> str:
-        told = [f"{head}: {text}" for head, text in self._columns()]
-        return " · ".join([*told, *filter(None, [self.judged.why])])
+        columns = [f"{head}: {text}" for head, text in self._columns()]
+        return " · ".join([*columns, *filter(None, [self.comparison.why])])
 
     def _repr_html_(self) -> str:
         columns = "".join(
@@ -48,54 +47,51 @@ class Came:
         )
         return (
             '<div role="status" style="border-left:4px solid #888;padding:0.2em 0.8em">'
-            f'<div style="display:flex">{columns}</div>{escape(self.judged.why)}</div>'
+            f'<div style="display:flex">{columns}</div>{escape(self.comparison.why)}</div>'
         )
 
 
-class Asked:
-    """A question, and what is said to it until the next cell has shown what comes."""
+class Question:
+    """A question, and the answer to it until the next cell has shown what comes."""
 
     def __init__(self, prediction: Prediction, question: str) -> None:
         self.prediction = prediction
         self.question = question
-        self.said = ""
+        self.answer = ""
         self.came: Any = None
         self.over = False
         self.widget: Any = None
         if installed("ipywidgets"):
             self._build()
 
-    def say(self, said: str) -> None:
-        """Note what is predicted.
-
-        Raises:
-            BadInput: it is no answer to the question.
-        """
-        said = self.prediction.read(said)
+    def say(self, text: str) -> None:
+        """Note what is predicted; BadInput if it is no answer to the question."""
+        answer = self.prediction.read(text)
         if self.over:
-            judged = self.prediction.judged(said, self.came)
-            return self._tell(f"{Came(said, judged)} (Said after the cell had run: not counted.)")
-        self.said, name = said, self.prediction.name
-        unsaved = progress.record_prediction(name, Foresight(said))
-        first = progress.load().predicted.get(name, Foresight(said)).said
-        more = f" (Counted is what you said first: {first}.)" if first != said else ""
+            outcome = Outcome(answer, self.prediction.judged(answer, self.came))
+            return self._tell(f"{outcome} (Said after the cell had run: not counted.)")
+        self.answer, name = answer, self.prediction.name
+        unsaved = progress.record_prediction(name, Foresight(answer))
+        first = progress.load().predicted.get(name, Foresight(answer)).said
+        more = f" (Counted is what you said first: {first}.)" if first != answer else ""
         more = f" (Not saved: {unsaved}.)" if unsaved else more
-        return self._tell(f"Noted: {said}. Now run the next cell.{more}")
+        return self._tell(f"Noted: {answer}. Now run the next cell.{more}")
 
-    def settle(self, names: dict[str, Any]) -> Came | None:
+    def settle(self, names: dict[str, Any]) -> Outcome | None:
         """Hold what was predicted against what came; None if nothing was.
 
         Raises:
             NameError: the cell that shows it has not run yet.
         """
         self.came, self.over = self.prediction.value(names), True
-        kept = progress.load().predicted.get(self.prediction.name)
-        said = self.said or (kept.said if kept is not None and kept.foresaw is None else "")
-        if not said:
+        name = self.prediction.name
+        kept = progress.load().predicted.get(name)
+        answer = self.answer or (kept.said if kept is not None and kept.foresaw is None else "")
+        if not answer:
             return None
-        judged = self.prediction.judged(said, self.came)
-        progress.record_prediction(self.prediction.name, Foresight(said, judged.foresaw))
-        return Came(said, judged)
+        comparison = self.prediction.judged(answer, self.came)
+        progress.record_prediction(name, Foresight(answer, comparison.foresaw))
+        return Outcome(answer, comparison)
 
     def _build(self) -> None:
         import ipywidgets as widgets
@@ -131,15 +127,17 @@ class Asked:
         return list(self.prediction.choices) if isinstance(self.prediction, Choices) else []
 
     def __repr__(self) -> str:
-        return "\n".join([f"Predict: {self.question}", *(f"  ○ {one}" for one in self._choices())])
+        return "\n".join(
+            [f"Predict: {self.question}", *(f"  ○ {choice}" for choice in self._choices())]
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        items = "".join(f"<li>{escape(one)}</li>" for one in self._choices())
+        items = "".join(f"<li>{escape(choice)}</li>" for choice in self._choices())
         html = self._html(self.question) + (f"<ul>{items}</ul>" if items else "")
         return bundle(self.widget, html, repr(self))
 
 
-def predict(name: str, question: str) -> Asked:
+def predict(name: str, question: str) -> Question:
     """Ask what the next cell will show; what you say is held against it, below that cell.
 
     Choose with Tab and Space or the mouse, or type a number and press Enter; you may change your
@@ -156,31 +154,31 @@ def predict(name: str, question: str) -> Asked:
     if not isinstance(question, str) or not question.strip():
         raise BadInput(f'question is {shown(question)}: write gl.predict("{name}", "…?").')
     progress.visit(prediction.notebook)
-    asked = Asked(prediction, question)
-    _watch(asked)
-    return asked
+    prompt = Question(prediction, question)
+    _watch(prompt)
+    return prompt
 
 
-def _watch(asked: Asked) -> None:
+def _watch(question: Question) -> None:
     """Wait for the cell that shows what comes; outside of a notebook there is none."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
         return
-    name = asked.prediction.name
+    name = question.prediction.name
 
     def after(result: Any) -> None:
         if not result.success or "gl.predict(" in (result.info.raw_cell or ""):
             return
         try:
-            came = asked.settle(shell.user_ns)
+            outcome = question.settle(shell.user_ns)
         except (NameError, LookupError, AttributeError):  # it is not there yet
             return
         shell.events.unregister("post_run_cell", _waiting.pop(name))
-        if came is not None:
+        if outcome is not None:
             from IPython.display import display
 
-            display(came)
+            display(outcome)
 
     if name in _waiting:
         shell.events.unregister("post_run_cell", _waiting.pop(name))

@@ -1,32 +1,37 @@
 """The predictions of the course: what can be said beforehand, and what each would mean.
 
-A topic's are in its `predictions` module, in the order of its notebook. What came is read from
+A topic's are in its `predictions.toml`, in the order of its notebook. What came is read from
 the notebook's own names after the cell that has the answer, so that it is never only claimed.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import math
-import pkgutil
 import re
+import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpulearn.errors import BadInput
-from gpulearn.judge.catalogue import topics
-from gpulearn.require import choice
-
-__all__ = ["Choices", "Judged", "Number", "Prediction", "below", "find", "predictions"]
+from gpulearn.judge.topics import topics
+from gpulearn.require import choice, shown
 
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?")
-ROUNDING = 0.03  # as a part of a wrong number, within which what was said is that number
+IN_TEXT = re.compile(rf"{NUMBER.pattern}|\binf\b")
+ROUNDING = 0.03  # as a fraction of a wrong number, within which an answer is that number
+KEYS: Mapping[str, type | tuple[type, ...]] = {
+    "came": str, "choices": str, "pick": str, "below": (int, float), "unit": str, "wrong": str,
+    "within": (int, float),
+}  # of a prediction in a file  # fmt: skip
+TABLES = ("choices", "below", "wrong")
 
 
-class Judged(NamedTuple):
+class Comparison(NamedTuple):
     """Whether it came as predicted, what came, and if not, what the prediction would need."""
 
     foresaw: bool
@@ -49,12 +54,8 @@ class Prediction(ABC):
     notebook: str = field(default="", kw_only=True)
 
     @abstractmethod
-    def read(self, said: str) -> str:
-        """What was said, in the words in which it is kept.
-
-        Raises:
-            BadInput: it is no answer to this question.
-        """
+    def read(self, text: str) -> str:
+        """An answer as it is kept; BadInput if it is none to this question."""
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """What came, read from the names of the notebook; None where nothing has to be read.
@@ -65,13 +66,13 @@ class Prediction(ABC):
         return eval(self.came, dict(names)) if self.came else None
 
     @abstractmethod
-    def judged(self, said: str, value: Any) -> Judged:
-        """What was said, held against what came."""
+    def judged(self, answer: str, value: Any) -> Comparison:
+        """An answer, held against what came."""
 
     @property
     @abstractmethod
     def misconceptions(self) -> Mapping[str, str]:
-        """What may be said and is wrong → what would have to be true for it."""
+        """Each wrong answer that is foreseen → what would have to be true for it."""
 
 
 @dataclass(frozen=True)
@@ -80,30 +81,47 @@ class Choices(Prediction):
 
     Args:
         choices: each as it is shown, to the sentence that says what would have to be true for
-            it; the right one has none.
-        pick: what came → the choice that was right, where that is measured; then each choice
-            has a sentence.
+            it; the right one has none. Where the right one is measured, each has a sentence.
+        pick: the right choice, as an expression over `came`, what came, and `numbers`, the
+            numbers in it.
+        below: choice → bound; right is the first choice whose bound lies above the first number
+            in what came. The last bound is infinite.
     """
 
     choices: Mapping[str, str]
-    pick: Callable[[Any], str] | None = field(default=None, kw_only=True)
+    pick: str = field(default="", kw_only=True)
+    below: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
-    def read(self, said: str) -> str:
+    @property
+    def measured(self) -> bool:
+        """Whether what came says which choice is right."""
+        return bool(self.pick or self.below)
+
+    def read(self, text: str) -> str:
         """The choice itself."""
-        return choice("choice", said, self.choices)
+        return choice("choice", text, self.choices)
 
-    def judged(self, said: str, value: Any) -> Judged:
+    def right(self, value: Any) -> str:
+        """The choice that is right, given what came."""
+        if not self.measured:
+            return next(answer for answer, why in self.choices.items() if not why)
+        numbers = [_float(number) for number in IN_TEXT.findall(str(value))]
+        if self.pick:
+            return str(eval(self.pick, {"came": value, "numbers": numbers}))
+        number = numbers[0] if numbers else math.inf
+        bounds = self.below.items()
+        return next(answer for answer, bound in bounds if number < bound or bound == math.inf)
+
+    def judged(self, answer: str, value: Any) -> Comparison:
         """Whether the choice was the right one."""
-        right = next((one for one, why in self.choices.items() if not why), "")
-        if self.pick is not None:
-            right = self.pick(value)
+        right = self.right(value)
         came = right if value is None else _written(value)
-        return Judged(said == right, came, "" if said == right else self.choices[said])
+        return Comparison(answer == right, came, "" if answer == right else self.choices[answer])
 
     @property
     def misconceptions(self) -> Mapping[str, str]:
         """The choices that have a sentence; of what is measured, all of them."""
-        return {one: why for one, why in self.choices.items() if why}
+        return {answer: why for answer, why in self.choices.items() if why}
 
 
 @dataclass(frozen=True)
@@ -114,52 +132,45 @@ class Number(Prediction):
         unit: of the number, in the plural; may be empty.
         wrong: numbers that a misconception leads to, each to what would have to be true for it;
             where `within` allows for it, whoever rounds in another way is told the same.
-        within: how far off, as a part of what came, still counts as foreseen.
+        within: how far off, as a fraction of what came, still counts as foreseen.
     """
 
-    unit: str
+    unit: str = ""
     wrong: Mapping[float, str] = field(default_factory=dict)
     within: float = field(default=0.0, kw_only=True)
 
-    def read(self, said: str) -> str:
+    def read(self, text: str) -> str:
         """The number that the text begins with, and its unit."""
-        digits = NUMBER.match(said.lstrip())
+        digits = NUMBER.match(text.lstrip())
         if digits is None:
-            raise BadInput(f"{said!r} is no number: write it in digits, such as 32 or 1.5.")
-        return self._said(float(digits[0].replace(",", "")))
+            raise BadInput(f"{text!r} is no number: write it in digits, such as 32 or 1.5.")
+        return self._with_unit(_float(digits[0]))
 
-    def _said(self, value: Any) -> str:
+    def _with_unit(self, value: Any) -> str:
         written = _written(value)
-        return f"{written} {_of_one(self.unit) if written == '1' else self.unit}".rstrip()
+        return f"{written} {_singular(self.unit) if written == '1' else self.unit}".rstrip()
 
     def _misconception(self, number: float) -> str:
         """What is said to a number that a misconception leads to, however it is rounded."""
-        nearest = min(self.wrong, key=lambda one: abs(one - number), default=math.nan)
+        nearest = min(self.wrong, key=lambda wrong: abs(wrong - number), default=math.nan)
         same = math.isclose(number, nearest, rel_tol=max(min(self.within, ROUNDING), 1e-9))
         return self.wrong[nearest] if same else ""
 
-    def judged(self, said: str, value: Any) -> Judged:
+    def judged(self, answer: str, value: Any) -> Comparison:
         """Whether the number is what came, or near enough."""
-        number = float(self.read(said).split()[0].replace(",", ""))
+        number = _float(self.read(answer).split()[0])
         foresaw = math.isclose(number, value, rel_tol=max(self.within, 1e-9))
         why = "" if foresaw else self._misconception(number) or _factor(number, value)
-        return Judged(foresaw, self._said(value), why)
+        return Comparison(foresaw, self._with_unit(value), why)
 
     @property
     def misconceptions(self) -> Mapping[str, str]:
         """The numbers that a misconception leads to."""
-        return {self._said(number): why for number, why in self.wrong.items()}
+        return {self._with_unit(number): why for number, why in self.wrong.items()}
 
 
-def below(bounds: Mapping[str, float], otherwise: str) -> Callable[[str], str]:
-    """A pick by the first number in what came: the first choice whose bound lies above it."""
-
-    def pick(came: str) -> str:
-        number = NUMBER.search(came)
-        value = math.inf if number is None else float(number[0].replace(",", ""))
-        return next((choice for choice, bound in bounds.items() if value < bound), otherwise)
-
-    return pick
+def _float(digits: str) -> float:
+    return float(digits.replace(",", ""))
 
 
 def _written(value: Any) -> str:
@@ -170,7 +181,7 @@ def _written(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 
 
-def _of_one(unit: str) -> str:
+def _singular(unit: str) -> str:
     """A unit as it follows a 1; "times" stays, as in "1 times as long"."""
     word, space, rest = unit.partition(" ")
     if word != "times" and "/" not in word:
@@ -190,22 +201,111 @@ def _factor(number: float, value: float) -> str:
     return f"That is {times} times too {side}."
 
 
+# --- the files
+
+
 @functools.cache
 def predictions() -> dict[str, Prediction]:
     """All predictions by name, in the order of the course."""
-    found: list[Prediction] = []
-    for folder in topics():
-        if "predictions" in (m.name for m in pkgutil.iter_modules(folder.__path__)):
-            module = importlib.import_module(f"{folder.__name__}.predictions")
-            found += (replace(one, notebook=folder.NOTEBOOK) for one in module.PREDICTIONS)
-    found.sort(key=lambda one: one.notebook)
-    return {one.name: one for one in found}
+    course = sorted(topics(), key=lambda topic: topic.NOTEBOOK)
+    return {name: prediction for topic in course for name, prediction in _of(topic).items()}
 
 
 def find(name: object) -> Prediction:
-    """Look a prediction up by name.
+    """Look a prediction up by name; of the topics' files only its own is parsed.
 
     Raises:
         BadInput: there is none of that name; the nearest is named.
     """
+    for topic in topics():
+        if f"[{name}" in _text(topic) and name in (known := _of(topic)):
+            return known[str(name)]
     return predictions()[choice("prediction", name, predictions())]
+
+
+def _file(topic: ModuleType) -> Path:
+    return Path(topic.__path__[0], "predictions.toml")
+
+
+def _text(topic: ModuleType) -> str:
+    file = _file(topic)
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+@functools.cache
+def _of(topic: ModuleType) -> dict[str, Prediction]:
+    return parse(_text(topic), str(_file(topic)), topic.NOTEBOOK)
+
+
+def parse(text: str, file: str, notebook: str = "") -> dict[str, Prediction]:
+    """The predictions of a file in TOML, which has a table for each, under its name.
+
+    Raises:
+        BadInput: it is no TOML, or something is wrong with a prediction; the place is named.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{file} cannot be read: {error}.") from None
+    result = {}
+    for name, table in tables.items():
+        try:
+            result[name] = _prediction(name, _joined(table), notebook)
+        except BadInput as error:
+            line = text[: max(text.find(f"[{name}"), 0)].count("\n") + 1
+            raise BadInput(f"{file}, line {line}, {name}: {error}") from None
+    return result
+
+
+def _joined(value: Any) -> Any:
+    """What a file has, with each text on one line, however many lines it was written on."""
+    if isinstance(value, dict):
+        return {key: _joined(inner) for key, inner in value.items()}
+    return " ".join(map(str.strip, value.splitlines())) if isinstance(value, str) else value
+
+
+def _prediction(name: str, table: Any, notebook: str) -> Prediction:
+    """A table of a file as a question; BadInput says what is wrong with it."""
+    if not isinstance(table, dict):
+        raise BadInput("it stands above the first name in brackets.")
+    for key, value in table.items():
+        kind = KEYS[choice("key", key, KEYS)]
+        values = value.values() if isinstance(value, dict) else [value]
+        if isinstance(value, dict) != (key in TABLES) or not all(
+            isinstance(inner, kind) for inner in values
+        ):
+            wanted = "a text" if kind is str else "a number"
+            each = " for each answer" if key in TABLES else ""
+            raise BadInput(f"{key} needs {wanted}{each}, not {shown(value)}.")
+    for key in table.keys() & {"came", "pick"}:
+        try:
+            compile(table[key], key, "eval")
+        except SyntaxError as error:
+            raise BadInput(f"{key} is no expression ({error.msg}).") from None
+    if "choices" in table:
+        _check_choices(table)
+        return Choices(name, **table, notebook=notebook)
+    if "came" not in table or table.keys() & {"pick", "below"}:
+        raise BadInput("it needs choices, or, as a question for a number, came.")
+    wrong = {}
+    for number, why in table.pop("wrong", {}).items():
+        if not NUMBER.fullmatch(number):
+            raise BadInput(f"{number!r} in wrong is no number.")
+        wrong[_float(number)] = why
+    return Number(name, wrong=wrong, **table, notebook=notebook)
+
+
+def _check_choices(table: Mapping[str, Any]) -> None:
+    choices, below = table["choices"], table.get("below", {})
+    right = list(choices.values()).count("")
+    measured = "pick" in table or "below" in table
+    if foreign := table.keys() & {"unit", "wrong", "within"}:
+        raise BadInput(f"{foreign.pop()} is for a number, and it has choices.")
+    if right != (not measured):
+        rule = "with pick or below, every choice" if measured else "every choice but one"
+        raise BadInput(f"{rule} needs a sentence; {right} have none.")
+    for answer in below:
+        choice("choice", answer, choices)
+    bounds = list(below.values())
+    if below and (bounds != sorted(bounds) or bounds[-1] < math.inf):
+        raise BadInput("below needs bounds that rise, with inf as the last.")

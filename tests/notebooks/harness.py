@@ -109,7 +109,7 @@ def unforeseen(executed: NotebookNode) -> Iterator[tuple[int, str]]:
             text: str = output.get("data", {}).get("text/plain", "")
             if text.startswith((FORESEEN, "You predicted: ")) and waiting:
                 asked, one = waiting.pop(0)
-                sure = isinstance(one, Choices) and one.pick is None
+                sure = isinstance(one, Choices) and not one.measured
                 if sure and not text.startswith(FORESEEN):
                     yield asked, f"{one.name} came otherwise: {text}"
     yield from ((index, f"{one.name} is never held against what came") for index, one in waiting)

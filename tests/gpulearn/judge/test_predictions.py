@@ -1,6 +1,7 @@
 """Predictions: what may be said, what comes of it, and that each is asked where it belongs."""
 
 import json
+import math
 import re
 
 import pytest
@@ -11,7 +12,7 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.judge import predict as asking
 from gpulearn.judge import progress
-from gpulearn.judge.prediction import Choices, Number, below, find, predictions
+from gpulearn.judge.prediction import Choices, Number, find, parse, predictions
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.page import read
 
@@ -24,19 +25,13 @@ def own_progress(monkeypatch):
     monkeypatch.setattr(progress, "_here", [])
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_each_wrong_choice_has_its_sentence(one):
-    if isinstance(one, Choices):
-        sentences = list(one.choices.values())
-        assert len(sentences) > 1
-        assert sentences.count("") == (0 if one.pick else 1)
-    else:
-        sentences = list(one.wrong.values())
-        assert one.came
-    for sentence in filter(None, sentences):
-        assert sentence.endswith((".", "…"))
-        assert len(sentence) < 160
-    assert len(set(filter(None, sentences))) == len(list(filter(None, sentences)))
+def test_each_wrong_answer_has_a_short_sentence_of_its_own():
+    for one in ALL:
+        sentences = list(one.misconceptions.values())
+        assert len(set(sentences)) == len(sentences), one.name
+        for sentence in sentences:
+            assert sentence.endswith((".", "…")), sentence
+            assert len(sentence) < 160, sentence
 
 
 def test_each_prediction_is_asked_once_in_its_notebook_and_says_no_answer():
@@ -59,7 +54,7 @@ RACE = Choices(
     "race",
     {"10": "Ten is a loop in C.", "1,000": "That would be all cores."},
     came="ratio",
-    pick=lambda ratio: "10" if ratio < 100 else "1,000",
+    pick="'10' if came < 100 else '1,000'",
 )
 
 
@@ -132,18 +127,80 @@ def test_a_choice_is_held_against_what_came():
 
 
 @pytest.mark.parametrize(
-    ("came", "chosen"),
+    ("came", "right"),
     [("9.99 times", "few"), ("10 times", "some"), ("n = 1,200", "many"), ("none of ours", "many")],
 )
-def test_a_choice_is_picked_by_the_number_that_came(came, chosen):
-    assert below({"few": 10, "some": 1000}, "many")(came) == chosen
+def test_a_choice_is_picked_by_the_number_that_came(came, right):
+    choices = dict.fromkeys(("few", "some", "many"), "Why.")
+    bounds = {"few": 10, "some": 1000, "many": math.inf}
+    assert Choices("n", choices, came="text", below=bounds).right(came) == right
+    two = "'few' if numbers[0] < numbers[1] else 'many'"
+    assert Choices("n", choices, came="text", pick=two).right("n = -3, n = inf") == "few"
+
+
+# --- the files
+
+FILE = """
+# What is asked.
+[race]
+came = "ratio"
+[race.choices]
+"10" = '''
+Ten is a loop
+   in C.'''
+"1,000" = "All cores."
+[race.below]
+"10" = 100
+"1,000" = inf
+
+[sectors]
+came = "n"
+unit = "sectors"
+within = 0.01
+[sectors.wrong]
+"1,024" = "A kilobyte."
+"""
+
+
+def test_a_file_has_a_table_for_each_prediction():
+    race, sectors = parse(FILE, "predictions.toml", "01").values()
+    assert race.choices == {"10": "Ten is a loop in C.", "1,000": "All cores."}
+    assert race.judged("10", "about 3") == (True, "about 3", "")
+    wrong = {1024: "A kilobyte."}
+    assert sectors == Number("sectors", "sectors", wrong, came="n", within=0.01, notebook="01")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("[race]", "[race", r"file cannot be read: Expected ']' .* \(at line 3, column 6\)\."),
+        ('"10" = 100\n', '"10" = 100\n"1,000" = 4\n', "file cannot be read: .*line 1"),
+        ("# What", "unit =", "file cannot be read"),
+        ("# What is asked.", "unit = ''", "file, line 1, unit: it stands above the first name"),
+        ("race.below", "race.blow", "file, line 3, race: There is no key 'blow': .* 'below'"),
+        ('came = "ratio"', "came = 3", "file, line 3, race: came needs a text, not 3"),
+        ('= "All cores."', "= 8", "race: choices needs a text for each answer, not "),
+        ('= "All cores."', '= ""', "race: with pick or below, every choice needs .*; 1 have none"),
+        ('"ratio"', '"ratio"\nunit = "s"', "race: unit is for a number, and it has choices"),
+        ('"10" = 100', '"9" = 100', "race: There is no choice '9'"),
+        ('"10" = 100', '"10" = "100"', "race: below needs a number for each answer"),
+        ("inf", "50", "race: below needs bounds that rise, with inf as the last"),
+        ('came = "n"', 'came = "n +"', r"file, line 14, sectors: came is no expression \("),
+        ('came = "n"', "", "file, line 14, sectors: it needs choices, or"),
+        ("1,024", "many", "sectors: 'many' in wrong is no number"),
+    ],
+)
+def test_a_broken_file_is_told_in_a_sentence_with_its_place(right, wrong, message):
+    assert right in FILE
+    with pytest.raises(BadInput, match=message):
+        parse(FILE.replace(right, wrong), "file")
 
 
 # --- from the question to what came
 
 
 def test_what_was_predicted_and_what_came_stand_side_by_side():
-    asked = asking.Asked(SECTORS, "How many?")
+    asked = asking.Question(SECTORS, "How many?")
     asked.say("32")
     assert progress.load().predicted["sectors"].said == "32 sectors"
     with pytest.raises(NameError):
@@ -157,32 +214,32 @@ def test_what_was_predicted_and_what_came_stand_side_by_side():
 
 
 def test_the_mind_may_be_changed_until_the_cell_has_run_and_the_first_time_counts():
-    asked = asking.Asked(SECTORS, "How many?")
+    asked = asking.Question(SECTORS, "How many?")
     asked.say("32")
     asked.say("4")
     assert repr(asked.settle({"n": 4})) == "✓ You foresaw it: 4 sectors"
     asked.say("9")  # it could be seen
     assert progress.load().predicted["sectors"] == progress.Foresight("4 sectors", True)
-    again = asking.Asked(SECTORS, "How many?")
+    again = asking.Question(SECTORS, "How many?")
     again.say("32")
     assert "You predicted: 32 sectors" in repr(again.settle({"n": 4}))
     assert progress.load().predicted["sectors"] == progress.Foresight("4 sectors", True)
 
 
 def test_who_goes_on_without_is_told_nothing():
-    asked = asking.Asked(SIDES, "Which?")
+    asked = asking.Question(SIDES, "Which?")
     assert asked.settle({}) is None
     assert progress.load().predicted == {}
 
 
 def test_a_prediction_outlives_its_kernel():
-    asking.Asked(SIDES, "Which?").say("left")
-    assert "You predicted: left" in repr(asking.Asked(SIDES, "Which?").settle({}))
+    asking.Question(SIDES, "Which?").say("left")
+    assert "You predicted: left" in repr(asking.Question(SIDES, "Which?").settle({}))
 
 
 def test_without_widgets_the_question_and_its_choices_are_printed(monkeypatch):
     monkeypatch.setattr(asking, "installed", lambda name: None)
-    asked = asking.Asked(SIDES, "Which <side>?")
+    asked = asking.Question(SIDES, "Which <side>?")
     assert repr(asked) == "Predict: Which <side>?\n  ○ left\n  ○ right"
     bundle = asked._repr_mimebundle_()
     assert "Which &lt;side&gt;?<ul><li>left</li><li>right</li></ul>" in bundle["text/html"]

@@ -14,8 +14,8 @@ from latex2mathml.converter import convert
 import gpulearn as gl
 from gpulearn.__main__ import main
 from gpulearn.judge.catalogue import catalogue
-from gpulearn.judge.predict import Came
-from gpulearn.judge.prediction import Choices, Judged, predictions
+from gpulearn.judge.predict import Outcome
+from gpulearn.judge.prediction import Choices, Comparison, predictions
 from gpulearn_lessons.fault_tolerance.recipes.recipe import RECIPES, recipe
 from simt.device import selection
 from simt.device.selection import ENVIRONMENT_VARIABLE as VARIABLE
@@ -115,10 +115,12 @@ def test_the_banner_does_not_name_a_variable_of_whoever_built_the_page(monkeypat
 
 
 def test_a_prediction_shows_its_question_and_folds_the_reasons():
-    one = next(one for one in predictions().values() if isinstance(one, Choices) and not one.pick)
+    one = next(
+        one for one in predictions().values() if isinstance(one, Choices) and not one.measured
+    )
     asked = code(f'gl.predict("{one.name}")', shown(text_html="<b>Predict</b>", text_plain="?"))
-    right = Came("4 <sectors>", Judged(True, "4 <sectors>", ""))
-    wrong = Came("-1", Judged(False, "8 sectors", "Not so."))
+    right = Outcome("4 <sectors>", Comparison(True, "4 <sectors>", ""))
+    wrong = Outcome("-1", Comparison(False, "8 sectors", "Not so."))
     outputs = [shown(text_html=one._repr_html_(), text_plain=repr(one)) for one in (right, wrong)]
     asked, came = made(asked, code("f()", *outputs))
     assert "remove-input" in asked.metadata.tags
