@@ -8,8 +8,7 @@ import contextlib
 import io
 import random
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -18,15 +17,7 @@ import numpy as np
 
 import simt
 
-__all__ = ["Printed", "borrowing", "layers", "told_of_calls", "undisturbed"]
-
-MOST_CHARACTERS = 4000  # printed, of one case
-
-Tell = Callable[[FrameType], None]
-
-_lock = threading.Lock()
-# what has other code now → its own, and who is told of calls in which thread
-_listeners: dict[FunctionType, tuple[CodeType, list[tuple[int, Tell]]]] = {}
+MAX_CHARACTERS = 4000  # printed, of one case
 
 
 @contextmanager
@@ -78,7 +69,7 @@ class _Short(io.StringIO):
 
     def write(self, text: str) -> int:
         """Write text, as long as there is room."""
-        room = MOST_CHARACTERS - self.tell()
+        room = MAX_CHARACTERS - self.tell()
         if room > 0:
             super().write(text[:room] + "…\n" * (len(text) > room))
         return len(text)
@@ -118,13 +109,11 @@ class Printed:
 def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     """Notes, while the block runs, from which files outside of the library a solution is called.
 
-    What the library itself calls does not count: an answer may use its other parts. The files
-    are there once the block has ended.
+    What the library itself calls does not count: an answer may use its other parts.
     """
     callers: list[str] = []
     library = (*simt.internal.values(),)
-    found = layers(solution)
-    wrappers, own = [one.__code__ for one in found[:-1]], found[-1:]
+    *wrappers, own = [one.__code__ for one in layers(solution)] or [None]
 
     def note(frame: FrameType) -> None:
         caller = frame.f_back
@@ -133,69 +122,38 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
         if caller is not None and not caller.f_code.co_filename.startswith(library):
             callers.append(caller.f_code.co_filename)
 
-    with told_of_calls(own, note):
+    with told_of_calls([own] if own else [], note):
         yield callers
 
 
 @contextmanager
-def told_of_calls(functions: Sequence[FunctionType], tell: Tell) -> Iterator[None]:
-    """Call `tell` with the frame of each call of the functions that this thread makes meanwhile.
+def told_of_calls(codes: Collection[CodeType], tell: Callable[[FrameType], None]) -> Iterator[None]:
+    """Call `tell` with the frame of each call of functions with such code in this thread."""
+    wanted = {id(code) for code in codes}  # equal code may be another function's
+    before = sys.getprofile()
+    outer = before if isinstance(before, FunctionType) else None
 
-    A profiler is told of every call in the block, which makes it a tenth slower or more. Here the
-    functions themselves tell: meanwhile they have other code, from which their own is called.
-    """
-    listener = threading.get_ident(), tell
+    def look(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and id(frame.f_code) in wanted:
+            tell(frame)
+        if outer:
+            outer(frame, event, argument)
+
+    if wanted:
+        sys.setprofile(look)
     try:
-        with _lock:
-            for function in functions:
-                if function not in _listeners:
-                    _listeners[function] = function.__code__, []
-                    function.__code__ = _code_that_tells(function)
-                _listeners[function][1].append(listener)
         yield
-    finally:  # also of what an interrupt left half done
-        with _lock:
-            for function in filter(_listeners.__contains__, functions):
-                code, told = _listeners[function]
-                told[:] = [one for one in told if one is not listener]
-                if not told:
-                    function.__code__ = code
-                    del _listeners[function]
-
-
-def _stand_in(*args: Any, **options: Any) -> Any:
-    call: Any = "a constant, in whose place comes what is called"
-    return call(*args, **options)
-
-
-def _code_that_tells(function: FunctionType) -> CodeType:
-    code, told = _listeners[function]
-    own = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    own.__kwdefaults__ = function.__kwdefaults__
-
-    def call(*args: Any, **options: Any) -> Any:
-        for thread, tell in tuple(told):
-            if thread == threading.get_ident():
-                tell(sys._getframe(1))
-        return own(*args, **options)
-
-    made = _stand_in.__code__
-    return made.replace(
-        co_consts=tuple(call if isinstance(one, str) else one for one in made.co_consts),
-        co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-        co_name=code.co_name,
-        co_qualname=code.co_qualname,
-        co_freevars=code.co_freevars,  # as many as the function has values for
-    )
+    finally:
+        if hasattr(before, "enable"):  # cProfile, for which Python has another way
+            before.enable()
+        elif wanted:
+            sys.setprofile(before)
 
 
 def layers(function: Any) -> list[FunctionType]:
     """A function and those that it wraps, the innermost last; none if it is no Python function."""
-    found: list[FunctionType] = []
+    result: list[FunctionType] = []
     while isinstance(function, FunctionType):
-        found.append(function)
+        result.append(function)
         function = getattr(function, "__wrapped__", None)
-    return found
+    return result

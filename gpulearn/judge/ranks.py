@@ -228,7 +228,7 @@ def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterat
             outer = outer.f_back
         called.add(frame.f_code.co_name)
 
-    with told_of_calls(known, note):
+    with told_of_calls([one.__code__ for one in known], note):
         yield called
 
 
