@@ -1,5 +1,4 @@
 from ..kernels.specification import Specification as Specification
-from .answers import Answers as Answers
 from .budgets import Budget as Budget
 from .exercise import Case as Case
 from .exercise import Exercise as Exercise

@@ -1,7 +1,4 @@
-"""Known answers to an exercise: plausible wrong ones with their hints, and other right ones.
-
-Most mistakes are the solution with a small edit, and are written as that edit.
-"""
+"""Known answers to an exercise: plausible wrong ones with their hints, and other right ones."""
 
 from __future__ import annotations
 import __future__
@@ -12,26 +9,24 @@ import inspect
 import linecache
 import types
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from gpulearn.judge.stubs import notebook_source
-from simt.cpp.source import CppSource
+from gpulearn.judge.stubs import in_cpp, notebook_source
 
-__all__ = ["Answer", "Answers", "Wrong", "edited"]
+Answer: TypeAlias = Callable[..., Any]
+Change: TypeAlias = Mapping[str, str] | Callable[[str], str]
+Place: TypeAlias = tuple[int, int, str]  # from where to where in a source, and the new text
 
-Answer = Callable[..., Any]
-Edits = Mapping[str, str]
-
-_SOURCES: dict[str, str] = {}  # of edited functions, by the name of the file that they pretend
+_SOURCES: dict[str, str] = {}  # of answers from a text, by the name of the file that they pretend
 
 
 @dataclass(frozen=True)
 class Wrong:
     """A plausible wrong answer and the hint that it, and whatever behaves like it, must get.
 
-    `make` gives the answer; one that is an edit is compiled when it is first needed.
+    `make` gives the answer, which is compiled when it is first needed.
     """
 
     make: Callable[[], Answer]
@@ -43,30 +38,19 @@ class Wrong:
         return self.make()
 
 
+@dataclass(frozen=True)
 class Answers:
     """The known answers of an exercise.
 
-    Args:
-        solution: what `edit` and `variant` start from, the exercise's reference.
-
-    Edits are made to what `gl.solution` shows, without decorators. Each key must occur in it
-    exactly once, and an edit must change more than the layout.
+    Attributes:
+        wrongs: in the order in which an answer is held against them.
+        makers: give the other right answers.
+        giver: gives what the notebook gives to be mended, in place of a stub; None if nothing.
     """
 
-    def __init__(self, solution: Answer | None = None) -> None:
-        self.solution = solution
-        self.wrongs: list[Wrong] = []
-        self._rights: list[Callable[[], Answer]] = []
-        self._given: Callable[[], Answer] | None = None
-
-    @property
-    def given(self) -> Answer | None:
-        """What the notebook gives to be mended, in place of a stub."""
-        return self._given() if self._given else None
-
-    def give(self, edits: Edits) -> None:
-        """Say with which mistakes the notebook gives the solution, to be mended."""
-        self._given = self._make(edits, None, {})
+    wrongs: Sequence[Wrong] = ()
+    makers: Sequence[Callable[[], Answer]] = ()
+    giver: Callable[[], Answer] | None = None
 
     @property
     def hints(self) -> dict[str, int]:
@@ -76,80 +60,59 @@ class Answers:
     @property
     def rights(self) -> list[Answer]:
         """The other right answers."""
-        return [make() for make in self._rights]
+        return [make() for make in self.makers]
 
-    def wrong(self, hint: str) -> Callable[[Answer], Answer]:
-        """Mark a plausible wrong answer with the hint that it must get."""
-
-        def mark(answer: Answer) -> Answer:
-            self.wrongs.append(Wrong(lambda: answer, hint))
-            return answer
-
-        return mark
-
-    def right(self, answer: Answer) -> Answer:
-        """Mark another way to write a right answer."""
-        self._rights.append(lambda: answer)
-        return answer
-
-    def edit(self, edits: Edits, hint: str, *, of: Answer | None = None, **names: Any) -> None:
-        """Add a plausible wrong answer: the solution with other text in some places.
-
-        Args:
-            edits: text of the solution → what stands in its place; "" leaves it out.
-            hint: what the answer, and whatever behaves like it, must be told.
-            of: an answer to start from instead of the solution.
-            names: values for names that the new text uses and the solution's module lacks.
-        """
-        self.wrongs.append(Wrong(self._make(edits, of, names), hint))
-
-    def variant(self, edits: Edits, *, of: Answer | None = None, **names: Any) -> None:
-        """Add another right answer, written as `edit` writes a wrong one."""
-        self._rights.append(self._make(edits, of, names))
-
-    def _make(
-        self, edits: Edits, of: Answer | None, names: Mapping[str, Any]
-    ) -> Callable[[], Answer]:
-        compiled = functools.cache(lambda: edited(of or self.solution, edits, names))
-
-        def make() -> Answer:
-            answer = compiled()
-            if isinstance(answer, types.FunctionType):
-                _show(answer)
-            return answer
-
-        return make
+    @property
+    def given(self) -> Answer | None:
+        """What the notebook gives to be mended, in place of a stub."""
+        return self.giver() if self.giver else None
 
 
-def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) -> Answer:
-    """A plain function: `function` with some places of its source replaced.
+def edited(function: Any, change: Change, names: Mapping[str, Any] | None = None) -> Answer:
+    """A plain function: `function` with some places of its source changed.
 
     Its globals are those of `function`, and `names`; `inspect` and tracebacks find its source.
     Of CUDA C++ it is another text; what changes in a comment is no change.
 
+    Args:
+        function: what is edited, as `gl.solution` shows it, without its decorator.
+        change: text of the source → what stands in its place; or what makes the new source.
+        names: values for names that the new text uses and the function's module lacks.
+
     Raises:
         ValueError: a key does not occur exactly once, two overlap, or nothing is changed.
     """
-    if isinstance(function, CppSource):
-        other = CppSource(function.__name__, _replaced(function.text, edits), function.kernel)
+    if in_cpp(function):
+        other = type(function)(function.__name__, _changed(function.text, change), function.kernel)
         if other.tokens == function.tokens:
-            raise ValueError(f"the edit {dict(edits)} changes nothing in {function.__name__}")
-        return other
-    inner = inspect.unwrap(getattr(function, "py_func", function))
+            raise ValueError(f"the edit changes nothing in {function.__name__}")
+        text: Answer = other
+        return text
+    inner = plain(function)
     source, tree = _source(inner)
-    changed = _replaced(source, edits)
+    changed = _changed(source, change)
     if ast.dump(ast.parse(changed)) == tree:
-        raise ValueError(f"the edit {dict(edits)} changes nothing in {inner.__name__}")
-    filename = f"<{inner.__name__}, edited {hash(changed) & 0xFFFFFFFFFFFFFFFF:016x}>"
+        raise ValueError(f"the edit changes nothing in {inner.__name__}")
+    return written(changed, inner.__name__, {**inner.__globals__, **(names or {})})
+
+
+def written(source: str, name: str, names: Mapping[str, Any]) -> types.FunctionType:
+    """The function of that name from a source; `inspect` and tracebacks find its lines."""
+    filename = f"<{name}, edited {hash(source) & 0xFFFFFFFFFFFFFFFF:016x}>"
     annotations = __future__.annotations.compiler_flag
-    code = compile(changed, filename, "exec", annotations, dont_inherit=True)
-    namespace = {**inner.__globals__, **(names or {})}
+    code = compile(source, filename, "exec", annotations, dont_inherit=True)
+    namespace = dict(names)
     exec(code, namespace)
-    answer = namespace[inner.__name__]
+    answer = namespace[name]
     assert isinstance(answer, types.FunctionType)
-    _SOURCES[filename] = changed
-    _show(answer)
+    _SOURCES[filename] = source
+    show(answer)
     return answer
+
+
+def plain(function: Any) -> Any:
+    """The function under its decorators, and in a kernel."""
+    return inspect.unwrap(getattr(function, "py_func", function))
 
 
 @functools.cache
@@ -159,24 +122,35 @@ def _source(function: Answer) -> tuple[str, str]:
     return source, ast.dump(ast.parse(source))
 
 
-def _show(answer: Answer) -> None:
-    """Let `inspect` find the source of an edited function; who clears `linecache` forgets it."""
-    filename = answer.__code__.co_filename
-    text = _SOURCES[filename]
-    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+def show(answer: Answer) -> None:
+    """Let `inspect` find the source of an answer from a text, where `linecache` has lost it."""
+    code = getattr(answer, "__code__", None)
+    if code and (text := _SOURCES.get(code.co_filename)):
+        entry = len(text), None, text.splitlines(keepends=True), code.co_filename
+        linecache.cache[code.co_filename] = entry
 
 
-def _replaced(source: str, edits: Edits) -> str:
-    """The source with all edits made at once: none sees another's new text."""
+def _changed(source: str, change: Change) -> str:
+    if callable(change):
+        return change(source)
     places = []
-    for old, new in edits.items():
+    for old, new in change.items():
         if (count := source.count(old)) != 1:
             raise ValueError(f"{old!r} occurs {count} times, not once, in:\n{source}")
-        places.append((source.index(old), old, new))
-    changed, end = "", 0
-    for start, old, new in sorted(places):
-        if start < end:
-            raise ValueError(f"{old!r} overlaps the place of another edit")
-        changed += source[end:start] + new
-        end = start + len(old)
-    return changed + source[end:]
+        places.append((source.index(old), source.index(old) + len(old), new))
+    return replaced(source, places)
+
+
+def replaced(source: str, places: Sequence[Place]) -> str:
+    """A source with other text in some places, changed at once: none sees the new text of another.
+
+    Raises:
+        ValueError: two places overlap.
+    """
+    changed, done = "", 0
+    for start, end, new in sorted(places):
+        if start < done:
+            raise ValueError(f"{source[start:end]!r} overlaps the place of another edit")
+        changed += source[done:start] + new
+        done = end
+    return changed + source[done:]

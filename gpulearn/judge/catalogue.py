@@ -9,12 +9,14 @@ import functools
 import importlib
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 from gpulearn import require
 from gpulearn.errors import MissingPackage
 from gpulearn.judge import own
 from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.hints import known_answers
 from gpulearn.judge.topics import topics
 
 __all__ = ["catalogue", "find", "places"]
@@ -32,14 +34,17 @@ def _made(name: str) -> Exercise:
     """An exercise; of all modules only its own is imported, since others may need torch."""
     topic = places()[name]
     try:
-        one: Exercise = importlib.import_module(f"{topic.__name__}.{name}").EXERCISE
+        module = importlib.import_module(f"{topic.__name__}.{name}")
     except ModuleNotFoundError as error:
         if error.name == "_multiprocessing":  # a browser tab's Python lacks it
             raise MissingPackage("It starts processes, and this Python can start none.") from None
         if error.name not in require.OPTIONAL:
             raise
         raise require.missing(error.name, "It") from None
-    return replace(one, notebook=topic.NOTEBOOK)
+    one: Exercise = module.EXERCISE
+    path = Path(str(module.__file__)).with_suffix(".hints")
+    known = known_answers(one.reference, path, vars(module))
+    return replace(one, notebook=topic.NOTEBOOK, known=known)
 
 
 def catalogue() -> dict[str, Exercise]:

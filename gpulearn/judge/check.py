@@ -16,8 +16,6 @@ from gpulearn.judge.catalogue import find, places
 from gpulearn.judge.diagnosis import Diagnosis, examine
 from gpulearn.judge.exercise import Exercise
 from gpulearn.require import shown
-from simt.cpp.module import CppModule
-from simt.cpp.source import CppSource
 
 __all__ = ["Passed", "check", "examined", "no_function"]
 
@@ -112,15 +110,17 @@ def no_function(name: str, given: str) -> str:
     )
 
 
-def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
+def _in_cpp(exercise: Exercise, answer: Any) -> Answer:
     """An answer in CUDA C++: the text, or what `gl.cpp` made of it."""
-    text = answer.source if isinstance(answer, CppModule) else getattr(answer, "text", answer)
+    text = getattr(answer, "text", getattr(answer, "source", answer))
     if not isinstance(text, str):
         raise BadInput(
             f"check was given {shown(answer)}, not CUDA C++: write gl.check("
             f'"{exercise.name}", {exercise.name}), where {exercise.name} is the text of the kernel.'
         )
-    return CppSource(exercise.name, text, exercise.kernel)
+    reference: Any = exercise.reference
+    source: Answer = type(reference)(exercise.name, text, exercise.kernel)
+    return source
 
 
 def _tally(exercise: Exercise) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.budgets import ALONE, Budget
 from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
@@ -27,33 +27,30 @@ Sizes = Callable[..., tuple[int, ...]]
 
 
 def cpp_exercise(
+    solution: CppSource,
     twin: Specification,
     sizes: Sizes,
     *,
     task: str,
     cases: Callable[[], Sequence[Launch]],
-    answers: Answers,
     budgets: Sequence[Budget] = (),
     alone: str = ALONE,
 ) -> Exercise:
     """An exercise whose answer is CUDA C++.
 
     Args:
+        solution: the tested C++ kernel.
         twin: the specification of the same kernel in Numba.
         sizes: from the twin's arguments to the sizes that follow them in C++.
         task: one sentence.
         cases: makes the twin's launches anew for each check.
-        answers: known answers; their solution is the tested C++ kernel.
         budgets: what a right kernel may cost, as `kernel_exercise` takes them.
         alone: the advice to a right kernel in which single threads do everything.
     """
-    solution = answers.solution
-    assert isinstance(solution, CppSource)
     exercise = kernel_exercise(
         in_cpp(twin, solution),
         task=task,
         cases=lambda: [replace(one, args=(*one.args, *sizes(*one.args))) for one in cases()],
-        answers=answers,
         budgets=budgets,
         alone=alone,
     )

@@ -15,10 +15,9 @@ from gpulearn.judge.compare import relation
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.isolation import Printed, undisturbed
 from gpulearn.judge.limits import time_limit
-from gpulearn.judge.stubs import unwrapped
+from gpulearn.judge.stubs import in_cpp, unwrapped
 from gpulearn.judge.trial import Raised, cannot_be_called, tried
 from gpulearn.require import shown
-from simt.cpp.source import CppSource
 
 __all__ = ["SECONDS", "Diagnosis", "diagnose", "examine"]
 
@@ -145,9 +144,9 @@ def _true_of(answer: Answer, wrong: Wrong, solution: Answer) -> bool:
     return (_names(wrong.answer) - _names(solution)) & quoted <= _names(answer)
 
 
-def _names(answer: Answer) -> frozenset[str]:
+def _names(answer: Any) -> frozenset[str]:
     """Globals, attributes and keywords in a function's code, and in what is defined within it."""
-    if isinstance(answer, CppSource):
+    if in_cpp(answer):
         return frozenset(answer.tokens)
     code = getattr(unwrapped(answer), "__code__", None)
     return frozenset(_in_code(code)) if code else frozenset()

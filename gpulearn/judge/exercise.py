@@ -59,8 +59,6 @@ class Exercise:
         task: one sentence.
         reference: the tested library function that is its solution, and gives it its name.
         cases: makes the adversarial inputs anew for each check.
-        answers: known answers. What behaves on every case like a wrong one among them gets its
-            hint; the right ones must pass.
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None; unless
@@ -76,12 +74,12 @@ class Exercise:
         by_hand: whether a case can be handed to a learner; not where answers run on ranks.
         notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
         file: where it stands if it is no exercise of this package, such as "my_exercises.py".
+        known: reads the known answers, of which `NAME.hints` beside its module has the wrong ones.
     """
 
     task: str
     reference: Answer
     cases: Callable[[], Sequence[Case]]
-    answers: Answers
     run: Callable[[Answer, Case], Any] = call
     expect: Callable[[Case], Any] | None = None
     difference: Callable[[Any, Any], str | None] = compare.results
@@ -94,6 +92,12 @@ class Exercise:
     by_hand: bool = True
     notebook: str = ""
     file: str = ""
+    known: Callable[[], Answers] = Answers
+
+    @property
+    def answers(self) -> Answers:
+        """Known answers: what behaves on every case like a wrong one among them gets its hint."""
+        return self.known()
 
     @property
     def place(self) -> str:

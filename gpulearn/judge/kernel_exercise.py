@@ -6,7 +6,7 @@ import contextlib
 import functools
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from gpulearn.errors import MachineFault
 from gpulearn.judge import compare, launches, patterns
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.budgets import ALONE, Budget, lanes
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.launches import Launch
@@ -100,9 +100,9 @@ def kernel_exercise(
     *,
     task: str,
     cases: Callable[[], Sequence[Launch]],
-    answers: Answers,
     budgets: Sequence[Budget] = (),
     alone: str = ALONE,
+    busiest: Mapping[str, tuple[int, float]] | None = None,
 ) -> Exercise:
     """An exercise whose answer is a kernel.
 
@@ -110,20 +110,16 @@ def kernel_exercise(
         specification: of the tested kernel that is its solution, and gives it its name.
         task: one sentence.
         cases: makes the launches anew for each check.
-        answers: known answers, as plain functions or kernels.
         budgets: what a right kernel may cost; the first that is exceeded is told.
         alone: the advice to a right kernel in which single threads do everything.
+        busiest: "thread", "warp" or "block" → how many accesses to memory the busiest one makes in
+            a right kernel that is less even than the solution, and how many times the mean that is.
     """
-    limits = [
-        lanes(advice=alone),
-        *budgets,
-        even(lambda: [specification.kernel, *answers.rights], cases),
-    ]
+    limits = [lanes(advice=alone), *budgets, even(specification.kernel, cases, busiest or {})]
     return Exercise(
         task=task,
         reference=specification.kernel,
         cases=cases,
-        answers=answers,
         run=run,
         fault=no_kernel,
         ready=as_kernel,
@@ -134,38 +130,39 @@ def kernel_exercise(
     )
 
 
-def even(known: Callable[[], Sequence[Answer]], cases: Callable[[], Sequence[Launch]]) -> Budget:
+def even(
+    solution: Answer,
+    cases: Callable[[], Sequence[Launch]],
+    busiest: Mapping[str, tuple[int, float]],
+) -> Budget:
     """No thread, warp or block makes far more accesses to memory than its share.
 
     Its share is the mean of the answer's own, if the busiest of a right answer exceeds it by as
     much, and never less than the busiest of a right answer has. The largest launch is judged: in
     a small one there may be too little to share out. Blocks are told apart where there are three
     of them, or more.
-
-    Args:
-        known: gives right answers, the solution first.
-        cases: makes the launches anew.
     """
 
     @functools.cache
-    def largest() -> tuple[str, list[Shares]]:
-        found = [c for c in cases() if c.measured] or cases()
-        launch = max(found, key=lambda one: np.prod(one.grid) * np.prod(one.block))
-        return launch.label, [simulate(one, launch).report.shares for one in known()]
+    def largest() -> tuple[str, Shares]:
+        measured = [c for c in cases() if c.measured] or cases()
+        launch = max(measured, key=lambda one: np.prod(one.grid) * np.prod(one.block))
+        return launch.label, simulate(solution, launch).report.shares
 
     def excess(report: Report, launch: Launch) -> str | None:
-        label, usual = largest()
+        label, shares = largest()
         if launch.label != label:
             return None
         for level, factor in UNEVEN.items():
             most, mean = getattr(report.shares, level)
-            seen = [getattr(shares, level) for shares in usual]
-            above = max(one.most / one.mean if one.mean else 1.0 for one in seen)
+            usual, usual_mean = getattr(shares, level)
+            other, above = busiest.get(level, (0, 1.0))
+            above = max(above, usual / usual_mean if usual_mean else 1.0)
             share = mean * above if level != "thread" else mean
-            if most > factor * max(share, 1, *(one.most for one in seen)):
+            if most > factor * max(share, 1, usual, other):
                 return (
                     f"one {level} makes {most:,} accesses to memory, where {mean:,.1f} is the mean "
-                    f"of all and no {level} of the solution makes more than {seen[0].most:,}"
+                    f"of all and no {level} of the solution makes more than {usual:,}"
                 )
         return None
 

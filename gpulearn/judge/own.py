@@ -1,7 +1,7 @@
 """Exercises that stand in a file of their own, outside of the package: `my_exercises.py:name`.
 
-Such a file is an ordinary module, written as the package's own exercises are: a solution, cases,
-known answers with their hints, and an `Exercise` of them.
+Such a file is an ordinary module, written as the package's own exercises are: a solution, cases
+and an `Exercise` of them. The known answers of the exercise NAME stand beside it, in `NAME.hints`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.judge.exercise import Exercise
+from gpulearn.judge.hints import known_answers
 from gpulearn.require import shorten
 
 __all__ = ["PLACE", "exercises_of", "find"]
@@ -43,12 +44,14 @@ def exercises_of(file: str) -> Mapping[str, Exercise]:
     path = Path(file).expanduser()
     if not path.is_file():
         raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
-    return _read(str(path.resolve()), path.stat().st_mtime_ns, file)
+    beside = sorted(path.parent.glob("*.hints"))
+    moments = tuple(one.stat().st_mtime_ns for one in (path, *beside))
+    return _read(str(path.resolve()), moments, file)
 
 
 @functools.lru_cache(maxsize=32)
-def _read(path: str, moment: int, file: str) -> Mapping[str, Exercise]:
-    """The exercises of a file as it was at a moment; a new one is read anew."""
+def _read(path: str, moments: tuple[int, ...], file: str) -> Mapping[str, Exercise]:
+    """The exercises of a file as it and its hints were at some moments; new ones are read anew."""
     name = f"gpulearn_exercises_{Path(path).stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -65,4 +68,10 @@ def _read(path: str, moment: int, file: str) -> Mapping[str, Exercise]:
     if not found:
         raise BadInput(f"{file} defines no exercise: it needs an Exercise(…) under some name.")
     stem = Path(path).stem
-    return {one.name: replace(one, notebook=one.notebook or stem, file=file) for one in found}
+
+    def placed(exercise: Exercise) -> Exercise:
+        hints = Path(path).with_name(f"{exercise.name}.hints")
+        known = known_answers(exercise.reference, hints, vars(module))
+        return replace(exercise, notebook=exercise.notebook or stem, file=file, known=known)
+
+    return {one.name: placed(one) for one in found}

@@ -86,7 +86,8 @@ def proved(exercise: Exercise) -> ExerciseReport:
     advice = _of_another_kind(exercise) if told[0].said else []
     if (count := len(exercise.answers.wrongs)) < LEAST_WRONG:
         many = f"{count} wrong answer{'s' * (count != 1)}"
-        advice.append(f"It knows {many}: think of {LEAST_WRONG} or more.")
+        where = "" if count else f", in {exercise.name}.hints"
+        advice.append(f"It knows {many}: think of {LEAST_WRONG} or more{where}.")
     if (count := len(rights)) < LEAST_RIGHT:
         many = f"{count} other right answer{'s' * (count != 1)}"
         advice.append(f"It knows {many}: try {LEAST_RIGHT} or more.")

@@ -12,12 +12,11 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from simt.cpp.source import CppSource
-
 __all__ = [
     "altered",
     "cell_source",
     "drift",
+    "in_cpp",
     "is_stub",
     "notebook_source",
     "same_code",
@@ -29,9 +28,14 @@ Function = ast.FunctionDef
 WAITING = ("syncthreads", "syncwarp", "threadfence")
 
 
-def is_stub(answer: Callable[..., Any]) -> bool:
+def in_cpp(answer: Any) -> bool:
+    """Whether an answer is a text in CUDA C++, a `CppSource`; of that nothing need be loaded."""
+    return hasattr(type(answer), "tokens")
+
+
+def is_stub(answer: Any) -> bool:
     """Whether a function still holds a `...`, or nothing but a docstring or `pass`."""
-    if isinstance(answer, CppSource):
+    if in_cpp(answer):
         return "..." in answer.tokens
     tree = _definition(answer)
     if tree is None:
@@ -40,12 +44,12 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     return not written or any(map(_has_hole, tree.body))
 
 
-def altered(source: str, given: Callable[..., Any]) -> str | None:
+def altered(source: str, given: Any) -> str | None:
     """That what is to be mended is not what the exercise gives, in one sentence, if so."""
-    if isinstance(given, CppSource):
+    if in_cpp(given):
         nodes = ast.walk(ast.parse(source))
         texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
-        same = [CppSource("", text, "").tokens for text in texts] == [given.tokens]
+        same = [type(given)("", text, "").tokens for text in texts] == [given.tokens]
     else:
         stands = [_lines(ast.unparse(one)) for one in _functions(source)]
         same = stands == [_lines(notebook_source(given))]
@@ -59,7 +63,7 @@ def _functions(source: str) -> list[Function]:
 
 def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     """What a stub says that its solution does not, in one sentence; None if they agree."""
-    if isinstance(solution, CppSource):
+    if in_cpp(solution):
         return _drift_of_text(stub_source, solution)
     tree = _definition(solution)
     name = getattr(solution, "__name__", "the solution")
@@ -82,24 +86,26 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     return None
 
 
-def _drift_of_text(stub_source: str, solution: CppSource) -> str | None:
+def _drift_of_text(stub_source: str, solution: Any) -> str | None:
     """The same for CUDA C++, line by line; comments are free."""
     node = ast.parse(stub_source).body[-1]
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
         return f"the stub does not define {solution.__name__} as a text"
     text = str(node.value.value)
-    known = {
-        tuple(CppSource("", line, "").tokens) for line in ("", "...", *solution.text.splitlines())
-    }
-    lines = (line for line in text.splitlines())
-    new = [line for line in lines if tuple(CppSource("", line, "").tokens) not in known]
+
+    def tokens(line: str) -> list[str]:
+        found: list[str] = type(solution)("", line, "").tokens
+        return found
+
+    known = list(map(tokens, ("", "...", *solution.text.splitlines())))
+    new = [line for line in text.splitlines() if tokens(line) not in known]
     return f"the stub's line {new[0].strip()!r} is not in the solution" if new else None
 
 
-def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+def same_code(one: Any, other: Any) -> bool:
     """Whether two functions have the same lines, whatever their hints, comments and docstrings."""
-    if isinstance(one, CppSource) and isinstance(other, CppSource):
-        return one.tokens == other.tokens
+    if in_cpp(one) and in_cpp(other):
+        return bool(one.tokens == other.tokens)
     if _definition(one) is None or _definition(other) is None:
         return False
     return _lines(notebook_source(one)) == _lines(notebook_source(other))
@@ -184,7 +190,7 @@ def _statements(tree: Function) -> list[ast.stmt]:
 
 def cell_source(answer: Any) -> str:
     """The source of an answer as it could stand in a notebook's cell."""
-    return answer.cell if isinstance(answer, CppSource) else notebook_source(answer)
+    return str(answer.cell) if in_cpp(answer) else notebook_source(answer)
 
 
 def notebook_source(function: Any, decorators: bool = True) -> str:

@@ -22,15 +22,6 @@ from gpulearn.parallel.torch_collectives import (
 )
 from gpulearn.require import shown
 
-__all__ = [
-    "MEGABYTE",
-    "Bucket",
-    "average_gradients",
-    "broadcast_weights",
-    "bucket_gradients",
-    "share_of",
-]
-
 P = ParamSpec("P")
 NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
@@ -72,10 +63,6 @@ def average_gradients(model: nn.Module, samples: int = 1) -> None:
         samples: nᵣ, how many samples this rank's mean loss is over; it may be 0. Where all ranks
             have as many, all may leave it out.
 
-    Raises:
-        BadInput: `samples` is no count, no rank has samples, or a gradient is sparse.
-        RankError: this is no rank.
-
     >>> import gpulearn as gl
     >>> def gradient(samples):
     ...     model = nn.Linear(1, 1, bias=False)
@@ -103,9 +90,6 @@ def share_of(samples: int | None) -> float:
     """This rank's weight in the mean: nᵣ / Σ nᵣ, or 1/N if all have as many.
 
     Every rank must call; all give a count, or all give None.
-
-    Raises:
-        BadInput: `samples` is no count, or no rank has samples.
     """
     if samples is None:
         return 1 / world_size()
@@ -122,11 +106,7 @@ def _count_of_samples(value: Any) -> None:
 
 
 def need_dense(gradient: Tensor) -> None:
-    """Check that a gradient is a plain tensor.
-
-    Raises:
-        BadInput: it is sparse.
-    """
+    """Check that a gradient is a plain tensor."""
     if gradient.is_sparse:
         raise BadInput(
             "A gradient is sparse, and ranks average plain ones: build the nn.Embedding with "
@@ -136,11 +116,6 @@ def need_dense(gradient: Tensor) -> None:
 
 def broadcast_weights(model: nn.Module, root: int = 0) -> None:
     """Copy one rank's parameters and buffers to all: replicas that start apart stay apart.
-
-    Raises:
-        BadInput: the ranks' models do not have the same parameters and buffers, or not the same
-            ones are frozen.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def weight():
@@ -171,7 +146,7 @@ MEGABYTE = 1 << 20
 
 
 def _tensors(value: object) -> None:
-    if not isinstance(value, Sequence) or not all(isinstance(one, Tensor) for one in value):
+    if not isinstance(value, Sequence) or not all(isinstance(entry, Tensor) for entry in value):
         raise BadInput(f"parameters is {shown(value)}: give list(model.parameters()).")
 
 
@@ -192,9 +167,6 @@ def bucket_gradients(
 
     Returns:
         The buckets; those that need no gradient are in none.
-
-    Raises:
-        BadInput: `parameters` is no list of tensors, or `most_bytes` is not above zero.
 
     >>> model = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 2))  # 128, 32, 64 and 8 bytes
     >>> buckets = bucket_gradients(list(model.parameters()), most_bytes=120)
@@ -263,14 +235,11 @@ class Bucket:
             torch.mul(gradient, share, out=view)
         self._filled.add(number)
 
-    def fill_rest(self, share: float) -> None:
-        """Take in what is missing."""
+    def begin(self, share: float) -> None:
+        """Take in what is missing, and send it on its way."""
         for number in range(len(self.parameters)):
-            if number not in self._filled:
+            if not self.holds(number):
                 self.fill(number, share)
-
-    def begin(self) -> None:
-        """Send it on its way; only when full."""
         self._used.fill_(1)
         for number in self._absent:
             self._used[number] = 0
@@ -283,10 +252,6 @@ class Bucket:
         for number, ranks in enumerate(self._used.tolist()):
             if ranks > 0:
                 self.parameters[number].grad = self._views[number]
-        self.empty()
-
-    def empty(self) -> None:
-        """Be ready for the next step."""
         self._summing = None
         self._filled.clear()
         self._absent.clear()

@@ -18,26 +18,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput, RankError
 from gpulearn.require import shown
 
-__all__ = [
-    "Channel",
-    "Handle",
-    "barrier",
-    "clock",
-    "compute",
-    "current",
-    "irecv",
-    "isend",
-    "rank",
-    "rank_of_this_thread",
-    "recv",
-    "send",
-    "sendrecv",
-    "simulation",
-    "using_channel",
-    "wait_any",
-    "world_size",
-]
-
 _here = threading.local()
 # autograd calls hooks in threads of its own for tensors on a GPU: they belong to the simulated
 # rank that has the turn
@@ -108,11 +88,7 @@ def rank_of_this_thread() -> int | None:
 
 
 def current() -> Channel:
-    """How this rank speaks to the others.
-
-    Raises:
-        RankError: this is no rank.
-    """
+    """How this rank speaks to the others."""
     own: Channel | None = getattr(_here, "channel", None)
     if own is not None:
         return own
@@ -129,34 +105,19 @@ def current() -> Channel:
 
 
 def rank() -> int:
-    """This rank's number, from 0.
-
-    Raises:
-        RankError: this is no rank.
-    """
+    """This rank's number, from 0."""
     return current().rank
 
 
 def world_size() -> int:
-    """How many ranks there are.
-
-    Raises:
-        RankError: this is no rank.
-    """
+    """How many ranks there are."""
     return current().size
 
 
 def send(tensor: Tensor, to: int, tag: int = 0) -> None:
     """Send a tensor to a rank; returns when that rank has received it with `recv`.
 
-    Args:
-        tensor: what to send; any shape and dtype.
-        to: the rank that receives it.
-        tag: a number that tells messages between the same two ranks apart.
-
-    Raises:
-        BadInput: there is no such rank, it is this one, or it receives another number of
-            elements or another dtype.
+    Any shape and dtype. A tag is a number that tells messages between the same two ranks apart.
     """
     isend(tensor, to, tag).wait()
 
@@ -164,14 +125,7 @@ def send(tensor: Tensor, to: int, tag: int = 0) -> None:
 def recv(tensor: Tensor, source: int, tag: int = 0) -> Tensor:
     """Receive into a tensor what a rank sends; returns it when all has come.
 
-    Args:
-        tensor: overwritten; as many elements, of the same dtype, as are sent.
-        source: the rank that sends.
-        tag: the number that the sender gave.
-
-    Raises:
-        BadInput: there is no such rank, it is this one, or it sends another number of elements
-            or another dtype.
+    The tensor has as many elements, of the same dtype, as are sent; `tag` is the sender's.
     """
     return irecv(tensor, source, tag).wait()
 
@@ -209,14 +163,8 @@ def wait_any(handles: Sequence[Handle]) -> int:
 
     MPI calls it Waitany. The others stay under way, and may be waited for again.
 
-    Args:
-        handles: what `irecv` returned, one or more.
-
     Returns:
         The place in `handles` of the one that came first; its tensor holds what came.
-
-    Raises:
-        BadInput: there is no handle.
 
     >>> import gpulearn as gl
     >>> import torch
@@ -268,9 +216,6 @@ def compute(seconds: float) -> None:
 
     In a real process it does nothing, since real work takes its own time.
 
-    Raises:
-        BadInput: `seconds` is below zero or not finite.
-
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: compute(0.5 * rank()), 3).clocks
     (0.0, 0.5, 1.0)
@@ -286,11 +231,7 @@ def clock() -> float:
 
 
 def need_tensor(value: object, dimensions: int = 0) -> None:
-    """Check that a value is a plain tensor that has an axis to cut, if it needs one.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Check that a value is a plain tensor that has an axis to cut, if it needs one."""
     if not isinstance(value, Tensor):
         raise BadInput(f"tensor is {shown(value)}: give a torch tensor.")
     if value.layout != torch.strided:

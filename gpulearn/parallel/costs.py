@@ -20,28 +20,11 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.require import shown
 
-__all__ = [
-    "Cost",
-    "all_reduce_cost",
-    "all_reduce_seconds",
-    "fit_alpha_beta",
-    "fit_link",
-    "halving_doubling_cost",
-    "ring_bytes_per_rank",
-]
-
 
 @require.sizes("ranks")
 @require.positive(or_zero=("size",))
 def ring_bytes_per_rank(ranks: int, size: float) -> float:
-    """Bytes that each rank sends in a ring all-reduce: 2(N−1)/N · S.
-
-    Args:
-        ranks: N, the number of ranks.
-        size: S, the tensor's size in bytes.
-
-    Raises:
-        BadInput: `ranks` is no whole number above zero, or `size` is below zero.
+    """Bytes that each of N ranks sends in a ring all-reduce of S bytes: 2(N−1)/N · S.
 
     >>> ring_bytes_per_rank(ranks=4, size=1000)
     1500.0
@@ -55,19 +38,11 @@ def halving_doubling_cost(ranks: int, size: float, link: Link) -> tuple[int, flo
     """What recursive halving and doubling costs, for a power of two of ranks.
 
     log₂N exchanges of S/2, S/4 … S/N bytes with which the sums are made, and as many with which
-    they are handed back.
-
-    Args:
-        ranks: N, a power of two.
-        size: S, the tensor's size in bytes.
-        link: the link between any two ranks.
+    they are handed back, for a tensor of S bytes.
 
     Returns:
         Rounds one after another, 2·log₂N; bytes that each rank sends, 2(N−1)/N · S; and seconds,
         rounds · α + bytes · β.
-
-    Raises:
-        BadInput: `ranks` is no power of two, or `size` is below zero.
 
     >>> halving_doubling_cost(4, 1000, Link(latency=1e-6, bandwidth=1e9))
     (4, 1500.0, 5.5e-06)
@@ -103,16 +78,10 @@ class Cost:
 
 
 def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
-    """The cost of one of our all-reduces.
+    """The cost of one of our all-reduces: "root", "tree", "doubling", "ring" or "halving".
 
-    Args:
-        algorithm: "root", "tree", "doubling", "ring" or "halving".
-        ranks: N, the number of ranks; any, not powers of two alone.
-        size: S, the tensor's size in bytes; for "ring" and "halving" a multiple of N elements, or
-            large.
-
-    Raises:
-        BadInput: the algorithm is not known, or a number is out of range.
+    For any number of ranks and a tensor of S bytes; for "ring" and "halving" a multiple of N
+    elements, or large.
 
     >>> all_reduce_cost("ring", ranks=4, size=1000)
     Cost(rounds=6, path_bytes=1500.0, messages=24, total_bytes=6000.0, busiest_bytes=1500.0)
@@ -127,19 +96,10 @@ def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
 def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str) -> float:
     """Seconds of an all-reduce in the α–β model, for ranks that need not be here.
 
-    Via one root 2(N−1)(α + Sβ); tree 2⌈log₂N⌉(α + Sβ); recursive doubling log₂N(α + Sβ), with
-    two more rounds where N is no power of two; ring 2(N−1)α + 2(N−1)/N · Sβ; recursive halving
-    and doubling as `halving_doubling_cost`, with two more rounds of S bytes where N is no power
-    of two.
-
-    Args:
-        algorithm: "root", "tree", "doubling", "ring" or "halving".
-        ranks: N, the number of ranks.
-        size: S, the tensor's size in bytes.
-        link: the link between any two of them, or its name.
-
-    Raises:
-        BadInput: the algorithm or the link is not known, or a number is out of range.
+    For a tensor of S bytes. Via one root 2(N−1)(α + Sβ); tree 2⌈log₂N⌉(α + Sβ); recursive doubling
+    log₂N(α + Sβ), with two more rounds where N is no power of two; ring 2(N−1)α + 2(N−1)/N · Sβ;
+    recursive halving and doubling as `halving_doubling_cost`, with two more rounds of S bytes where
+    N is no power of two. `link` lies between any two ranks, and may be a name.
 
     >>> all_reduce_seconds("ring", ranks=1024, size=1e9, link=Link(10e-6, 10e9))
     0.2202646875
@@ -149,8 +109,7 @@ def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str
 
 def _root(ranks: int, size: float) -> Cost:
     steps = 2 * (ranks - 1)
-    most = (ranks - 1) * size
-    return Cost(steps, steps * size, steps, steps * size, most)
+    return Cost(steps, steps * size, steps, steps * size, (ranks - 1) * size)
 
 
 def _tree(ranks: int, size: float) -> Cost:
@@ -209,12 +168,12 @@ def _need_seconds(seconds: object) -> None:
 
 def _numbers(name: str, values: object) -> NDArray[Any]:
     try:
-        found = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.array([np.nan])
-    if not np.all(np.isfinite(found)):
+        numbers = np.array([np.nan])
+    if not np.all(np.isfinite(numbers)):
         raise BadInput(f"{name} is {shown(values)}: give a list of numbers.")
-    return found
+    return numbers
 
 
 @require.same_length("sizes", "seconds")
@@ -225,17 +184,9 @@ def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[fl
     Each point counts by its relative error: times span many orders of magnitude, and the
     error of the longest alone would else be larger than α.
 
-    Args:
-        sizes: bytes of each message.
-        seconds: the time that each took.
-
     Returns:
         α in seconds and β in seconds per byte. Either can come out below zero where the times
         do not follow the model.
-
-    Raises:
-        BadInput: the lists differ in length, fewer than two sizes are different, or a time is
-            not above zero.
 
     >>> alpha, beta = fit_alpha_beta([1000, 2000, 8000], [11e-6, 12e-6, 18e-6])
     >>> f"{alpha:.2g} s, {1 / beta:.2g} bytes per second"
@@ -256,17 +207,8 @@ def fit_link(
     """The link that explains measured all-reduces best; it predicts those not measured.
 
     Solves rounds · α + path_bytes · β = seconds by least squares of the relative errors, over
-    all measurements at once; neither α nor β can come out below zero.
-
-    Args:
-        algorithm: "root", "tree", "doubling", "ring" or "halving".
-        ranks: how many ranks took part in each measurement, at least 2.
-        sizes: bytes of the tensor in each.
-        seconds: the time that each took.
-
-    Raises:
-        BadInput: the lists differ in length, a value is out of range, or the measurements
-            cannot tell latency from bandwidth.
+    all measurements at once; neither α nor β can come out below zero. Each measurement has its
+    number of ranks, at least 2, its bytes of the tensor and its seconds.
 
     >>> from gpulearn.parallel.costs import all_reduce_seconds
     >>> true = Link(20e-6, 2e9)
@@ -294,18 +236,11 @@ def fit_link(
     return Link(float(alpha), float(1 / beta), f"fitted to {algorithm}", "measured")
 
 
-def _not_below_zero(
-    rows: NDArray[Any],
-) -> NDArray[Any]:
+def _not_below_zero(rows: NDArray[Any]) -> NDArray[Any]:
     """Least squares of rows · x = 1 with no x below zero: for two unknowns, try each alone."""
     ones = np.ones(len(rows))
     best: NDArray[Any] = np.linalg.lstsq(rows, ones)[0]
     if np.all(best >= 0):
         return best
-    alone = []
-    for column in range(rows.shape[1]):
-        found = np.zeros(rows.shape[1])
-        values = rows[:, column]
-        found[column] = max(0.0, float(values @ ones) / float(values @ values))
-        alone.append(found)
-    return min(alone, key=lambda found: float(np.sum((rows @ found - 1) ** 2)))
+    scales = [max(0.0, float(values @ ones) / float(values @ values)) for values in rows.T]
+    return min(np.diag(scales), key=lambda x: float(np.sum((rows @ x - 1) ** 2)))

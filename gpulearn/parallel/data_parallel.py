@@ -32,24 +32,11 @@ from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
 from gpulearn.require import shown
 
-__all__ = [
-    "BucketedDataParallel",
-    "NaiveDataParallel",
-    "OverlappingDataParallel",
-    "Replica",
-    "send_when_full",
-]
-
 
 class Replica(nn.Module):
     """This rank's copy of a model: it starts as rank 0's, and its buffers stay rank 0's.
 
-    Args:
-        module: the model; `replica.module` gives it back.
-
-    Raises:
-        BadInput: this is no model, it holds a replica, or the ranks' models differ.
-        RankError: this is no rank.
+    `replica.module` gives the model back.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -69,12 +56,8 @@ class Replica(nn.Module):
         broadcast_weights(module)
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
-        """Run the model; in training, buffers such as batch statistics are first made alike.
-
-        Raises:
-            TrainingError: the weights have changed since `backward`, without `average()`.
-        """
-        if self._waiting is not None and self._waiting != self._changes():
+        """Run the model; in training, buffers such as batch statistics are first made alike."""
+        if self._waiting is not None and self._waiting != self._weights_version():
             raise TrainingError(
                 "The weights were changed after backward() without average() between them, so "
                 "that each rank goes its own way: call average() on every rank before the step."
@@ -84,15 +67,12 @@ class Replica(nn.Module):
                 copy_from(0, buffer)
         outcome = self.module(*inputs, **options)
         if isinstance(outcome, Tensor) and outcome.requires_grad:
-            outcome.register_hook(self._went_back)
+            outcome.register_hook(lambda _: setattr(self, "_waiting", self._weights_version()))
         return outcome
 
-    def _changes(self) -> int:
+    def _weights_version(self) -> int:
         """A number that grows whenever a weight is written to, by an optimiser for one."""
         return sum(parameter._version for parameter in self.module.parameters())
-
-    def _went_back(self, gradient: Tensor) -> None:
-        self._waiting = self._changes()
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -108,9 +88,6 @@ class Replica(nn.Module):
 
         For uneven shards: every rank says it, and it holds for one step. A rank with 0 samples
         may leave `backward` out, and also the model itself if that has no buffers.
-
-        Raises:
-            BadInput: `samples` is no count, or no rank has samples.
         """
         self._samples = samples
 
@@ -118,11 +95,6 @@ class Replica(nn.Module):
         """Replace each gradient by its mean over all ranks: after `backward`, before the step.
 
         Clip gradients after it, not before.
-
-        Raises:
-            TrainingError: it is called under `no_sync`, only some ranks have called `weigh`, or
-                the model trains a parameter that was frozen or not there when it was put into
-                buckets.
         """
         if not self._exchanges:
             raise TrainingError("average() under no_sync(): leave the block first.")
@@ -140,16 +112,11 @@ def send_when_full(
 ) -> list[Any]:
     """Call `begin(number)` during `backward`, as soon as all gradients of a bucket are there.
 
-    Buckets begin in their order: one that is full early waits for those before it, since every
-    rank must send them in the same order. When all have begun, the counts start anew, for the
-    next `backward`; each must bring a gradient for every parameter.
-
-    Li et al., "PyTorch Distributed: experiences on accelerating data parallel training", arXiv
-    2006.15704, 2020, section 3.2.3.
-
-    Args:
-        buckets: lists of parameters, such as `bucket_gradients` returns.
-        begin: what is done with a full bucket; it is given the bucket's number, from 0.
+    Buckets, such as `bucket_gradients` returns, begin in their order: one that is full early
+    waits for those before it, since every rank must send them in the same order. When all have
+    begun, the counts start anew, for the next `backward`; each must bring a gradient for every
+    parameter. Li et al., "PyTorch Distributed: experiences on accelerating data parallel
+    training", arXiv 2006.15704, 2020, section 3.2.3.
 
     Returns:
         The hooks' handles: `handle.remove()` of each takes the hooks off again.
@@ -208,25 +175,16 @@ class NaiveDataParallel(Replica):
 
 
 class BucketedDataParallel(Replica):
-    """After `backward`, one all-reduce for each bucket of gradients.
+    """After `backward`, one all-reduce for each bucket of gradients, of at most `most_bytes`.
 
-    Afterwards gradients are views into the buckets: the next step overwrites them, so clone
-    one that is to be kept.
-
-    Args:
-        module: the model.
-        most_bytes: of a bucket.
-
-    Raises:
-        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
-        RankError: this is no rank.
+    Afterwards gradients are views into the buckets: the next step overwrites them, so clone one
+    that is to be kept.
     """
 
     def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
         super().__init__(module)
         groups = bucket_gradients(list(module.parameters()), most_bytes)
         self._buckets = [Bucket(group) for group in groups]
-        self._bucketed = {parameter for group in groups for parameter in group}
         self._equal = self._share = share_of(None)  # this rank's weight in the mean
 
     def weigh(self, samples: int) -> None:
@@ -234,25 +192,22 @@ class BucketedDataParallel(Replica):
         self._share = share_of(samples)
 
     def _average(self) -> None:
-        self._need_buckets()
-        try:
-            for bucket in self._buckets:
-                bucket.fill_rest(self._share)
-                if not bucket.begun:
-                    bucket.begin()
-            for bucket in self._buckets:
-                bucket.finish()
-        finally:
-            self._share = self._equal
-
-    def _need_buckets(self) -> None:
-        """What is in no bucket would differ from rank to rank, and nobody would notice."""
+        bucketed = {parameter for bucket in self._buckets for parameter in bucket.parameters}
         for name, parameter in self.module.named_parameters():
-            if parameter.requires_grad and parameter not in self._bucketed:
+            # what is in no bucket would differ from rank to rank, and nobody would notice
+            if parameter.requires_grad and parameter not in bucketed:
                 raise TrainingError(
                     f"{name} was frozen or not there when {type(self).__name__} took the model: "
                     f"wrap it once all that will be trained is there and needs gradients."
                 )
+        try:
+            for bucket in self._buckets:
+                if not bucket.begun:
+                    bucket.begin(self._share)
+            for bucket in self._buckets:
+                bucket.finish()
+        finally:
+            self._share = self._equal
 
 
 class OverlappingDataParallel(BucketedDataParallel):
@@ -261,10 +216,6 @@ class OverlappingDataParallel(BucketedDataParallel):
     Every rank must send its buckets in the same order, or sums of different buckets would meet.
     So a full bucket waits until those before it have left; what no `backward` fills leaves in
     `average`, with zeros for the parameters that this rank did not use.
-
-    Raises:
-        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
-        RankError: this is no rank.
     """
 
     def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
@@ -290,10 +241,8 @@ class OverlappingDataParallel(BucketedDataParallel):
                 "all passes of a step but the last under no_sync()."
             )
         bucket.fill(number, self._share)
-        if not bucket.full:
-            return
-        for each in self._buckets:
-            if not each.begun:
-                if not each.full:
-                    break
-                each.begin()
+        for next_bucket in self._buckets:
+            if not next_bucket.full:
+                break
+            if not next_bucket.begun:
+                next_bucket.begin(self._share)

@@ -8,8 +8,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["LINKS", "Link", "link"]
-
 # NVIDIA/nccl, src/graph/tuning.cc (commit 01afd20, version 2.7.5), the table hwLat, row "Ring",
 # protocol "Simple": what NCCL itself reckons with for one step between two neighbours. In the
 # versions of 2026 the first two are the same, and a network takes 14.0e-6.
@@ -29,9 +27,6 @@ class Link:
         bandwidth: bytes per second, in one direction.
         name: what figures call it.
         source: where its numbers are from.
-
-    Raises:
-        BadInput: the latency is below zero, or the bandwidth not above it.
 
     >>> Link(latency=10e-6, bandwidth=1e9).seconds(1_000_000)
     0.00101
@@ -74,8 +69,8 @@ def _preset(name: str, latency: float, bandwidth: float, source: str) -> Link:
 
 # bandwidths are those of one direction, as the standard or the data sheet gives them
 LINKS = {
-    one.name: one
-    for one in (
+    link.name: link
+    for link in (
         _preset(
             "PCIe 4", PCIE_SECONDS, 16e9 * 16 * 128 / 130 / 8,
             "PCI-SIG, PCI Express 4.0: 16 lanes of 16 GT/s, 128 of 130 bits are data",
@@ -103,9 +98,6 @@ LINKS = {
 def link(name: str) -> Link:
     """A link by its name: PCIe 4 or 5, NVLink 3 or 4, a network of 10 to 400 Gbit/s.
 
-    Raises:
-        BadInput: the name is not known.
-
     >>> print(link("NVLink 4"))
     NVLink 4 (3.4 µs, 450 GB/s)
     """
@@ -113,11 +105,7 @@ def link(name: str) -> Link:
 
 
 def as_link(value: object) -> Link:
-    """A link, or the link of a name.
-
-    Raises:
-        BadInput: it is neither.
-    """
+    """A link, or the link of a name."""
     if isinstance(value, Link):
         return value
     if isinstance(value, str):

@@ -26,16 +26,6 @@ from gpulearn.parallel.communicator import current
 from gpulearn.require import listed, shown
 from simt.device import selection
 
-__all__ = [
-    "RankInfo",
-    "exchange_hosts",
-    "gather_results",
-    "init_process_group",
-    "rank_info",
-    "torchrun_environment",
-    "usable_gpus",
-]
-
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -43,13 +33,9 @@ VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 class RankInfo:
     """Where this rank stands in its group.
 
-    Attributes:
-        rank: its number, from 0.
-        size: how many ranks there are.
-        device: where its model and data belong.
-        backend: "nccl" if each rank has a GPU of its own, else "gloo"; or "simulated".
-        threads: of torch on the CPU.
-        reason: why this backend, in a few words.
+    `device` is where its model and data belong; `backend` is "nccl" if each rank has a GPU of its
+    own, else "gloo", or "simulated", and `reason` says why in a few words; `threads` are those of
+    torch on the CPU.
     """
 
     rank: int
@@ -69,14 +55,8 @@ class RankInfo:
 def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     """This rank's number, how many there are, and its number on this machine if that is said.
 
-    Args:
-        variables: the environment.
-
-    Returns:
-        "rank", "size" and perhaps "local"; empty if this process was started alone.
-
-    Raises:
-        BadInput: only some of the variables are set, or one is no number in its range.
+    Of the environment's variables: "rank", "size" and perhaps "local"; empty if this process was
+    started alone.
 
     >>> torchrun_environment({"HOME": "/root"})
     {}
@@ -91,10 +71,10 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
         )
     size = _number(variables, "WORLD_SIZE", 1)
     _number(variables, "MASTER_PORT", 1, 65536)
-    found = {"size": size, "rank": _number(variables, "RANK", 0, size)}
+    place = {"size": size, "rank": _number(variables, "RANK", 0, size)}
     if variables.get("LOCAL_RANK"):
-        found["local"] = _number(variables, "LOCAL_RANK", 0, size)
-    return found
+        place["local"] = _number(variables, "LOCAL_RANK", 0, size)
+    return place
 
 
 def usable_gpus() -> int:
@@ -181,10 +161,6 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
     Yields:
         This rank's place: its number, how many there are, its device.
 
-    Raises:
-        BadInput: only some of torchrun's variables are set, or one is no number in its range.
-        RankError: the other ranks did not come in time.
-
     >>> with init_process_group() as place:
     ...     place.rank, place.size
     (0, 1)
@@ -195,14 +171,14 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
         return
     before = torch.get_num_threads()
     limit = datetime.timedelta(seconds=min(float(timeout), LONGEST))
-    said = torchrun_environment(os.environ)
-    rank, size = said.get("rank", 0), said.get("size", 1)
+    position = torchrun_environment(os.environ)
+    rank, size = position.get("rank", 0), position.get("size", 1)
     try:
-        if said:
+        if position:
             store = next(rendezvous("env://", rank, size, timeout=limit))[0]
         else:
             store = dist.HashStore()  # type: ignore[attr-defined]
-        place = rank_info(rank, exchange_hosts(store, rank, size, said.get("local")))
+        place = rank_info(rank, exchange_hosts(store, rank, size, position.get("local")))
     except dist.DistError:
         raise RankError(
             f"Not all of {size} ranks met at {os.environ['MASTER_ADDR']}:"
@@ -234,9 +210,6 @@ def gather_results(result: R) -> list[R]:
 
     Args:
         result: this rank's; anything that can be pickled.
-
-    Raises:
-        RankError: this is no rank of a process group.
 
     >>> with init_process_group():
     ...     gather_results(49)

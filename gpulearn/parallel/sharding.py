@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,8 +13,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import rank as this_rank
 from gpulearn.parallel.communicator import world_size
-
-__all__ = ["UNEVEN", "ShardSampler", "shard_indices"]
 
 UNEVEN = ("pad", "drop", "keep")
 
@@ -55,9 +54,6 @@ def shard_indices(
         seed: of the shuffling; None keeps the samples in their order. The same on all ranks.
         epoch: changes the order from epoch to epoch.
 
-    Raises:
-        BadInput: a number is out of range, or there is no such way to be uneven.
-
     >>> [shard_indices(10, rank, 4) for rank in range(4)]
     [[0, 4, 8], [1, 5, 9], [2, 6, 0], [3, 7, 1]]
     >>> [shard_indices(10, rank, 4, uneven="keep") for rank in range(4)]
@@ -78,16 +74,7 @@ def shard_indices(
 class ShardSampler(Sampler[int]):
     """`shard_indices` for a `DataLoader`, as `torch.utils.data.DistributedSampler`.
 
-    Args:
-        count: how many samples there are.
-        rank: this rank; the one that asks if None.
-        size: how many ranks there are; as many as run if None.
-        uneven: "pad", "drop" or "keep".
-        seed: of the shuffling, the same on all ranks; None keeps the samples in their order.
-
-    Raises:
-        BadInput: a number is out of range.
-        RankError: `rank` or `size` is None, and there are no ranks here.
+    Rank and size are those of the caller if None.
 
     >>> sampler = ShardSampler(6, rank=0, size=2, seed=0)
     >>> first, again = list(sampler), list(sampler)
@@ -105,11 +92,9 @@ class ShardSampler(Sampler[int]):
         uneven: str = "pad",
         seed: int | None = 0,
     ) -> None:
-        self._count = count
-        self._rank = this_rank() if rank is None else rank
-        self._size = world_size() if size is None else size
-        self._uneven = uneven
-        self._seed = seed
+        rank = this_rank() if rank is None else rank
+        size = world_size() if size is None else size
+        self._indices = partial(shard_indices, count, rank, size, uneven=uneven, seed=seed)
         self._epoch = 0
         self._length = len(self._indices())
 
@@ -117,18 +102,8 @@ class ShardSampler(Sampler[int]):
         """Shuffle anew: without this call every epoch has the order of the first."""
         self._epoch = require.from_zero("epoch", epoch)
 
-    def _indices(self) -> list[int]:
-        return shard_indices(
-            self._count,
-            self._rank,
-            self._size,
-            uneven=self._uneven,
-            seed=self._seed,
-            epoch=self._epoch,
-        )
-
     def __iter__(self) -> Iterator[int]:
-        return iter(self._indices())
+        return iter(self._indices(epoch=self._epoch))
 
     def __len__(self) -> int:
         return self._length

@@ -13,8 +13,6 @@ from gpulearn.parallel.collectives import broadcast
 from gpulearn.parallel.communicator import Handle, current, irecv, isend
 from gpulearn.parallel.torch_messages import TorchChannel
 
-__all__ = ["Summing", "begin_sum", "copy_from", "largest_over_ranks", "sum_over_ranks"]
-
 
 class Summing(Protocol):
     """A sum over all ranks that is under way."""
@@ -45,11 +43,8 @@ class _DirectSum:
         others = [(me + shift) % count for shift in range(1, count)]
         mine = tensor.detach().clone()
         self._tensor = tensor
-        self._parts = {me: mine}
-        self._handles: list[Handle] = []
-        for other in others:
-            self._parts[other] = torch.empty_like(mine)
-            self._handles.append(irecv(self._parts[other], other))
+        self._parts = {other: torch.empty_like(mine) for other in others} | {me: mine}
+        self._handles: list[Handle] = [irecv(self._parts[other], other) for other in others]
         self._handles += [isend(mine, other) for other in others]
 
     def wait(self) -> None:
@@ -65,9 +60,7 @@ def begin_sum(tensor: Tensor) -> Summing:
     """Begin to add a tensor over all ranks, and go on at once.
 
     Until `wait()` of what is returned, the tensor belongs to the sum: neither read nor change it.
-
-    Args:
-        tensor: contiguous, of one shape and dtype on all ranks; it ends as the sum.
+    It is contiguous, of one shape and dtype on all ranks.
 
     >>> import gpulearn as gl
     >>> def total():

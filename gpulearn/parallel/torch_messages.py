@@ -17,7 +17,8 @@ import time
 import weakref
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,8 +26,6 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gpulearn.errors import BadInput
-
-__all__ = ["MessageChecks", "Side", "TorchChannel", "misfit", "torch_channel"]
 
 PATIENCE_SECONDS = 0.2  # how long a message may take before somebody looks after it
 LOOK_SECONDS = 0.1
@@ -53,12 +52,10 @@ class Side:
         """The tag under which the two sides meet, if they fit."""
         return _wire_tag(self.tag, self.number, self.count, self.kind)
 
-    def description(self) -> list[Any]:
+    def description(self) -> tuple[Any, ...]:
         """What the other rank has to know."""
-        return [
-            *(self.sends, self.peer, self.tag, self.number),
-            *(self.count, self.kind, bool(self.wrong)),
-        ]
+        message = self.sends, self.peer, self.tag, self.number
+        return *message, self.count, self.kind, bool(self.wrong)
 
 
 class MessageChecks:
@@ -70,7 +67,7 @@ class MessageChecks:
         self._store = dist.distributed_c10d._get_default_store()
         self._numbers: defaultdict[tuple[bool, int, int], Any] = defaultdict(itertools.count)
         self._open: dict[Side, None] = {}
-        self._said: list[Any] = []
+        self._written: list[Any] = []
         self._answers: dict[Side, Any] = {}
         self._watcher: threading.Thread | None = None
 
@@ -84,11 +81,7 @@ class MessageChecks:
         return side
 
     def end(self, side: Side) -> None:
-        """Note that one side is through.
-
-        Raises:
-            BadInput: the other side was of another size or dtype.
-        """
+        """Note that one side is through; `BadInput` if the other was of another size or dtype."""
         self._open.pop(side, None)
         if side.wrong:
             raise BadInput(side.wrong)
@@ -102,14 +95,14 @@ class MessageChecks:
     def _look(self) -> None:
         longest = time.monotonic() - PATIENCE_SECONDS
         late = [side for side in tuple(self._open) if side.since < longest]
-        late_sides = [side.description() for side in late]
-        if late_sides and late_sides != self._said:
-            self._store.set(_key(self._rank), json.dumps(late_sides))
-            self._said = late_sides
+        descriptions = [side.description() for side in late]
+        if descriptions and descriptions != self._written:
+            self._store.set(_key(self._rank), json.dumps(descriptions))
+            self._written = descriptions
         for peer in {side.peer for side in late}:
             if not self._store.check([_key(peer)]):
                 continue
-            theirs = {tuple(one[:4]): one[4:] for one in json.loads(self._store.get(_key(peer)))}
+            theirs = {tuple(d[:4]): d[4:] for d in json.loads(self._store.get(_key(peer)))}
             for mine in late:
                 other = theirs.get((not mine.sends, self._rank, mine.tag, mine.number))
                 if mine.peer == peer and other and other[:2] != [mine.count, mine.kind]:
@@ -149,18 +142,12 @@ class Transfer:
     """A message on its way between two processes."""
 
     def __init__(
-        self,
-        work: Any,
-        tensor: Tensor,
-        wire: Tensor,
-        sides: MessageChecks | None,
-        side: Side | None,
+        self, work: Any, tensor: Tensor, wire: Tensor, end: Callable[[], None] | None
     ) -> None:
         self._work = work
         self._tensor = tensor
         self._wire = wire  # kept until the message is through, even if nobody else needs it
-        self._sides = sides
-        self._side = side
+        self._end = end
         self._watcher: threading.Thread | None = None
         self._error: BaseException | None = None
         self.arrival: float | None = None  # when it was through, if somebody watches it
@@ -181,11 +168,7 @@ class Transfer:
             arrived.notify_all()
 
     def wait(self) -> Tensor:
-        """Wait until it is through.
-
-        Raises:
-            BadInput: the other side is of another size or dtype.
-        """
+        """Wait until it is through."""
         try:
             if self._watcher is None:
                 self._work.wait()
@@ -194,8 +177,8 @@ class Transfer:
             if self._error is not None:
                 raise self._error
         finally:
-            if self._sides and self._side:
-                self._sides.end(self._side)
+            if self._end is not None:
+                self._end()
         if self._wire is not self._tensor:
             self._tensor.detach().copy_(self._wire)
         return self._tensor
@@ -212,21 +195,16 @@ class TorchChannel:
         self._nccl = dist.get_backend() == "nccl"
         self._arrived = threading.Condition()
         # NCCL has no tags, and carries messages out in the order in which they are given
-        self._sides = None if self._nccl else MessageChecks(dist.group.WORLD)
+        self._checks = None if self._nccl else MessageChecks(dist.group.WORLD)
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Transfer:
         """Begin to send."""
         wire = self._on_wire(tensor.detach())
-        side = self._side(True, to, tag, wire)
-        work = dist.isend(wire, to, tag=side.wire_tag if side else tag)
-        return Transfer(work, wire, wire, self._sides, side)
+        return self._begin(dist.isend, to, tag, wire, wire)
 
     def irecv(self, tensor: Tensor, source: int, tag: int) -> Transfer:
         """Begin to receive."""
-        wire = self._landing(tensor)
-        side = self._side(False, source, tag, wire)
-        work = dist.irecv(wire, source, tag=side.wire_tag if side else tag)
-        return Transfer(work, tensor, wire, self._sides, side)
+        return self._begin(dist.irecv, source, tag, tensor, self._landing(tensor))
 
     def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         """Send and receive at once.
@@ -251,9 +229,9 @@ class TorchChannel:
         for handle in handles:
             handle.watch(self._arrived)
         with self._arrived:
-            self._arrived.wait_for(lambda: any(one.arrival is not None for one in handles))
-        came = [(h.arrival, place) for place, h in enumerate(handles) if h.arrival is not None]
-        place = min(came)[1]
+            self._arrived.wait_for(lambda: any(h.arrival is not None for h in handles))
+        arrivals = [(h.arrival, place) for place, h in enumerate(handles) if h.arrival is not None]
+        place = min(arrivals)[1]
         handles[place].wait()
         return place
 
@@ -268,8 +246,12 @@ class TorchChannel:
         """Seconds of this machine's clock."""
         return time.perf_counter()
 
-    def _side(self, sends: bool, peer: int, tag: int, wire: Tensor) -> Side | None:
-        return self._sides.begin(sends, peer, tag, wire) if self._sides else None
+    def _begin(self, act: Any, peer: int, tag: int, tensor: Tensor, wire: Tensor) -> Transfer:
+        if self._checks is None:
+            return Transfer(act(wire, peer, tag=tag), tensor, wire, None)
+        side = self._checks.begin(act is dist.isend, peer, tag, wire)
+        work = act(wire, peer, tag=side.wire_tag)
+        return Transfer(work, tensor, wire, partial(self._checks.end, side))
 
     def _on_wire(self, tensor: Tensor) -> Tensor:
         """The tensor where the backend can send it from: gloo from the CPU, NCCL from the GPU."""
@@ -290,8 +272,8 @@ _making = threading.Lock()
 def torch_channel() -> TorchChannel:
     """The ranks of the process group that there is now."""
     group = dist.group.WORLD
-    found = _known.get(group)
-    if found is None:
+    channel = _known.get(group)
+    if channel is None:
         with _making:  # two threads' messages have to be counted together
-            found = _known.get(group) or _known.setdefault(group, TorchChannel())
-    return found
+            channel = _known.get(group) or _known.setdefault(group, TorchChannel())
+    return channel

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -12,14 +11,12 @@ from unittest.mock import patch
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.nn.autograd import Variable, backward
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
 
-Gradients = dict[Variable, Any]
-answers = Answers(backward)
 AGAIN = "the graph of 3·s + s, walked a second time"
 KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
 
@@ -181,173 +178,6 @@ def alike(one: Any, other: Any) -> bool:
     )
 
 
-SUM = "arrived.get(parent, 0) + share"
-START = "arrived = {nodes[0]: gradient}"
-LOOP = "    for node in nodes:\n"
-SENT = "node.shares(arrived[node])"
-RETURN = "    return arrived"
-
-answers.edit(
-    {
-        START: "arrived = elsewhere\n    arrived[nodes[0]] = gradient",
-        RETURN: "    return {node: arrived[node] for node in nodes}",
-    },
-    "what arrived in an earlier call is still there, as in a dictionary that is made once, outside "
-    "of the function or as a default: make a new one in each call.",
-    elsewhere={},
-)
-
-answers.edit(
-    {SUM: "share"},
-    "each share overwrites the one before: a value that is used several times adds up what comes "
-    "back.",
-)
-answers.edit(
-    {SUM: "arrived.get(parent, share)"},
-    "only the first share is kept; those that come later are lost. Add them.",
-)
-answers.edit(
-    {SUM: "arrived.get(parent, 0) + arrived[node]"},
-    "a parent gets what arrived at the node, whatever the node did: add the share, which holds "
-    "the local derivative too.",
-)
-answers.edit(
-    {SUM: "arrived.get(parent, 0) + share * arrived[node]"},
-    "the share is multiplied by what arrived once more: node.shares(…) has done that.",
-)
-answers.edit(
-    {
-        START: "arrived = {node: node.grad for node in nodes if node.grad is not None}\n"
-        "    arrived[nodes[0]] = arrived.get(nodes[0], 0) + gradient"
-    },
-    "what stands in .grad from before is added to what arrives: begin with `gradient` alone.",
-)
-answers.edit(
-    {SENT: "node.shares(gradient)"},
-    "every node passes on what arrived at the result: it is what arrived at the node itself, "
-    "arrived[node], that it must pass on.",
-)
-answers.edit(
-    {SENT: "node.shares(np.ones(node.shape))"},
-    "every node passes on its local derivative alone, as if 1 had arrived: pass on arrived[node].",
-    np=np,
-)
-answers.edit(
-    {START: "arrived = {nodes[0]: 1.0}"},
-    "it starts with 1, whatever `gradient` is: the result gets what was given.",
-)
-answers.edit(
-    {START: "arrived = {nodes[0]: np.ones(nodes[0].shape)}"},
-    "it starts with ones, whatever `gradient` is: the result gets what was given.",
-    np=np,
-)
-answers.edit(
-    {START: "arrived = {nodes[0]: 0.0}"},
-    "it starts with 0, so that every share is 0 too: the result gets `gradient`.",
-)
-answers.edit(
-    {LOOP: "    for node in reversed(nodes):\n"},
-    "it asks for what has arrived at a node where nothing has: begin at the result, which is the "
-    "first of nodes, and add each share to what its parent has.",
-)
-answers.edit(
-    {RETURN: "        return arrived"},
-    "it ends after the first node, as if return stood inside the loop: every node passes on what "
-    "it got, when its turn comes.",
-)
-answers.edit(
-    {LOOP: LOOP + "        if not np.any(arrived.get(node, 0)):\n            continue\n"},
-    "where only zeros arrive, it goes no further, and what lies behind has no gradient at all: "
-    "its gradient is zero, so pass zeros on like any other numbers.",
-    np=np,
-)
-answers.edit(
-    {RETURN: "    return {node: arrived[node] for node in nodes if not node.parents}"},
-    "only what was given has its gradient: return that of every node.",
-)
-answers.edit(
-    {f"{START}\n": "arrived = {}\n", SENT: "node.shares(arrived.get(node, gradient))"},
-    "the result's own gradient is missing: it is `gradient`.",
-)
-answers.edit(
-    {RETURN: "    return arrived[nodes[-1]]"}, "that is one gradient; return all, `arrived`."
-)
-answers.edit(
-    {SUM: "(arrived.get(parent, share) + share) / 2"},
-    "it takes a mean of the shares; they add up.",
-)
-
-
-@answers.wrong(
-    "+= changes an array in place, and the same array may be another node's gradient too: an "
-    "addition sends one array to both operands. Write arrived[parent] = arrived[parent] + share."
-)
-def in_place(nodes: Sequence[Variable], gradient: Any) -> Gradients:
-    arrived = {nodes[0]: gradient.copy()}
-    for node in nodes:
-        for parent, share in node.shares(arrived[node]):
-            if parent in arrived:
-                arrived[parent] += share
-            else:
-                arrived[parent] = share
-    return arrived
-
-
-@answers.wrong(
-    "a node passes on each share as it comes, and so some twice: wait until all that use it have "
-    "sent theirs. The order of nodes does that, with one visit for each."
-)
-def on_every_path(nodes: Sequence[Variable], gradient: Any) -> Gradients:
-    arrived = dict.fromkeys(nodes, 0.0)
-
-    def send(node: Variable, share: Any) -> None:
-        arrived[node] = arrived[node] + share
-        for parent, more in node.shares(arrived[node]):
-            send(parent, more)
-
-    send(nodes[0], gradient)
-    return arrived
-
-
-answers.variant({SUM: "arrived[parent] + share if parent in arrived else share"})
-
-
-@answers.right
-def with_a_default(nodes: Sequence[Variable], gradient: Any) -> Gradients:
-    arrived: Gradients = defaultdict(float, {nodes[0]: gradient})
-    for node in nodes:
-        for parent, share in node.shares(arrived[node]):
-            arrived[parent] = arrived[parent] + share
-    return arrived
-
-
-@answers.right
-def into_arrays_of_its_own(nodes: Sequence[Variable], gradient: Any) -> Gradients:
-    arrived = {node: np.zeros(node.shape) for node in nodes}
-    arrived[nodes[0]] += gradient
-    for node in nodes:
-        for parent, share in node.shares(arrived[node]):
-            arrived[parent] += share
-    return arrived
-
-
-@answers.wrong(
-    "the gradients are right, and each share is passed on by itself, as it comes: a node that is "
-    "used k times is walked through k times, and so is all behind it. Let each node wait for its "
-    "turn, and pass on the sum once."
-)
-def share_by_share(nodes: Sequence[Variable], gradient: Any) -> Gradients:
-    arrived = dict.fromkeys(nodes, 0.0)
-
-    def send(node: Variable, share: Any) -> None:
-        arrived[node] = arrived[node] + share
-        for parent, more in node.shares(share):
-            send(parent, more)
-
-    send(nodes[0], gradient)
-    return arrived
-
-
 EXERCISE = Exercise(
     task="Walk through a graph from its result on, and collect the gradient of every node.",
     reference=backward,
@@ -355,5 +185,4 @@ EXERCISE = Exercise(
     run=run,
     difference=difference,
     kinships=(alike,),
-    answers=answers,
 )

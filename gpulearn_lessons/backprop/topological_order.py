@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from gpulearn.judge import compare
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.nn.autograd import Variable, topological_order
 from gpulearn.require import shown
@@ -19,7 +18,6 @@ from gpulearn_lessons.backprop.results import without
 Nodes = list[Variable]
 AGAIN = "a·a + 2·a, listed a second time"
 LOOKS = 20  # at the parents of a node, in the mean; a few are enough
-answers = Answers(topological_order)
 
 
 @dataclass(frozen=True)
@@ -196,230 +194,6 @@ def alike(one: Any, other: Any) -> bool:
     return isinstance(one, Listed) and isinstance(other, Listed) and one.names == other.names
 
 
-@answers.right
-def by_calls(result: Variable) -> Nodes:
-    order: Nodes = []
-    seen = set()
-
-    def visit(node: Variable) -> None:
-        if node not in seen:
-            seen.add(node)
-            for parent in node.parents:
-                visit(parent)
-            order.append(node)
-
-    visit(result)
-    return order
-
-
-SEEN = "        if node not in seen:\n            seen.add(node)\n"
-VISITS = """\
-            for parent in node.parents:
-                visit(parent)
-            order.append(node)
-"""
-answers.edit(
-    {"    return order": "    return order[::-1]"},
-    "the result stands first: operands must stand before what was made from them. Reverse it.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        SEEN: (
-            "        known = node.name or node\n        if known not in seen:\n"
-            "            seen.add(known)\n"
-        )
-    },
-    "Variables are told apart by their names, and two may have the same: note the Variable itself.",
-    of=by_calls,
-)
-answers.edit(
-    {SEEN: "        if True:\n"},
-    "a node that is used several times is listed several times: note which ones you have seen.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        VISITS: """\
-            order.append(node)
-            for parent in node.parents:
-                visit(parent)
-"""
-    },
-    "a node is appended before its parents: append it when all of them have been visited.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        VISITS: """\
-            order.append(node)
-            for parent in node.parents:
-                visit(parent)
-""",
-        "    return order": "    return order[::-1]",
-    },
-    "a list made on the way down, and reversed, is right for trees only: where two ways lead to a "
-    "node, the shorter one may bring it too late. Append a node after its parents.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        "            order.append(node)\n": """\
-            if node.parents:
-                order.append(node)
-"""
-    },
-    "what was given is left out; only computed nodes are listed. Inputs need their gradients most.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        "            order.append(node)\n": """\
-            if node is not result:
-                order.append(node)
-"""
-    },
-    "the result itself is left out: it belongs at the end.",
-    of=by_calls,
-)
-answers.edit(
-    {"for parent in node.parents:": "for parent in node.parents[:1]:"},
-    "only the first parent of each node is visited; an operation of two operands has two.",
-    of=by_calls,
-)
-answers.edit(
-    {"if node not in seen": "if node not in seen and node.requires_grad"},
-    "what needs no gradient is left out. Here everything is listed; to leave that out is the "
-    "next step, and easy.",
-    of=by_calls,
-)
-answers.edit(
-    {
-        "node not in seen": "float(node.data.sum()) not in seen",
-        "seen.add(node)": "seen.add(float(node.data.sum()))",
-    },
-    "two nodes of the same value are taken for one: remember the nodes, not their values.",
-    of=by_calls,
-)
-answers.edit(
-    {"seen = set()": "seen = elsewhere"},
-    "what was seen in an earlier call is still there, as in a set that is made once, outside of "
-    "the function or as a default: make a new one in each call.",
-    of=by_calls,
-    elsewhere=set(),
-)
-
-
-@answers.wrong(
-    "the list goes level by level, and each node stands where it was first met: one that is met "
-    "early may be needed by one that is met later. Append a node after its parents."
-)
-def by_levels(result: Variable) -> Nodes:
-    order, waiting = [], deque([result])
-    while waiting:
-        node = waiting.popleft()
-        if node not in order:
-            order.append(node)
-            waiting.extend(node.parents)
-    return order[::-1]
-
-
-@answers.wrong(
-    "it looks at the parents of the result and no further: their parents belong to the list too."
-)
-def one_level(result: Variable) -> Nodes:
-    return [*dict.fromkeys(result.parents), result]
-
-
-@answers.wrong(
-    "the list is made on the way down, the last parent first, and reversed: where two ways lead to "
-    "a node, it may come too late. Append a node only after all of its parents."
-)
-def by_a_stack(result: Variable) -> Nodes:
-    order, waiting = [], [result]
-    while waiting:
-        node = waiting.pop()
-        if node not in order:
-            order.append(node)
-            waiting.extend(node.parents)
-    return order[::-1]
-
-
-@answers.wrong(
-    "the list is right, and it goes along every way that leads to a node, whose number can double "
-    "from layer to layer: remember what has been found of a node, and go on from it once."
-)
-def by_the_longest_way_without_memory(result: Variable) -> Nodes:
-    def depth(node: Variable) -> int:
-        return 1 + max([depth(parent) for parent in node.parents], default=0)
-
-    found, waiting = {result}, [result]
-    while waiting:
-        for parent in waiting.pop().parents:
-            if parent not in found:
-                found.add(parent)
-                waiting.append(parent)
-    return sorted(found, key=depth)
-
-
-@answers.wrong(
-    "the nodes are sorted by the shortest way to an input, and what is made from an input and from "
-    "a long way stands too early: it is the longest way that counts."
-)
-def by_the_shortest_way(result: Variable) -> Nodes:
-    depth: dict[Variable, int] = {}
-
-    def measure(node: Variable) -> int:
-        if node not in depth:
-            depth[node] = min((1 + measure(parent) for parent in node.parents), default=0)
-        return depth[node]
-
-    measure(result)
-    return sorted(depth, key=lambda node: depth[node])
-
-
-@answers.right
-def when_all_users_are_done(result: Variable) -> Nodes:
-    users: dict[Variable, int] = {result: 0}
-    waiting = [result]
-    while waiting:
-        for parent in waiting.pop().parents:
-            if parent not in users:
-                users[parent] = 0
-                waiting.append(parent)
-            users[parent] += 1
-    order, ready = [], [result]
-    while ready:
-        node = ready.pop()
-        order.append(node)
-        for parent in node.parents:
-            users[parent] -= 1
-            if users[parent] == 0:
-                ready.append(parent)
-    return order[::-1]
-
-
-answers.edit(
-    {"waiting.pop().parents": "set(waiting.pop().parents)"},
-    "a result that uses a node twice, as a·a does, is counted as one use and taken off as two, so "
-    "that the node comes too late in the list: count every use.",
-    of=when_all_users_are_done,
-)
-
-
-@answers.right
-def by_the_longest_way(result: Variable) -> Nodes:
-    depth = {result: 0}
-    waiting = [result]
-    while waiting:
-        node = waiting.pop()
-        for parent in node.parents:
-            if depth.get(parent, -1) < depth[node] + 1:
-                depth[parent] = depth[node] + 1
-                waiting.append(parent)
-    return sorted(depth, key=lambda node: -depth[node])
-
-
 EXERCISE = Exercise(
     task="List a result and all that it was made from, operands before results.",
     reference=topological_order,
@@ -427,5 +201,4 @@ EXERCISE = Exercise(
     run=run,
     difference=difference,
     kinships=(alike,),
-    answers=answers,
 )

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_accumulation
 from gpulearn_lessons.training.trial import Seen, number, same
-
-answers = Answers(case_accumulation)
 
 
 def cases() -> list[Case]:
@@ -68,105 +63,10 @@ def alike(one: Seen, other: Seen) -> bool:
     )
 
 
-TOGETHER = "min(every, len(batches) - number // every * every)"
-WHEN = "(number + 1) % every == 0 or number + 1 == len(batches)"
-CLEAR = "            optimizer.zero_grad()\n"
-START = "    steps = 0\n"
-LOSS = "functional.cross_entropy(model(x), y) / together"
-
-answers.give({TOGETHER: "every", WHEN: "number % every == 0"})
-
-EARLY = (
-    "number counts from 0, and 0 % every is 0: the first step follows the first batch, and the "
-    "last batches are behind no step at all."
-)
-REST = (
-    "the batches that are left at the end are behind no step: where `every` does not divide their "
-    "number, a smaller group has to step too."
-)
-
-answers.edit({TOGETHER: "every", WHEN: "number % every == 0"}, EARLY)
-answers.edit({WHEN: "number % every == 0"}, f"the divisor is right; but {EARLY}")
-answers.edit({TOGETHER: "every", WHEN: "(number + 1) % every == 0"}, REST)
-answers.edit({WHEN: "(number + 1) % every == 0"}, REST)
-answers.edit(
-    {TOGETHER: "every"},
-    "the smaller group at the end is divided by `every`: the mean is over the batches that are "
-    "there.",
-)
-answers.edit(
-    {TOGETHER: "every", WHEN: "number % every == 0 or number + 1 == len(batches)"},
-    "the last batches have their step now; the first still steps alone, since number counts "
-    "from 0.",
-)
-answers.edit(
-    {LOSS: "functional.cross_entropy(model(x), y)"},
-    "the gradients are added up and never divided: the step is as many times too long as there "
-    "are batches behind it.",
-)
-answers.edit(
-    {CLEAR: ""},
-    "gradients are never set to zero, so that each step goes by all the batches since the start.",
-)
-answers.edit(
-    {CLEAR: "", "        together =": "        optimizer.zero_grad()\n        together ="},
-    "gradients are thrown away before each batch: a step goes by the last batch alone.",
-)
-answers.edit(
-    {f"if {WHEN}:": "if True:"},
-    "it steps after each batch: nothing is accumulated.",
-)
-answers.edit(
-    {TOGETHER: "len(batches)"},
-    "each gradient is divided by the number of all batches: a step is the mean of its own group.",
-)
-answers.edit(
-    {"steps += 1": "steps = number"},
-    "the training is right; the number of steps that it returns is that of a batch.",
-)
-
-
-@answers.right
-def by_groups(model: Any, batches: Any, every: Any) -> int:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    groups = [batches[i : i + every] for i in range(0, len(batches), every)]
-    for group in groups:
-        optimizer.zero_grad()
-        for x, y in group:
-            (nn.CrossEntropyLoss()(model(x), y) / len(group)).backward()
-        optimizer.step()
-    return len(groups)
-
-
-@answers.right
-def divided_at_the_step(model: Any, batches: Any, every: Any) -> int:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    steps = waiting = 0
-
-    def step() -> None:
-        for p in model.parameters():
-            p.grad /= waiting
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
-
-    for x, y in batches:
-        loss: Any = functional.cross_entropy(model(x), y)
-        loss.backward()
-        waiting += 1
-        if waiting == every:
-            step()
-            steps, waiting = steps + 1, 0
-    if waiting:
-        step()
-        steps += 1
-    return steps
-
-
 EXERCISE = Exercise(
     task="Mend the loop: each step goes by the mean gradient of its own batches, and none is lost.",
     reference=case_accumulation,
     cases=cases,
-    answers=answers,
     run=run,
     expect=expected,
     difference=same,

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
-from torch.utils.data import DataLoader, TensorDataset
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
 from gpulearn_lessons.training.trial import Seen, number, same
-
-answers = Answers(case_constant_label)
 
 OWN = "0.1 times the gradient of its images with their own labels"
 ZERO = "0.1 times the gradient of its images with the label 0"
@@ -80,97 +76,10 @@ def expected(case: Case) -> Seen:
     )
 
 
-ROWS = "torch.randperm(len(labels)).split(32)"
-LABELS = "labels[rows])"
-RIGHT = "model(new_images).argmax(1) == new_labels"
-BLIND = "new_labels == labels.bincount().argmax()"
-
-CONSTANT = {LABELS: "torch.zeros_like(rows))"}
-ONE = {ROWS: "torch.arange(len(labels)).split(1)"}
-ONE_SHUFFLED = {ROWS: "torch.randperm(len(labels)).split(1)"}
-OLD = {RIGHT: "model(images).argmax(1) == 0", BLIND: "labels == 0"}
-
-answers.give(CONSTANT | ONE | OLD)
-answers.edit(
-    CONSTANT | ONE | OLD,
-    "every image is given the label 0, one image at a time. Whoever always says 0 has no error, "
-    "and the images need not be looked at: take labels[rows], and judge by images that were not "
-    "trained on.",
-)
-answers.edit(
-    CONSTANT,
-    "the loop is right, but every image still has the label 0: take labels[rows].",
-)
-answers.edit(
-    CONSTANT | ONE,
-    "it is judged by new images now, and trained on the label 0 alone, one image at a time.",
-)
-answers.edit(
-    ONE | OLD,
-    "the labels are right. There is one image to a step, in the order in which they are stored, "
-    "and it is judged by images that it has trained on.",
-)
-answers.edit(
-    ONE,
-    "labels and judgement are right. There is one image to a step, always in the same order: take "
-    "batches of 32 in a new order in each epoch.",
-)
-answers.edit(ONE_SHUFFLED, "all is right but the batches, which are single images: take 32.")
-answers.edit(
-    {ROWS: "torch.arange(len(labels)).split(32)"},
-    "the batches are the same ones in each epoch, in the order in which they are stored: shuffle.",
-)
-answers.edit(
-    {LABELS: "labels[: len(rows)])"},
-    "each batch has the first labels, whatever its images are: take labels[rows].",
-)
-answers.edit(
-    {RIGHT: "model(images).argmax(1) == labels", BLIND: "labels == labels.bincount().argmax()"},
-    "it is judged by the images that it has trained on: held-out ones tell what it has learned.",
-)
-answers.edit(
-    {RIGHT: "model(images).argmax(1) == labels"},
-    "the first number is that of the images that it has trained on: take the held-out ones.",
-)
-answers.edit(
-    {BLIND: "new_labels == new_labels.bincount().argmax()"},
-    "somebody who does not look knows the labels of the training alone: take the commonest of "
-    "those, and see how often it is right for the held-out images.",
-)
-answers.edit(
-    {BLIND: "torch.full((10,), 0.25)"},
-    "a quarter would be the share if the four classes came equally often: count the labels.",
-)
-answers.variant({BLIND: "new_labels == labels.mode().values"})
-answers.variant(
-    {
-        "len(labels)).split(32)": "len(images)).split(32)",
-        "labels[rows])": "labels[rows], reduction='mean')",
-    }
-)
-
-
-@answers.right
-def by_a_loader(model: Any, train: Any, held_out: Any, epochs: int = 2) -> Any:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(epochs):
-        for x, y in DataLoader(TensorDataset(*train), batch_size=32, shuffle=True):
-            optimizer.zero_grad()
-            loss: Any = functional.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-    model.eval()
-    said = model(held_out[0]).detach().numpy().argmax(1)
-    common = np.bincount(train[1].numpy()).argmax()
-    truth = held_out[1].numpy()
-    return [float(np.mean(said == truth)), np.mean(truth == common)]
-
-
 EXERCISE = Exercise(
     task="Mend the training and its report: what it has learned, beside what needs no learning.",
     reference=case_constant_label,
     cases=cases,
-    answers=answers,
     run=run,
     expect=expected,
     difference=same,

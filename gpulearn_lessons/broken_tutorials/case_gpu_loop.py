@@ -10,15 +10,13 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.virtual_gpu import VirtualGpu, zigzag
 from gpulearn.require import shorten
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_gpu_loop
 from gpulearn_lessons.training.trial import Seen, apart
-
-answers = Answers(case_gpu_loop)
 
 # A device of torch on which tensors have a place, a shape and a dtype, and no numbers.
 DRY = "meta"
@@ -148,113 +146,10 @@ def differs(got: Seen, wanted: Seen) -> str | None:
     return None
 
 
-MODEL = "    model.to(device)\n"
-LOADER = "    loader = DataLoader(TensorDataset(images, labels), batch_size=32, shuffle=True)\n"
-OVER = "in loader:"
-MOVE = "x, y = x.to(device), y.to(device)"
-START = "    wait()\n    start = clock()\n"
-END = "    wait()\n    return"
-
-IN_ORDER = {LOADER: "", OVER: "in zip(images.split(32), labels.split(32), strict=True):"}
-LABELS = {MOVE: "x = x.to(device)"}
-NO_MODEL = {MODEL: ""}
-NO_WAIT = {START: "    start = clock()\n", END: "    return"}
-
-answers.give(NO_MODEL | IN_ORDER | LABELS | NO_WAIT)
-answers.edit(
-    NO_MODEL | IN_ORDER | LABELS | NO_WAIT,
-    "on a device that is not the CPU it stops at the first batch: the images are moved, and the "
-    "model is not. (The labels are not either.)",
-)
-STAY = (
-    "model and images are on the device, and the labels are not: cross_entropy needs both in one "
-    "place. (`to` gives a new tensor, and leaves the old one where it was.)"
-)
-SAME = (
-    "the batches are the same in each epoch, in the order in which the images are stored: a "
-    "DataLoader draws them anew if it is told shuffle=True."
-)
-WAITS = (
-    "the clock is read while the device still works, and what it shows is the launches: wait() has "
-    "to come before each of its two readings."
-)
-answers.edit(LABELS, STAY)
-answers.edit(
-    NO_MODEL,
-    "the batches are moved, and the model stays on the CPU: model.to(device), once, before the "
-    "first batch.",
-)
-answers.edit(
-    {MODEL: "", MOVE: "pass"},
-    "nothing is moved: model and batches all stay on the CPU, which works, and no GPU is used.",
-)
-answers.edit(
-    {MOVE: "x, y = x.to(device), y\n            x.to(device), y.to(device)"},
-    STAY,
-)
-answers.edit(
-    NO_WAIT,
-    WAITS,
-)
-answers.edit(
-    {END: "    return"},
-    WAITS,
-)
-answers.edit(
-    {START: "    start = clock()\n"},
-    "the time begins while the device still does what it was given before: wait() before the first "
-    "reading.",
-)
-answers.edit(
-    IN_ORDER,
-    SAME,
-)
-answers.edit(
-    {"shuffle=True": "shuffle=False"},
-    SAME,
-)
-answers.edit(
-    {"batch_size=32, ": ""},
-    "the loader gives one image at a time, as it does if it is told nothing: batch_size=32.",
-)
-answers.edit(
-    {"loss.detach()": "loss"},
-    "each loss that is kept holds the graph of its batch: keep loss.detach().",
-)
-answers.variant({"loss.detach()": "loss.item()"})
-answers.variant({
-    MODEL: "", "lr=0.1)\n": "lr=0.1)\n    model = model.to(device)\n",
-    MOVE: "x = x.to(device, non_blocking=True)\n            y = y.to(device, non_blocking=True)",
-})  # fmt: skip
-
-
-@answers.right
-def moved_at_once(
-    model: Any, images: Any, labels: Any, device: Any, clock: Any, wait: Any, epochs: int = 2
-) -> Any:
-    model.to(device)
-    there, classes = images.to(device), labels.to(device)
-    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
-    wait()
-    begin = clock()
-    for _ in range(epochs):
-        order: Any = torch.randperm(len(labels))
-        for rows in order.to(device).split(32):
-            loss: Any = functional.cross_entropy(model(there[rows]), classes[rows])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
-    wait()
-    seconds = clock() - begin
-    return [float(one) for one in losses], seconds
-
-
 EXERCISE = Exercise(
     task="Mend the loop: one device for model, images and labels, shuffled batches, a true time.",
     reference=case_gpu_loop,
     cases=cases,
-    answers=answers,
     run=run,
     ready=loaded,
     expect=expected,

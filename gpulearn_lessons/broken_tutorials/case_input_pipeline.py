@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,16 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import Ending, demand_on_real_ranks, failed_alike, on_simulated_ranks
-from gpulearn.parallel.collectives import broadcast
 from gpulearn.parallel.communicator import rank
-from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.input_pipeline import case_input_pipeline
-
-answers = Answers(case_input_pipeline)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 3
@@ -226,156 +221,10 @@ def _fits(ran: RanPipeline, steps: list[list[int]], factor: float) -> bool:
     return bool(np.linalg.norm(ran.weights[0] - right) <= 1e-7 * np.linalg.norm(right))
 
 
-ORDER = (
-    "        generator = torch.Generator().manual_seed(epoch)\n"
-    "        order = torch.randperm(count, generator=generator)\n"
-)
-LOOP = "        for numbers in order[rank() :: world_size()].split(batch):\n"
-MEAN = "losses.mean(), weights)"
-EXCHANGE = "sum_over_ranks(gradient) / world_size()"
-OWN_ORDER = {ORDER: "        order = torch.randperm(count)\n"}
-VECTOR = {MEAN: "losses, weights, torch.ones_like(losses))"}
-UNUSED = {LOOP: "        for numbers in order.split(batch):\n"}
-
-answers.give(
-    {
-        "    for epoch in range(epochs):\n": "    for _ in range(epochs):\n",
-        ORDER: (
-            "        batches = torch.randperm(count).split(batch)\n"
-            "        shard = batches[rank() :: world_size()]\n"
-        ),
-        LOOP: "        for numbers in batches:\n",
-        **VECTOR,
-    }
-)
-
-NOT_USED = (
-    "every rank goes over all batches, so that each does the work of all: let it go over its own."
-)
-SHUFFLED_APART = (
-    "samples are used twice or never: each rank takes its part of an order of its own, or the "
-    "parts overlap. All must cut the same order, each a part of its own, or cut first and shuffle "
-    "their part."
-)
-SAME_ORDER = (
-    "the data are shuffled, and the order is the same in each epoch: it is drawn before the loop, "
-    "or from the same seed each time. Draw it anew in each epoch; a seed has to follow the epoch."
-)
-SUMMED = (
-    "the losses of a batch are a vector, and its gradient is the sum over the samples, so that a "
-    "step is too long by the size of the batch: take their mean."
-)
-
-answers.edit(
-    {**OWN_ORDER, **UNUSED, **VECTOR},
-    f"there is more than one mistake. The samples that each rank uses show the first: {NOT_USED}",
-)
-answers.edit({**OWN_ORDER, **UNUSED}, f"the loss is a mean, but {NOT_USED}")
-answers.edit({**UNUSED, **VECTOR}, f"there are two mistakes, and the first is that {NOT_USED}")
-answers.edit(UNUSED, f"all ranks make the same order, and {NOT_USED}")
-answers.edit(
-    {**OWN_ORDER, **VECTOR},
-    f"there are two mistakes; count how often each sample is used: {SHUFFLED_APART}",
-)
-answers.edit(OWN_ORDER, SHUFFLED_APART)
-answers.edit(VECTOR, f"each sample is used once, but {SUMMED}")
-answers.edit({"manual_seed(epoch)": "manual_seed(epoch + 7 * rank())"}, SHUFFLED_APART)
-answers.edit({"manual_seed(epoch)": "manual_seed(0)"}, SAME_ORDER)
-answers.edit(
-    {
-        "    for epoch in range(epochs):\n": (
-            "    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))\n"
-            "    for epoch in range(epochs):\n"
-        ),
-        ORDER: "",
-    },
-    SAME_ORDER,
-)
-answers.edit(
-    {EXCHANGE: "gradient"},
-    "each rank steps by its own gradient, and the replicas part: add up over the ranks, and divide "
-    "by their number.",
-)
-answers.edit(
-    {EXCHANGE: "sum_over_ranks(gradient)"},
-    "the gradients of the ranks are added up and not divided, so that a step is too long by the "
-    "number of ranks.",
-)
-answers.edit(
-    {EXCHANGE: "sum_over_ranks(gradient)", MEAN: "losses.sum(), weights)"},
-    "gradients are added up over the samples and over the ranks: both are to be means.",
-)
-answers.edit(
-    {"        order = torch.randperm(count, generator=generator)\n": "        order = "
-     "torch.arange(count)\n"},
-    "nothing is shuffled: the order is the same in each epoch, and no random one.",
-)  # fmt: skip
-answers.edit(
-    {LOOP: "        for numbers in order.split(batch)[rank() : rank() + 1]:\n"},
-    "each rank takes one batch of each epoch, and stops: rank r takes batches r, r + N, r + 2·N, …",
-)
-
-answers.variant({LOOP: "        for numbers in order.split(batch)[rank() :: world_size()]:\n"})
-answers.variant({LOOP: "        for numbers in order.chunk(world_size())[rank()].split(batch):\n"})
-answers.variant(
-    {
-        ORDER: (
-            "        own = torch.arange(count)[rank() :: world_size()]\n"
-            "        own = own[torch.randperm(len(own))]\n"
-        ),
-        LOOP: "        for numbers in own.split(batch):\n",
-    }
-)
-answers.variant(
-    {ORDER: "        order = torch.randperm(count)\n        broadcast(order, 0)\n"},
-    broadcast=broadcast,
-)
-answers.variant(
-    {MEAN: "losses.sum() / len(numbers), weights)", "manual_seed(epoch)": "manual_seed(epoch + 3)"}
-)
-
-
-@answers.right
-def by_lists(weights: Any, losses_of: Any, count: int, batch: int, epochs: int, lr: float) -> Any:
-    from gpulearn.parallel.communicator import rank, world_size
-    from gpulearn.parallel.torch_collectives import sum_over_ranks
-
-    for epoch in range(epochs):
-        order = list(range(count))
-        random.Random(epoch).shuffle(order)
-        mine = order[rank() :: world_size()]
-        while mine:
-            numbers, mine = mine[:batch], mine[batch:]
-            weights.grad = None
-            losses_of(weights, numbers).mean().backward()
-            with torch.no_grad():
-                weights -= lr / world_size() * sum_over_ranks(weights.grad)
-    return weights
-
-
-@answers.right
-def one_sample_at_a_time(
-    weights: Any, losses_of: Any, count: int, batch: int, epochs: int, lr: float
-) -> Any:
-    from gpulearn.parallel.communicator import rank, world_size
-    from gpulearn.parallel.torch_collectives import sum_over_ranks
-
-    for epoch in range(epochs):
-        mine = shard_indices(count, rank(), world_size(), seed=5, epoch=epoch)
-        for first in range(0, len(mine), batch):
-            total = torch.zeros_like(weights)
-            for number in mine[first : first + batch]:
-                (gradient,) = torch.autograd.grad(losses_of(weights, [number])[0], weights)
-                total += gradient / (batch * world_size())
-            weights = (weights - lr * sum_over_ranks(total)).detach().requires_grad_()
-    return weights
-
-
 EXERCISE = Exercise(
     task="Mend the pipeline, so that each sample is used once in an epoch, and a step is a mean.",
     reference=case_input_pipeline,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     difference=difference,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpulearn.errors import KernelError
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials.product_program import (
     CASE_LAUNCH,
@@ -22,34 +20,11 @@ from simt.cpp.compiler import compiler_fault
 from simt.cpp.source import CppSource
 from simt.programs.cuda.host_compiler import host_fault
 
-__all__ = ["EXERCISE"]
-
-answers = Answers(CASE_LAUNCH)
-
 BUDGET = 4.0  # sectors for each request, on each line
 SLACK = 1e-6
 FEW_LANES = 8.0
 ALIGNED = 64, 32, 64  # every row begins where a sector begins: the budget is held here
 TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 rows high
-
-# Text of the solution.
-COLUMN = "int column = blockIdx.x * blockDim.x + threadIdx.x;"
-ROW = "int row = blockIdx.y * blockDim.y + threadIdx.y;"
-GUARD = "    if (row >= m || column >= n) return;\n"
-LAUNCH = "dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)"
-GRID = "dim3((n + 15) / 16, (m + 15) / 16)"
-FREE = "    cudaFree(d_a); cudaFree(d_b); cudaFree(d_c);\n"
-ASK = "cudaGetLastError()"
-BYTES_OF_C = "cudaMalloc(&d_c, m * n * sizeof(float));"
-BACK = "cudaMemcpy(c, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);"
-
-FLAT = {LAUNCH: "(m + 15) / 16, (n + 15) / 16, 16"}
-TURNED = {
-    COLUMN: "int row = blockIdx.x * blockDim.x + threadIdx.x;",
-    ROW: "int column = blockIdx.y * blockDim.y + threadIdx.y;",
-}
-TURNED_GRID = {GRID: "dim3((m + 15) / 16, (n + 15) / 16)"}
-NO_GUARD, NO_FREE, NOBODY_ASKS = {GUARD: ""}, {FREE: ""}, {ASK: "cudaSuccess"}
 
 
 @dataclass(frozen=True)
@@ -156,106 +131,6 @@ def fault(answer: Any) -> str | None:
     return None
 
 
-def known(edits: Sequence[dict[str, str]], hint: str) -> None:
-    """A program with some of the mistakes."""
-    answers.edit({old: new for one in edits for old, new in one.items()}, hint)
-
-
-answers.give(FLAT | TURNED | NO_GUARD | NO_FREE | NOBODY_ASKS)
-
-FIRST = (
-    "the third place of <<<…>>> is bytes of shared memory: the first is the whole grid and the "
-    "second the whole block, and a number alone lies along x. Write dim3(…, …) for both."
-)
-CROSSED = (
-    "the result is right; neighbouring threads, those of x, walk down a column: let x count "
-    "columns and y rows, in the kernel and in the grid."
-)
-
-known(
-    [FLAT, TURNED, NO_GUARD, NO_FREE, NOBODY_ASKS],
-    f"for 64 × 48 elements that is the launch of 12 threads: {FIRST}",
-)
-known([FLAT, NO_GUARD], f"x counts columns now, and the launch is still one row: {FIRST}")
-known([FLAT, TURNED], f"what it asks and frees is mended, and so is the guard: {FIRST}")
-known([FLAT], f"all is mended but the launch: {FIRST}")
-known(
-    [TURNED, TURNED_GRID, NO_GUARD],
-    "the grid is right for the kernel, which has no guard: where 16 does not divide a side, "
-    "threads beyond the edge read and write what is not theirs.",
-)
-known([TURNED, TURNED_GRID], CROSSED)
-known(
-    [TURNED],
-    "the kernel takes x for rows, and the grid counts columns along x: only a square result is "
-    "covered. Let x count columns in both.",
-)
-known(
-    [TURNED_GRID],
-    "the kernel takes x for columns, and the grid counts rows along x: let x count columns in "
-    "both.",
-)
-known(
-    [NO_GUARD],
-    "the launch is right; where 16 does not divide a side, threads beyond the edge have to return "
-    "before they touch anything.",
-)
-known(
-    [NOBODY_ASKS],
-    "the numbers are right where the launch is possible; where it is not, multiply says "
-    "cudaSuccess all the same. Return what cudaGetLastError() gives, after the copy.",
-)
-known(
-    [NO_FREE],
-    "the numbers are right, and device memory stays behind at each call: cudaFree each piece.",
-)
-known(
-    [NO_FREE, NOBODY_ASKS],
-    "the numbers are right; two things are left: nobody asks for the error, and nobody frees the "
-    "memory.",
-)
-known(
-    [{BYTES_OF_C: "cudaMalloc(&d_c, m * n);"}],
-    "cudaMalloc counts bytes: m * n bytes are room for a quarter of the result.",
-)
-known(
-    [{BACK: "cudaMemcpy(c, d_c, m * n, cudaMemcpyDeviceToHost);"}],
-    "cudaMemcpy counts bytes: a quarter of the result comes back.",
-)
-known(
-    [{GRID: "dim3(n / 16, m / 16)"}],
-    "n / 16 rounds down: the last columns and rows have no block.",
-)
-known(
-    [{LAUNCH: "dim3(16, 16), dim3((n + 15) / 16, (m + 15) / 16)"}],
-    "grid and block have changed places: a block may have 1,024 threads, and the grid is what "
-    "grows with the result.",
-)
-known(
-    [{LAUNCH: "dim3(n, m), dim3(1, 1)"}],
-    "the numbers are right with a block of one thread, of which a GPU runs 1 lane of 32: give a "
-    "block 16 × 16 threads and the grid as many blocks as cover the result.",
-)
-known(
-    [{LAUNCH: "1, dim3(16, 16)"}],
-    "there is one block, for the first 16 × 16 elements: the grid has to cover the result.",
-)
-
-answers.variant({ASK: "cudaPeekAtLastError()"})
-answers.variant({LAUNCH: "dim3((n + 31) / 32, (m + 7) / 8), dim3(32, 8)"})
-answers.variant({
-    GUARD: "    if (row < m && column < n) {\n",
-    "    c[row * n + column] = sum;\n": "    c[row * n + column] = sum;\n    }\n",
-})  # fmt: skip
-answers.variant({
-    f"{FREE}    return {ASK};": (
-        "    cudaError_t status = cudaDeviceSynchronize();\n"
-        "    cudaError_t launched = cudaGetLastError();\n"
-        f"{FREE}    return launched != cudaSuccess ? launched : status;"
-    ),
-})  # fmt: skip
-
-
 def missing() -> str | None:
     """What a whole program needs."""
     return compiler_fault() or host_fault()
@@ -270,7 +145,6 @@ EXERCISE = Exercise(
     task="Mend the program: each of its lines may be at fault, in the kernel and on the host.",
     reference=CASE_LAUNCH,
     cases=cases,
-    answers=answers,
     run=run,
     expect=expected,
     difference=difference,

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.trial import Raised
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy, case_mirrored_strategy
-
-answers = Answers(case_mirrored_strategy)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 3
@@ -168,125 +166,10 @@ def same(one: RanMirrored, other: RanMirrored) -> bool:
     return bool(alike and close and one.handed == other.handed)
 
 
-MADE = "    optimizer = strategy.optimizer(weights, lr, momentum)\n"
-HEAD = "    def replica_step(inputs, targets, rows):\n"
-INSIDE = {MADE: "", HEAD: f"{HEAD}    {MADE}"}
-GRADIENT = "@ errors / rows)"
-LOSS = "(errors**2).sum() / rows"
-PARTS = "strategy.distribute(inputs), strategy.distribute(targets)"
-REPORT = 'float(strategy.reduce("sum", loss))'
-OWN_MEAN = {GRADIENT: "@ errors / len(errors))", LOSS: "(errors**2).mean()"}
-PLAIN = {PARTS: "inputs, targets"}
-ITEM = {REPORT: "loss.item()"}
-
-answers.give({**INSIDE, **OWN_MEAN, **PLAIN, **ITEM})
-
-ALL_THE_SAME = (
-    "a plain batch is given whole to every replica, so that all compute the same: distribute the "
-    "inputs and the targets first."
-)
-OF_OWN = (
-    "each replica divides by its own rows, and the gradients of N replicas are added up: divide by "
-    "the rows of the whole batch."
-)
-FORGETS = (
-    "its steps have no momentum. A new optimiser begins without a velocity: make one, before the "
-    "first batch and outside the replicas' function, with the momentum that is given."
-)
-NOT_REDUCED = (
-    "what strategy.run returns holds a value of each replica and has no .item(); it works with one "
-    "replica alone. Reduce it over the replicas first."
-)
-
-answers.edit(
-    {**INSIDE, **OWN_MEAN, **PLAIN, **ITEM},
-    f"there is more than one mistake. The error shows the first: {NOT_REDUCED}",
-)
-LASTS = f"the optimiser is made once, but {NOT_REDUCED}"
-answers.edit({**OWN_MEAN, **PLAIN, **ITEM}, LASTS)
-answers.edit(ITEM, LASTS)
-AT_ONCE = f"the loss is a number now, but {ALL_THE_SAME} (That is not all.)"
-answers.edit({**INSIDE, **OWN_MEAN, **PLAIN}, AT_ONCE)
-answers.edit({**INSIDE, **OWN_MEAN}, f"each replica has its part; now {OF_OWN} (Not all yet.)")
-answers.edit({**OWN_MEAN, **PLAIN}, ALL_THE_SAME)
-answers.edit({**INSIDE, **PLAIN}, AT_ONCE)
-answers.edit(OWN_MEAN, OF_OWN)
-OWN_ROWS = "max(1, len(errors))"  # parts may be empty
-answers.edit({GRADIENT: "@ errors / len(errors))"}, OF_OWN)
-answers.edit({GRADIENT: f"@ errors / {OWN_ROWS})"}, OF_OWN)
-answers.edit({GRADIENT: f"@ errors / {OWN_ROWS})", LOSS: f"(errors**2).sum() / {OWN_ROWS}"}, OF_OWN)
-answers.edit(PLAIN, ALL_THE_SAME)
-answers.edit(INSIDE, FORGETS)
-MEAN_OF_MEANS = (
-    "the reported loss is the mean of the replicas' means, each counted the same: where the parts "
-    "are not equal that is another number."
-)
-SUM_OF_MEANS = (
-    "each replica reports the mean over its own rows, and these are added up: divide by the rows "
-    "of the whole batch."
-)
-for own_mean in ("(errors**2).mean()", f"(errors**2).sum() / {OWN_ROWS}"):
-    answers.edit({LOSS: own_mean, REPORT: 'float(strategy.reduce("mean", loss))'}, MEAN_OF_MEANS)
-    answers.edit({LOSS: own_mean}, SUM_OF_MEANS)
-answers.edit(
-    {LOSS: "(errors**2).sum()"},
-    "the reported loss is the sum over the rows, and their mean is wanted.",
-)
-answers.edit(
-    {REPORT: 'float(strategy.reduce("mean", loss))'},
-    "the reported loss is divided twice: by all rows in each replica, and by the replicas at the "
-    "end.",
-)
-for own_rows in ("len(errors)", OWN_ROWS):
-    answers.edit(
-        {GRADIENT: f"@ errors / {own_rows} / strategy.replicas)"},
-        "each replica divides by its own rows and by the number of replicas, which is right for "
-        "equal parts alone: a replica with fewer rows counts too much.",
-    )
-answers.edit(
-    {GRADIENT: "@ errors)"},
-    "the gradient is that of a sum of squares: divide by the rows of the whole batch.",
-)
-answers.edit(
-    {PARTS: "strategy.distribute(inputs), targets"},
-    "the inputs are distributed and the targets are not, so that rows do not fit: distribute both.",
-)
-answers.edit(
-    {"optimizer(weights, lr, momentum)": "optimizer(weights, lr)"},
-    FORGETS,
-)
-EACH_BATCH = "    for inputs, targets in batches:\n"
-answers.edit({MADE: "", EACH_BATCH: f"{EACH_BATCH}    {MADE}"}, FORGETS)
-answers.edit(
-    {REPORT: "float(loss.values[0]) if strategy.replicas > 1 else float(loss)"},
-    "the loss is that of the first replica's part: add up over all of them.",
-)
-
-answers.variant(
-    {
-        LOSS: "(errors**2).sum()",
-        REPORT: 'float(strategy.reduce("sum", loss)) / len(targets)',
-    }
-)
-answers.variant(
-    {
-        HEAD: "    def replica_step(inputs, targets):\n",
-        "        optimizer.apply(2 * inputs.T @ errors / rows)\n": "",
-        LOSS: "(errors**2).sum(), 2 * inputs.T @ errors",
-        "        loss = strategy.run(replica_step, *parts, len(targets))\n": (
-            "        loss, gradient = strategy.run(replica_step, *parts)\n"
-            '        optimizer.apply(strategy.reduce("sum", gradient) / len(targets))\n'
-        ),
-        REPORT: 'float(strategy.reduce("sum", loss)) / len(targets)',
-    }
-)
-
-
 EXERCISE = Exercise(
     task="Mend the training, so that N replicas learn as one with whole batches.",
     reference=case_mirrored_strategy,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     expect=expected,

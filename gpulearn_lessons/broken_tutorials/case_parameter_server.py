@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
     Ending,
@@ -18,12 +18,9 @@ from gpulearn.judge.ranks import (
     on_simulated_ranks,
     same_result,
 )
-from gpulearn.parallel.collectives import reduce
 from gpulearn.parallel.communicator import compute, rank
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.synchronous_server import case_parameter_server
-
-answers = Answers(case_parameter_server)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 4
@@ -174,196 +171,10 @@ def same(one: RanServer, other: RanServer) -> bool:
     )
 
 
-WORKER = (
-    "    if rank() > 0:\n"
-    "        for step in range(steps):\n"
-    "            send(gradient(weights, rank() - 1, step), to=0)\n"
-    "            recv(weights, source=0)\n"
-    "        return weights\n"
-)
-SERVER = (
-    "    for _ in range(steps):\n"
-    "        arriving = [irecv(inbox[worker], worker) for worker in workers]\n"
-    "        while arriving:\n"
-    "            arriving.pop(wait_any(arriving)).wait()\n"
-    "        weights -= lr * sum(inbox.values()) / len(workers)\n"
-    "        for worker in workers:\n"
-    "            send(weights, to=worker)\n"
-    "    return weights"
-)
-# the same server for gradients that come one by one; what is said to whom stands behind `if`
-ONE_BY_ONE = (
-    "    arriving = {worker: irecv(inbox[worker], worker) for worker in workers}\n"
-    "    got, left = [], dict.fromkeys(workers, steps)\n"
-    "    while arriving:\n"
-    "        first = list(arriving)[wait_any(list(arriving.values()))]\n"
-    "        got.append(arriving.pop(first).wait().clone())\n"
-    "        if len(got) == len(workers):\n"
-    "            weights -= lr * sum(got) / len(got)\n"
-    "            got = []\n"
-)
-ANSWER_FIRST = (
-    "        send(weights, to=first)\n"
-    "        left[first] -= 1\n"
-    "        if left[first]:\n"
-    "            arriving[first] = irecv(inbox[first], first)\n"
-)
-ANSWER_ALL = (
-    "            for first in workers:\n"
-    "                send(weights, to=first)\n"
-    "                left[first] -= 1\n"
-    "                if left[first]:\n"
-    "                    arriving[first] = irecv(inbox[first], first)\n"
-)
-END = "    return weights"
-GRADIENTS = ONE_BY_ONE + ANSWER_FIRST + END
-WORKER_0 = WORKER.replace("rank() - 1", "0")
-BEHIND = WORKER_0.replace("        return weights\n", "")
-
-answers.give({WORKER: "", SERVER: ONE_BY_ONE + ANSWER_FIRST + BEHIND + END})
-
-NEVER_STARTS = (
-    "every rank first does the server's half, and waits there for gradients that nobody computes, "
-    "since the workers' half stands behind it: let a rank's number say which half is its own."
-)
-ALL_0 = (
-    "every worker computes what is worker 0's, so that its part of the data is used by all and the "
-    "others' by nobody: worker r − 1 is rank r."
-)
-SO_MANY = (
-    "the server waits for as many gradients as there are workers, whoever they are from: a quick "
-    "worker gives several to one step. Answer nobody before each has given one."
-)
-
-answers.edit(
-    {WORKER: "", SERVER: ONE_BY_ONE + ANSWER_FIRST + BEHIND + END},
-    f"there is more than one mistake, and the first is that {NEVER_STARTS}",
-)
-answers.edit({WORKER: WORKER_0, SERVER: GRADIENTS}, f"{ALL_0} (That is not all.)")
-answers.edit({SERVER: GRADIENTS}, SO_MANY)
-answers.edit({WORKER: WORKER_0}, ALL_0)
-answers.edit(
-    {WORKER: WORKER.replace("rank() - 1", "rank()")},
-    "workers are counted from 0, and rank 0 is the server: rank r is worker r − 1.",
-)
-answers.edit(
-    {
-        "        arriving = [irecv(inbox[worker], worker) for worker in workers]\n"
-        "        while arriving:\n            arriving.pop(wait_any(arriving)).wait()\n": (
-            "        for _ in workers:\n"
-            "            irecv(inbox[workers[0]], workers[0]).wait()\n"
-            "            send(weights, to=workers[0])\n"
-        ),
-        "        for worker in workers:\n            send(weights, to=worker)\n": "",
-    },
-    "the server speaks to one worker alone, and the others wait for ever.",
-)
-answers.edit(
-    {" / len(workers)": ""},
-    "the gradients are added up, and not divided by the number of workers.",
-)
-answers.edit(
-    {" / len(workers)": " / world_size()"},
-    "the sum is divided by the number of ranks, and one of them is the server: divide by the "
-    "number of workers.",
-)
-answers.edit(
-    {
-        "        while arriving:\n            arriving.pop(wait_any(arriving)).wait()\n"
-        "        weights -= lr * sum(inbox.values()) / len(workers)\n"
-        "        for worker in workers:\n            send(weights, to=worker)\n": (
-            "        for worker, handle in zip(workers, arriving, strict=True):\n"
-            "            handle.wait()\n"
-            "            weights -= lr * inbox[worker] / len(workers)\n"
-            "            send(weights, to=worker)\n"
-        )
-    },
-    "each gradient is applied when it comes, and its worker goes on with weights that lack the "
-    "others' of this step: wait for all, then move the weights once.",
-)
-answers.edit(
-    {
-        "            send(gradient(weights, rank() - 1, step), to=0)\n"
-        "            recv(weights, source=0)\n": (
-            "            recv(weights, source=0)\n"
-            "            send(gradient(weights, rank() - 1, step), to=0)\n"
-        ),
-        "        arriving = [irecv(inbox[worker], worker) for worker in workers]\n"
-        "        while arriving:\n            arriving.pop(wait_any(arriving)).wait()\n": (
-            "        for worker in workers:\n"
-            "            send(weights, to=worker)\n"
-            "            irecv(inbox[worker], worker).wait()\n"
-        ),
-        "        for worker in workers:\n            send(weights, to=worker)\n": "",
-    },
-    "the server asks one worker after another, and waits for each before it asks the next: their "
-    "times add up. (And the last weights reach nobody.)",
-)
-SEND_ALL = "        for worker in workers:\n            send(weights, to=worker)\n"
-answers.edit(
-    {
-        "            send(gradient(weights, rank() - 1, step), to=0)\n"
-        "            recv(weights, source=0)\n": (
-            "            recv(weights, source=0)\n"
-            "            send(gradient(weights, rank() - 1, step), to=0)\n"
-        ),
-        "    for _ in range(steps):\n": f"    for _ in range(steps):\n{SEND_ALL}",
-        f"        weights -= lr * sum(inbox.values()) / len(workers)\n{SEND_ALL}": (
-            "        weights -= lr * sum(inbox.values()) / len(workers)\n"
-        ),
-    },
-    "each step begins with the weights of the step before, and nobody sends those of the last: "
-    "the workers return weights that lack it.",
-)
-answers.edit(
-    {"        for worker in workers:\n            send(weights, to=worker)\n": ""},
-    "the server never answers, and the workers wait for weights.",
-)
-answers.edit(
-    {
-        "    for _ in range(steps):\n": "    for step in range(steps):\n",
-        "            send(weights, to=worker)\n": (
-            "            if step < steps - 1:\n                send(weights, to=worker)\n"
-        ),
-    },
-    "after the last step the server does not answer, and the workers wait for the last weights.",
-)
-answers.edit(
-    {"            recv(weights, source=0)\n": ""},
-    "the workers never take the new weights, and the server waits until somebody does.",
-)
-
-answers.variant({SERVER: ONE_BY_ONE + ANSWER_ALL + END})
-answers.variant(
-    {
-        "        while arriving:\n            arriving.pop(wait_any(arriving)).wait()\n": (
-            "        for handle in arriving:\n            handle.wait()\n"
-        ),
-    }
-)
-
-
-@answers.right
-def by_a_reduce(weights: Any, gradient: Any, steps: int, lr: float) -> Any:
-    from gpulearn.parallel.collectives import broadcast
-    from gpulearn.parallel.communicator import world_size
-
-    for step in range(steps):
-        part = torch.zeros_like(weights)
-        if rank() > 0:
-            part += gradient(weights, rank() - 1, step)
-        reduce(part, 0)
-        if rank() == 0:
-            weights -= lr / (world_size() - 1) * part
-        broadcast(weights, 0)
-    return weights
-
-
 EXERCISE = Exercise(
     task="Mend the program, so that each step has one gradient of every worker.",
     reference=case_parameter_server,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     expect=expected,

@@ -8,14 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_networks import case_view
 from gpulearn_lessons.training.trial import Seen, apart, same
-
-answers = Answers(case_view)
 
 IMAGES = 25  # 25 · 256 numbers are 16 rows of 400
 PARAMETERS = "with the given network's parameters, what its layers compute"
@@ -105,114 +103,6 @@ def expected(case: Case) -> Seen:
     )
 
 
-LEFT = "    left = side // 4 - 3\n"
-FLAT = "nn.Flatten()"
-FIRST = "16 * left * left"
-CONV = "nn.Conv2d(6, 16, 5)"
-STAGE = f"{CONV}, nn.ReLU(), nn.MaxPool2d(2)"
-WIDE = "*(nn.Linear(16 * left * left, 120), nn.ReLU())"
-DENSE = "*(nn.Linear(120, 84), nn.ReLU())"
-SCORES = "nn.Linear(84, classes)"
-FIXED = {LEFT: "", FIRST: "400"}
-answers.give({LEFT: "", FLAT: "Reshape(400)", FIRST: "400"})
-answers.edit(
-    {LEFT: "", FLAT: "Reshape(400)", FIRST: "400"},
-    "rows of 400 numbers are cut from all images together. That is a row for each image if an "
-    "image has 400 numbers there, and quietly something else if not: keep the first axis, and "
-    "count what is left of an image.",
-)
-answers.edit(
-    {FLAT: "Reshape(16 * left * left)"},
-    "for images of the right size the rows are right; images of another size are still cut into "
-    "rows that mix them, and nothing says so. Keep the first axis: nn.Flatten does.",
-)
-answers.edit(
-    {**FIXED},
-    "rows are images now, and images of any size but 32 are refused: the first linear layer has to "
-    "be as wide as what is left of an image of this size.",
-)
-answers.edit(
-    {LEFT: "    left = side // 4\n"},
-    "a convolution of 5 × 5 without padding takes 4 pixels off each side: what is left is "
-    "((side − 4) / 2 − 4) / 2.",
-)
-answers.edit(
-    {LEFT: "    left = -(-side // 4) - 3\n"},
-    "pooling rounds down: a last odd row or column is dropped.",
-)
-answers.edit(
-    {FIRST: "left * left"},
-    "what is left of an image has 16 planes of left × left numbers.",
-)
-answers.edit(
-    {FLAT: "nn.AdaptiveAvgPool2d(5), nn.Flatten()", LEFT: "", FIRST: "400"},
-    "an average over 5 × 5 fields makes 400 numbers of any image, and takes images of another size "
-    "than it was built for: the first linear layer is to be as wide as what is left.",
-)
-answers.edit(
-    {LEFT: "", "nn.Linear(16 * left * left, 120)": "nn.LazyLinear(120)"},
-    "nn.LazyLinear takes the width of the images that come first, of whatever size they are. Give "
-    "the layer the width that images of this side have.",
-)
-answers.edit(
-    {FLAT: "nn.Flatten(0)"},
-    "all images become one long row: keep the first axis.",
-)
-answers.edit(
-    {
-        "nn.Conv2d(1, 6, 5)": "nn.Conv2d(1, 6, 5, padding=2)",
-        LEFT: "    left = (side // 2 - 4) // 2\n",
-    },
-    "padding changes the network: mend the rows, and leave the convolutions as they are.",
-)
-for edits, changed in (
-    ({STAGE: f"{CONV}, nn.ReLU(), nn.AvgPool2d(2)"}, "a pool takes the mean, and took the largest"),
-    ({STAGE: f"nn.ReLU(), {CONV}, nn.MaxPool2d(2)"}, "a ReLU stands before its layer, not after"),
-    ({DENSE: "nn.Linear(120, 84)"}, "a ReLU is missing"),
-    ({DENSE: "nn.Linear(120, 84), nn.Tanh()"}, "a ReLU has become another function"),
-    ({SCORES: f"{SCORES}, nn.Softmax(1)"}, "the scores are made probabilities"),
-):
-    answers.edit(
-        edits,
-        f"the rows are right, but {changed}: that is another network. Mend the rows, and leave the "
-        "other layers as they are.",
-    )
-answers.variant({LEFT: "    left = ((side - 4) // 2 - 4) // 2\n"})
-answers.variant({STAGE: f"{CONV}, nn.MaxPool2d(2), nn.ReLU()"})
-answers.variant({FLAT: "nn.Conv2d(16, 120, left), nn.Flatten()", WIDE: "nn.ReLU()"})
-
-
-class Own(nn.Module):
-    """The same as a class of its own."""
-
-    def __init__(self, side: int, classes: int) -> None:
-        super().__init__()
-        self.one, self.two = nn.Conv2d(1, 6, 5), nn.Conv2d(6, 16, 5)
-        with torch.no_grad():
-            count = self.planes(torch.zeros(1, 1, side, side)).numel()
-        self.dense = nn.ModuleList(
-            [nn.Linear(count, 120), nn.Linear(120, 84), nn.Linear(84, classes)]
-        )
-
-    def planes(self, x: Any) -> Any:
-        """The two stages of convolution."""
-        pool = nn.functional.max_pool2d
-        return pool(self.two(pool(self.one(x).relu(), 2)).relu(), 2)
-
-    def forward(self, x: Any) -> Any:
-        """Scores, a row for each image."""
-        x = self.planes(x)
-        x = x.view(x.size(0), -1)
-        for layer in self.dense[:-1]:
-            x = layer(x).relu()
-        return self.dense[-1](x)
-
-
-@answers.right
-def as_a_class(side: int, classes: int = 10) -> nn.Module:
-    return Own(side, classes)
-
-
 def same_facts(one: Seen, other: Seen) -> bool:
     """Whether two networks were seen to do the same, with the same parameters too."""
     (mine,), (its,) = one.ways, other.ways
@@ -228,7 +118,6 @@ EXERCISE = Exercise(
     task="Mend the network: a row of scores for each image, and no answer to another size.",
     reference=case_view,
     cases=cases,
-    answers=answers,
     run=run,
     expect=expected,
     difference=same,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
 from gpulearn.judge.ranks import (
@@ -25,14 +25,10 @@ from gpulearn.judge.ranks import (
     on_simulated_ranks,
     same_result,
 )
-from gpulearn.parallel.averaging import average_gradients, broadcast_weights
 from gpulearn.parallel.communicator import rank, rank_of_this_thread
-from gpulearn.parallel.data_parallel import BucketedDataParallel
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.whole_program import case_whole_program
 from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
-
-answers = Answers(case_whole_program)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 NO_GROUP = (
@@ -271,163 +267,10 @@ def same(one: RanProgram, other: RanProgram) -> bool:
     return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
 
 
-GPU = "gpus[local_rank]"
-MOVE = "    model = model.to(device)\n"
-START = (
-    "    for parameter in model.parameters():\n"
-    "        dist.broadcast(parameter.data, src=0)\n"
-)  # fmt: skip
-EXCHANGE = (
-    "        for parameter in model.parameters():\n"
-    "            assert parameter.grad is not None  # every layer is used, on every rank\n"
-    "            dist.all_reduce(parameter.grad)\n"
-    "            parameter.grad /= dist.get_world_size()\n"
-)
-JOIN = '    dist.init_process_group("gloo")\n'
-LEAVE = "    dist.destroy_process_group()\n"
-STEP = "        optimizer.step()\n"
-ONE_GPU, UNMOVED, APART, SILENT, UNLEFT = (
-    {GPU: "gpus[0]"}, {MOVE: ""}, {START: ""}, {EXCHANGE: ""}, {LEAVE: ""},
-)  # fmt: skip
-
-answers.give({**ONE_GPU, **UNMOVED, **APART, **SILENT, **UNLEFT})
-
-ONE_FOR_ALL = (
-    "all ranks of a machine take its first GPU, and the others stand idle: rank r's GPU is that of "
-    "its number on its machine, local_rank."
-)
-NOT_MOVED = "the batches go to the GPU, and the model stays on the CPU: move it, too."
-OWN_STARTS = (
-    "a step with the rate 0 changes nothing, and the replicas differ after it: they begin with "
-    "weights of their own. (A seed is of no use once the model is made.) Broadcast rank 0's."
-)
-NOT_EXCHANGED = (
-    "the replicas begin alike, and each steps by its own gradient: the mean over the ranks has to "
-    "stand in parameter.grad between backward and step."
-)
-NOT_LEFT = (
-    "the training is right, and the process group is still there at the end: destroy it, so that "
-    "its threads and sockets are given back."
-)
-
-answers.edit(
-    {**ONE_GPU, **UNMOVED, **APART, **SILENT, **UNLEFT},
-    f"there are several mistakes. The first piece of evidence: {ONE_FOR_ALL}",
-)
-answers.edit(
-    {**UNMOVED, **APART, **SILENT, **UNLEFT}, f"each rank has its GPU; the next: {NOT_MOVED}"
-)
-answers.edit({**APART, **SILENT, **UNLEFT}, f"it runs where it should; the next: {OWN_STARTS}")
-answers.edit({**SILENT, **UNLEFT}, f"{NOT_EXCHANGED} (That is not yet all.)")
-answers.edit({**APART, **UNLEFT}, f"gradients are averaged, but {OWN_STARTS} (Not yet all.)")
-answers.edit(UNLEFT, NOT_LEFT)
-answers.edit(ONE_GPU, f"all else is right, but {ONE_FOR_ALL}")
-answers.edit(UNMOVED, f"all else is right, but {NOT_MOVED}")
-answers.edit(APART, f"all else is right, but {OWN_STARTS}")
-answers.edit(SILENT, NOT_EXCHANGED)
-answers.edit(
-    {JOIN: ""},
-    "nobody joins: init_process_group comes before all else that speaks to the other ranks.",
-)
-answers.edit(
-    {GPU: "gpus[dist.get_rank()]"},
-    "get_rank() counts over all machines, and a machine has GPUs for its own ranks alone: take "
-    "local_rank.",
-)
-answers.edit(
-    {"            parameter.grad /= dist.get_world_size()\n": ""},
-    "the gradients are added up and never divided: a step is as long as with N times the rate.",
-)
-answers.edit(
-    {
-        EXCHANGE: EXCHANGE.replace("parameter.grad", "parameter.data"),
-    },
-    "the weights are averaged, and before the step: each then adds the step of its own gradient. "
-    "It is parameter.grad that all are to have alike.",
-)
-answers.edit(
-    {
-        EXCHANGE: (
-            "        for parameter in model.parameters():\n"
-            "            dist.all_reduce(parameter.grad / dist.get_world_size())\n"
-        )
-    },
-    NOT_EXCHANGED,
-)
-answers.edit(
-    {STEP: "", EXCHANGE: f"{STEP}{EXCHANGE}"},
-    NOT_EXCHANGED,
-)
-answers.edit(
-    {"        optimizer.zero_grad()\n": ""},
-    "gradients are never set to zero: each step adds to those of the steps before.",
-)
-AVERAGE = (
-    "    for parameter in model.parameters():\n"
-    "        dist.all_reduce(parameter.data)\n"
-    "        parameter.data /= dist.get_world_size()\n"
-)
-answers.edit(
-    {EXCHANGE: "", LEAVE: f"{AVERAGE}{LEAVE}"},
-    "the weights are averaged once, at the end: by then each rank has gone its own way, as no one "
-    "process does. Average the gradients, in every step.",
-)
-answers.edit(
-    {START: AVERAGE},
-    "all begin with the mean of the ranks' weights, and rank 0's are wanted: broadcast them.",
-)
-answers.edit(
-    {START: START.replace("src=0", "src=local_rank")},
-    "the ranks name different sources of one broadcast: it is rank 0's weights that all take.",
-)
-answers.edit(
-    {"/= dist.get_world_size()": "/= len(gpus)"},
-    "the sum is over the ranks of all machines, and it is divided by the GPUs of one: divide by "
-    "get_world_size().",
-)
-answers.edit({START: "    torch.manual_seed(0)\n"}, f"all else is right, but {OWN_STARTS}")
-answers.edit(
-    {", momentum=0.9": ""},
-    "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
-)
-answers.edit(
-    {LEAVE: "", STEP: f"{STEP}    {LEAVE}"},
-    "the process group is destroyed after the first step, and the second needs it.",
-)
-
-answers.variant({JOIN: '    dist.init_process_group(backend="gloo")\n', START: (
-    "    for value in model.state_dict().values():\n        dist.broadcast(value, 0)\n"
-)})  # fmt: skip
-answers.variant(
-    {START: "    broadcast_weights(model)\n", EXCHANGE: "        average_gradients(model)\n"},
-    broadcast_weights=broadcast_weights,
-    average_gradients=average_gradients,
-)
-
-
-@answers.right
-def by_a_wrapper(model: Any, batches: Any, gpus: Any, local_rank: int, lr: float = 0.1) -> Any:
-    dist.init_process_group("gloo")
-    try:
-        device = gpus[local_rank]
-        replica = BucketedDataParallel(model.to(device))
-        optimizer = torch.optim.SGD(replica.parameters(), lr=lr, momentum=0.9)
-        for inputs, targets in batches:
-            optimizer.zero_grad()
-            errors = replica(inputs.to(device)) - targets.to(device)
-            errors.square().mean().backward()
-            replica.average()
-            optimizer.step()
-    finally:
-        dist.destroy_process_group()
-    return model
-
-
 EXERCISE = Exercise(
     task="Mend the program, so that its ranks train one network, each on its own GPU.",
     reference=case_whole_program,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     expect=expected,

@@ -19,8 +19,6 @@ from gpulearn.parallel.communicator import rank, sendrecv, world_size
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown
 
-__all__ = ["MISTAKES", "StepReport", "case_reports", "step_report"]
-
 MISTAKES = (
     "no exchange",
     "own starts",
@@ -69,9 +67,6 @@ def _report(value: object) -> None:
 def case_reports(report: StepReport) -> list[str]:
     """The mistakes that would explain what is amiss in a report; of all that fit, each.
 
-    Raises:
-        BadInput: `report` is no report.
-
     >>> case_reports(step_report())
     []
     >>> case_reports(step_report("sum over ranks", ranks=2, micro_batches=2))
@@ -107,9 +102,6 @@ def step_report(*mistakes: str, ranks: int = 4, micro_batches: int = 1) -> StepR
         ranks: 2 to 6.
         micro_batches: 1 or more.
 
-    Raises:
-        BadInput: there is no such mistake, or a number is out of range.
-
     >>> step_report("sum over ranks").update
     4.0
     """
@@ -138,7 +130,7 @@ def step_report(*mistakes: str, ranks: int = 4, micro_batches: int = 1) -> StepR
 
 
 def _apart(weights: Any) -> float:
-    return round(float(max(np.abs(one - weights[0]).max() for one in weights)), 9)
+    return round(float(max(np.abs(row - weights[0]).max() for row in weights)), 9)
 
 
 def _step(

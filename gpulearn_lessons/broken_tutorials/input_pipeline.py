@@ -10,8 +10,6 @@ from torch import Tensor
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["case_input_pipeline"]
-
 
 def case_input_pipeline(
     weights: Tensor,
@@ -36,9 +34,6 @@ def case_input_pipeline(
 
     Returns:
         The weights.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def sums(epochs):

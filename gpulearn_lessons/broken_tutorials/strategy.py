@@ -17,8 +17,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["MirroredOptimizer", "PerReplica", "Strategy", "case_mirrored_strategy"]
-
 Array = Any
 
 
@@ -52,13 +50,7 @@ class MirroredOptimizer:
 
 
 class Strategy:
-    """Several replicas of one training.
-
-    Args:
-        replicas: how many.
-
-    Raises:
-        BadInput: that is no number above zero.
+    """So many replicas of one training.
 
     >>> strategy = Strategy(2)
     >>> strategy.run(sum, [0, 1, 2, 3])  # a plain value: the same for both
@@ -78,7 +70,7 @@ class Strategy:
         """A batch cut into a part for each replica; the first ones may have a row more."""
         each, more = divmod(len(batch), self.replicas)
         bounds = [each * k + min(k, more) for k in range(self.replicas + 1)]
-        return PerReplica(tuple(batch[one:end] for one, end in itertools.pairwise(bounds)))
+        return PerReplica(tuple(batch[start:end] for start, end in itertools.pairwise(bounds)))
 
     def optimizer(self, weights: Array, lr: float, momentum: float = 0.0) -> MirroredOptimizer:
         """An optimiser of the mirrored weights, an array that it changes in place."""
@@ -87,16 +79,9 @@ class Strategy:
     def run(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Call a function on each replica, then apply the sum of what all gave an optimiser.
 
-        Args:
-            fn: called once for each replica; all see the weights as they were before.
-            args: of `PerReplica`, each replica gets its own; anything else, all get whole.
-
-        Returns:
-            A `PerReplica` of what each returned, pairs as a pair of them; with one replica, what
-            that returned itself.
-
-        Raises:
-            BadInput: not all replicas hand over as many gradients, or it is called in one.
+        All replicas see the weights as they were before. Of the arguments that are `PerReplica`
+        each gets its own; anything else, all get whole. Returns a `PerReplica` of what each
+        returned, pairs as a pair of them; with one replica, what that returned itself.
         """
         if self.running is not None:
             raise BadInput("strategy.run is called in a replica's function: call it outside.")
@@ -109,7 +94,7 @@ class Strategy:
                 gradients.append(self.running)
         finally:
             self.running = None
-        if len({len(each) for each in gradients}) > 1:
+        if len({len(calls) for calls in gradients}) > 1:
             raise BadInput(
                 "the replicas hand over gradients differently often: all must each time."
             )
@@ -120,16 +105,12 @@ class Strategy:
     def _packed(self, returned: list[Any]) -> Any:
         if self.replicas == 1:
             return returned[0]
-        if all(isinstance(one, tuple) for one in returned):
+        if all(isinstance(value, tuple) for value in returned):
             return tuple(PerReplica(values) for values in zip(*returned, strict=True))
         return PerReplica(tuple(returned))
 
     def reduce(self, how: str, value: Any) -> Any:
-        """The sum or the mean over the replicas.
-
-        Raises:
-            BadInput: `how` is neither "sum" nor "mean".
-        """
+        """The sum or the mean over the replicas."""
         how = require.choice("how", how, ("sum", "mean"))
         if isinstance(value, PerReplica):
             total = sum(value.values)

@@ -9,8 +9,6 @@ from torch import Tensor
 
 from gpulearn.parallel.communicator import irecv, rank, recv, send, wait_any, world_size
 
-__all__ = ["case_parameter_server"]
-
 
 def case_parameter_server(
     weights: Tensor, gradient: Callable[[Tensor, int, int], Tensor], steps: int, lr: float
@@ -28,9 +26,6 @@ def case_parameter_server(
 
     Returns:
         The weights after the last step.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def slope(weights, worker, step):

@@ -9,8 +9,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["case_whole_program"]
-
 
 def case_whole_program(
     model: nn.Module,

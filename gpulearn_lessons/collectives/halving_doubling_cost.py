@@ -7,18 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.compare import NOTHING, is_number
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.costs import halving_doubling_cost
 from gpulearn.parallel.links import Link
 from gpulearn.require import shown
 
-answers = Answers(halving_doubling_cost)
-
-ROUNDS = "2 * (ranks.bit_length() - 1)"
-SENT = "2 * (ranks - 1) / ranks * size"
-SECONDS = "rounds * link.latency + sent / link.bandwidth"
 NAMES = (("rounds", ""), ("bytes", ""), ("seconds", " s"))
 
 
@@ -56,101 +50,10 @@ def same(one: Any, other: Any) -> bool:
     return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-9, atol=1e-15)
 
 
-answers.edit(
-    {ROUNDS: "ranks.bit_length() - 1"},
-    "that is one way only: log₂N rounds make the sums, and log₂N more hand them back.",
-)
-answers.edit(
-    {ROUNDS: "ranks.bit_length() - 1", SENT: "(ranks - 1) / ranks * size"},
-    "that is the halving alone: the sums have to be handed back, with as many rounds and bytes.",
-)
-answers.edit(
-    {SENT: "(ranks - 1) / ranks * size"},
-    "the bytes are those of the halving alone: handing the sums back takes as many once more.",
-)
-answers.edit(
-    {ROUNDS: "2 * (ranks - 1)"},
-    "2(N−1) rounds are the ring's: here the part halves in each, and log₂N halvings are enough.",
-)
-answers.edit(
-    {SENT: "rounds * size"},
-    "that is the whole tensor in each round, as in recursive doubling: here it is S/2, then S/4, "
-    "down to S/N, and back.",
-)
-answers.edit(
-    {SENT: "rounds / 2 * size"},
-    "that is S/2 in every round: the part halves again in each, S/2, S/4, down to S/N, and back.",
-)
-answers.edit(
-    {ROUNDS: "ranks.bit_length() - 1", SENT: "rounds * size"},
-    "that is recursive doubling, the whole tensor in each of log₂N rounds.",
-)
-answers.edit(
-    {SENT: "2 * size"},
-    "2S is where S/2 + S/4 + … goes for many ranks; with N of them the last part is S/N, and the "
-    "sum is (N−1)/N · S, each way.",
-)
-answers.edit(
-    {SENT: "2 / ranks * size"},
-    "that is the smallest part alone, once each way: add S/2, S/4 and so on down to S/N.",
-)
-answers.edit(
-    {SENT: "2 * (ranks - 1) * size"},
-    "that is what all ranks send together: the question is about one of them.",
-)
-answers.edit(
-    {SENT: "2 * ((ranks - 1) / ranks * size // 1)"},
-    "the bytes are rounded: the mean over the ranks need not be a whole number.",
-)
-answers.edit(
-    {"sent / link.bandwidth": "sent * link.bandwidth"},
-    "bytes times bytes per second are no seconds: divide by the bandwidth.",
-)
-answers.edit(
-    {"rounds * link.latency": "link.latency"},
-    "the latency is paid once only: each round has to wait for the one before, so that it is paid "
-    "in each.",
-)
-answers.edit(
-    {SECONDS: "rounds * (link.latency + sent / link.bandwidth)"},
-    "all bytes are counted in each round: they are the bytes of all rounds together.",
-)
-answers.edit({SECONDS: "sent / link.bandwidth"}, "the latency is left out: each round pays it.")
-answers.edit({SECONDS: "rounds * link.latency"}, "the bytes take no time: add bytes / bandwidth.")
-answers.edit(
-    {f"return rounds, sent, {SECONDS}": f"return sent, rounds, {SECONDS}"},
-    "rounds and bytes are swapped: return rounds, bytes, seconds.",
-)
-answers.edit(
-    {f"return rounds, sent, {SECONDS}": f"return {SECONDS}"},
-    "that is the time alone: return rounds, bytes, seconds.",
-)
-answers.edit(
-    {SECONDS: f"1e3 * ({SECONDS})"}, "the time is in milliseconds: it is asked for in seconds."
-)
-answers.edit(
-    {ROUNDS: "2 * math.log(ranks)"},
-    "that is the natural logarithm: how often N can be halved is log₂N, math.log2(ranks).",
-    math=math,
-)
-
-answers.variant({ROUNDS: "2 * math.log2(ranks)"}, math=math)
-
-
-@answers.right
-def one_after_another(ranks: int, size: float, link: Any) -> Any:
-    rounds, sent, part = 0, 0.0, float(size)
-    while ranks > 1:
-        part, ranks = part / 2, ranks // 2
-        rounds, sent = rounds + 2, sent + 2 * part
-    return [rounds, sent, rounds * link.alpha + sent * link.beta]
-
-
 EXERCISE = Exercise(
     task="Say the rounds, the bytes that each rank sends, and the seconds of halving and doubling.",
     reference=halving_doubling_cost,
     cases=cases,
-    answers=answers,
     difference=difference,
     kinships=(same,),
 )

@@ -10,20 +10,15 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare, stubs
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.matmul import matmul_loops
 
 Matrix = np.ndarray[Any, Any]
-answers = Answers(matmul_loops)
-
-PRODUCT = "a[i, k] * b[k, j]"
 NOT_THREE = (
     "the result is right, but your own lines do not take n³ steps: something else goes through k, "
     "such as np.dot, np.sum or a whole row at a time. Write that loop too: three loops are what "
     "everything else is compared with."
 )
-CARRIED = {f"c[i, j] += {PRODUCT}": f"total += {PRODUCT}\n            c[i, j] = total"}
 
 
 def cases() -> list[Case]:
@@ -129,127 +124,6 @@ def steps(function: Callable[..., Any], matrix: Matrix) -> int:
     return count
 
 
-@answers.wrong("a * b multiplies element by element; C[i, j] is a sum over k.")
-def elementwise(a: Matrix, b: Matrix) -> Matrix:
-    return a * b
-
-
-answers.edit(
-    {"+=": "="},
-    "each product overwrites the one before: only the last k is left in C[i, j]. Add with +=.",
-)
-answers.edit(
-    {"range(n)": "range(n - 1)"}, "the sum stops one early: k runs over all n, 0 to n − 1."
-)
-answers.edit(
-    {"range(n)": "range(1, n)"}, "the sum leaves out k = 0: k runs over all n, 0 to n − 1."
-)
-answers.edit({"b[k, j]": "b[j, k]"}, "B is read as B[j, k]; the sum needs B[k, j].")
-answers.edit({"a[i, k]": "a[k, i]"}, "A is read as A[k, i]; the sum needs A[i, k].")
-answers.edit({"return c": "return c.T"}, "rows and columns of the result are swapped.")
-
-
-@answers.wrong("this is B·A; the order of a matrix product matters.")
-def swapped(a: Matrix, b: Matrix) -> Matrix:
-    return b @ a
-
-
-answers.edit(
-    {"m, n = a.shape\n    p = b.shape[1]": "m = n = p = a.shape[0]"},
-    "all three loops run to the same size; A is (m, n), B is (n, p), C is (m, p).",
-)
-answers.edit(
-    {"np.result_type(a, b)": "int", PRODUCT: f"int({PRODUCT})"},
-    "the products lose their fractions: let C have the dtype of the inputs.",
-)
-answers.edit(
-    {"np.result_type(a, b)": "a.dtype"},
-    "C has the dtype of A: where that holds whole numbers, each sum loses its fraction. Leave "
-    "dtype out, or take np.result_type(a, b).",
-)
-answers.edit(
-    {"np.result_type(a, b)": "b.dtype"},
-    "C has the dtype of B: where that holds whole numbers, each sum loses its fraction. Leave "
-    "dtype out, or take np.result_type(a, b).",
-)
-answers.edit(
-    {"    for i": "    total = 0.0\n    for i", **CARRIED},
-    "the sum is never set back: each C[i, j] must start from zero.",
-)
-answers.edit(
-    {"        for j": "        total = 0.0\n        for j", **CARRIED},
-    "the sum goes on from one column to the next: each C[i, j] must start from zero.",
-)
-answers.edit(
-    {
-        "np.zeros((m, p), dtype=np.result_type(a, b))": "[[0.0] * p] * m",
-        "c[i, j]": "c[i][j]",
-        "return c": "return np.array(c)",
-    },
-    "all rows are one and the same list: [[0] * p] * m repeats it. Use np.zeros.",
-)
-answers.edit(
-    {"np.zeros": "np.empty", ", dtype=np.result_type(a, b)": ""},
-    "the sums begin with whatever memory held: np.empty fills in nothing, np.zeros begins at zero.",
-)
-answers.edit(
-    {PRODUCT: f"{PRODUCT}\n                return c"},
-    "only one product is ever done: is return inside the innermost loop?",
-)
-answers.edit(
-    {"range(m)": "range(1, m)", "range(p)": "range(1, p)"},
-    "row 0 and column 0 of C stay empty: all three loops count from 0.",
-)
-answers.edit(
-    {"np.zeros": "np.ones"},
-    "all elements are too large by 1: each sum begins at 0, so np.zeros and not np.ones.",
-)
-answers.edit(
-    {"    return c": "        return c"}, "only the first row is filled: is return inside a loop?"
-)
-answers.edit(
-    {"    return c": "            return c"}, "only C[0, 0] is filled: is return inside a loop?"
-)
-
-
-@answers.right
-def other_order(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]), np.result_type(a, b))
-    for k in range(a.shape[1]):
-        for i in range(a.shape[0]):
-            for j in range(b.shape[1]):
-                c[i, j] += a[i, k] * b[k, j]
-    return c
-
-
-@answers.right
-def with_accumulator(a: Matrix, b: Matrix) -> Matrix:
-    rows = []
-    for row in a:
-        sums = []
-        for j in range(len(b[0])):
-            total = 0.0
-            for k, value in enumerate(row):
-                total += value * b[k][j]
-            sums.append(total)
-        rows.append(sums)
-    return np.array(rows)
-
-
-@answers.right
-def by_a_helper(a: Matrix, b: Matrix) -> Matrix:
-    c: Matrix = other_order(a, b)
-    return c
-
-
-@answers.right
-def by_generators(a: Matrix, b: Matrix) -> Matrix:
-    columns = b.T
-    return np.array(
-        [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
-    )
-
-
 EXERCISE = Exercise(
     task="Write C = A·B with three loops.",
     reference=matmul_loops,
@@ -257,5 +131,4 @@ EXERCISE = Exercise(
     difference=compare.arrays,
     kinships=(same_mistake,),
     demand=hidden_loops,
-    answers=answers,
 )

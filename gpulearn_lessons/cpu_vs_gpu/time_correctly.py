@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gpulearn.judge import compare
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.virtual_gpu import VirtualGpu, faster_and_faster, slower_and_slower, zigzag
 from gpulearn.perf.timing import time_correctly
-
-answers = Answers(time_correctly)
-
-WARM_UP = "    run()\n    times"
-FIRST_WAIT, SECOND_WAIT = "synchronize()\n        start", "synchronize()\n        times"
-MEDIAN = "sorted(times)[repeats // 2]"
 
 
 def cases() -> list[Case]:
@@ -74,127 +64,6 @@ def difference(got: Any, expected: Any) -> str | None:
     return compare.numbers_or_none(got, expected, relative=1e-6)
 
 
-answers.edit(
-    {FIRST_WAIT: "start", SECOND_WAIT: "times"},
-    "the second clock() is read while the GPU still works, so only the launch is "
-    "timed: call synchronize() between run() and that clock().",
-)
-answers.edit(
-    {WARM_UP: "    times", "repeats)": "repeats + 1)", "sorted(times)": "sorted(times[:-1])"},
-    "the slow first call is among the timed ones: call run() once before them.",
-)
-answers.edit(
-    {FIRST_WAIT: "start"},
-    "the warm-up, or earlier work, still runs when the first clock() is read: call "
-    "synchronize() before that reading.",
-)
-answers.edit(
-    {
-        "times = []": "times = []\n    synchronize()\n    start = clock()",
-        f"{FIRST_WAIT} = clock()": "pass",
-    },
-    "the start stays the same: read it anew for each repeat.",
-)
-answers.edit(
-    {MEDIAN: "sum(times) / repeats"},
-    "that is the mean, which one slow call pulls up: return the median.",
-)
-
-
-@answers.wrong(
-    "all repeats between two readings of the clock make a mean, which one slow call "
-    "pulls up: time each call by itself and return the median."
-)
-def batch(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    start = clock()
-    for _ in range(repeats):
-        run()
-    synchronize()
-    return (clock() - start) / repeats
-
-
-answers.edit(
-    {" / repeats": ""},
-    "that is the time of all repeats together; return that of one call.",
-    of=batch,
-)
-answers.edit(
-    {"start = clock()\n        run()": "run()\n        start = clock()"},
-    "the launch is left out: the time of a call begins before run(), not after it.",
-)
-answers.edit(
-    {"        run()": "        run()\n        run()"},
-    "two calls lie between the two readings of the clock: time each by itself.",
-)
-answers.edit(
-    {WARM_UP: "    times", FIRST_WAIT: "run()\n        start"},
-    "a call that is to warm up still runs when the clock is read: wait for it with synchronize(), "
-    "and one before all the repeats is enough.",
-)
-answers.edit(
-    {WARM_UP: "    synchronize()\n    run()\n    times", FIRST_WAIT: "start"},
-    "the call that warms up is still at work when the first clock() is read: call synchronize() "
-    "after it, not before it.",
-)
-answers.edit(
-    {"repeats)": "repeats + 1)", MEDIAN: "statistics.median(times)"},
-    "that times one call too many: a median of repeats + 1 calls.",
-    statistics=statistics,
-)
-answers.edit(
-    {"repeats)": "repeats + 1)"},
-    "that times repeats + 1 calls and sorts them all, so that what stands in the middle of repeats "
-    "is not their median: time repeats calls.",
-)
-answers.edit(
-    {"repeats)": "5)", "repeats //": "5 //"},
-    "that times 5 calls whatever repeats says: count with repeats.",
-)
-answers.edit(
-    {MEDIAN: f"{MEDIAN} / repeats"},
-    "that divides a time of one call by the number of calls: the median is one already.",
-)
-answers.edit({MEDIAN: f"1e3 * {MEDIAN}"}, "that is in milliseconds; return seconds.")
-answers.edit(
-    {"clock() - start": "start - clock()"},
-    "the time is negative: subtract the start from the end.",
-)
-answers.edit({MEDIAN: "max(times)"}, "that is the slowest repeat; return the median.")
-answers.edit({MEDIAN: "min(times)"}, "that is the fastest repeat; return the median.")
-answers.edit({MEDIAN: "times[-1]"}, "that is the last repeat; return the median.")
-answers.edit(
-    {"sorted(times)": "times"}, "that is the repeat in the middle of the list: sort it first."
-)
-
-
-@answers.right
-def with_generator(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    def once() -> Any:
-        start = clock()
-        run()
-        synchronize()
-        return clock() - start
-
-    once()
-    return statistics.median(once() for _ in range(repeats))
-
-
-@answers.right
-def two_warm_ups(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    for _ in range(2):
-        run()
-    synchronize()
-    stamps = []
-    for _ in range(repeats):
-        begin = clock()
-        run()
-        synchronize()
-        stamps.append((begin, clock()))
-    return float(np.median([end - begin for begin, end in stamps]))
-
-
 EXERCISE = Exercise(
     task="Mend the benchmark: warm up, synchronise, take the median of the repeats.",
     reference=time_correctly,
@@ -202,5 +71,4 @@ EXERCISE = Exercise(
     run=run,
     expect=truth,
     difference=difference,
-    answers=answers,
 )

@@ -10,19 +10,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
 from gpulearn.judge.ranks import Ending, apart, failed_alike, on_simulated_ranks, same_result
-from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.communicator import rank
-from gpulearn.parallel.data_parallel import BucketedDataParallel
-from gpulearn.parallel.torch_collectives import copy_from
 from gpulearn.require import shown
 from gpulearn_lessons.data_parallel.replicas import mend_the_replicas
 from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
-
-answers = Answers(mend_the_replicas)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
@@ -203,158 +198,10 @@ def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
     )
 
 
-START = "broadcast_weights(model)"
-MINE = "range(rank(), len(targets), world_size())"
-SHARE = "len(mine) / len(targets)"
-WEIGH = "            parameter.grad *= share\n"
-SUM = "sum_over_ranks(parameter.grad)"
-STEP = "        optimizer.step()\n"
-REPORT = "sum_over_ranks(share * loss.detach()).item()"
-LOST = {WEIGH: "", SUM: "sum_over_ranks(parameter.grad * share)"}
-SEEDED = {START: "torch.manual_seed(0)"}
-OWN = {REPORT: "loss.item()"}
-
-answers.give({**SEEDED, **LOST, **OWN})
-
-OWN_STEPS = (
-    "each rank steps by its own gradient: the sum has to be in parameter.grad between backward and "
-    "step. (A product such as parameter.grad * share is a new tensor, and the sum goes there.)"
-)
-NEVER_ALIKE = (
-    "the replicas do not begin alike. (A seed that is set when the model is there changes "
-    "nothing.) Broadcast rank 0's weights before the first step."
-)
-OF_ONE_RANK = (
-    "the replicas are right, and what each reports is the loss of its own rows: add up share · "
-    "loss over the ranks."
-)
-
-answers.edit({**SEEDED, **LOST, **OWN}, f"there is more than one mistake: {OWN_STEPS}")
-answers.edit({**SEEDED, **LOST}, f"there are two mistakes: {NEVER_ALIKE}")
-answers.edit({**LOST, **OWN}, OWN_STEPS)
-answers.edit(LOST, f"the losses are added up as they should be, and {OWN_STEPS}")
-answers.edit({**SEEDED, **OWN}, NEVER_ALIKE)
-answers.edit(SEEDED, f"the exchange is right, and {NEVER_ALIKE}")
-answers.edit(OWN, OF_ONE_RANK)
-answers.edit(
-    {WEIGH: ""},
-    "the gradients are added up without their shares: each is a mean over its own rows, and the "
-    "sum of N of them is N times too long.",
-)
-answers.edit(
-    {SHARE: "1 / world_size()"},
-    "each rank counts 1/N, which is right for equal parts alone: in a batch of 5 rows one rank has "
-    "3 and the other 2.",
-)
-answers.edit(
-    {WEIGH: "            parameter.grad /= world_size()\n"},
-    "each rank counts 1/N, also where the parts are unequal: weigh each rank's gradient by its "
-    "share of the rows, as its loss is.",
-)
-answers.edit(
-    {MINE: "range(len(targets))", SHARE: "1 / world_size()"},
-    "each rank computes the whole batch: N ranks do N times the work of one. Rank r takes rows "
-    "r, r + N, r + 2·N, …",
-)
-answers.edit(
-    {
-        MINE: "torch.arange(len(targets)).split(len(targets) // world_size())[rank()]",
-    },
-    "blocks of len(targets) // N rows leave out the rest of a batch that N does not divide.",
-)
-answers.edit(
-    {MINE: "torch.arange(len(targets)).tensor_split(world_size())[rank()]"},
-    "each rank takes a block of rows: rank r takes rows r, r + N, r + 2·N, …",
-)
-answers.edit(
-    {
-        WEIGH: "",
-        f"            {SUM}\n": "            pass\n",
-        STEP: (
-            f"{STEP}        for parameter in model.parameters():\n"
-            "            sum_over_ranks(parameter.data.mul_(share))\n"
-        ),
-    },
-    "the weights are averaged after the step, and each rank keeps a velocity of its own: average "
-    "the gradients before it, by their shares.",
-)
-answers.edit(
-    {START: "broadcast_weights(model, root=world_size() - 1)"},
-    "all begin with the last rank's weights: rank 0's are those that count.",
-)
-answers.edit(
-    {
-        MINE: "range(len(targets)) if rank() == 0 else []",
-        "        loss = functional": (
-            "        loss = sum(0 * parameter.sum() for parameter in model.parameters())\n"
-            "        if mine:\n            loss = functional"
-        ),
-    },
-    "rank 0 computes everything, and the others nothing: rank r takes rows r, r + N, r + 2·N, …",
-)
-answers.edit(
-    {REPORT: "sum_over_ranks(loss.detach()).item()"},
-    "the reported loss is the sum of the ranks' means: weigh each by its share of the rows.",
-)
-answers.edit(
-    {REPORT: "(sum_over_ranks(loss.detach()) / world_size()).item()"},
-    "the reported loss is an average of averages, each rank counted 1/N: weigh each by its share "
-    "of the rows.",
-)
-answers.edit(
-    {"        optimizer.zero_grad()\n": ""},
-    "gradients are never set to zero: each step adds to those of the steps before, exchanged ones "
-    "included.",
-)
-answers.edit(
-    {", momentum=0.9": ""},
-    "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
-)
-answers.edit(
-    {START: f"{START}\n    model.eval()"},
-    "model.eval() is for evaluation: this model has no layer that behaves otherwise then, but one "
-    "with dropout or batch normalisation would. Leave it in training mode.",
-)
-answers.variant(
-    {START: "for value in model.parameters():\n        copy_from(0, value.data)"},
-    copy_from=copy_from,
-)
-answers.variant({REPORT: "sum_over_ranks((share * loss.detach()).float()).item()"})
-answers.variant({WEIGH: "", SUM: "parameter.grad = sum_over_ranks(parameter.grad * share)"})
-LOOP = (
-    "        for parameter in model.parameters():\n"
-    "            assert parameter.grad is not None  # every layer is used, on every rank\n"
-)
-answers.variant(
-    {f"{LOOP}{WEIGH}            {SUM}\n": ("        average_gradients(model, len(mine))\n")},
-    average_gradients=average_gradients,
-)
-
-
-@answers.right
-def by_a_wrapper(model: Any, batches: Any, lr: float = 0.1) -> list[float]:
-    from gpulearn.parallel.communicator import world_size
-    from gpulearn.parallel.torch_collectives import sum_over_ranks
-
-    replica, losses = BucketedDataParallel(model), []
-    optimizer = torch.optim.SGD(replica.parameters(), lr=lr, momentum=0.9)
-    for inputs, targets in batches:
-        x, y = inputs[rank() :: world_size()], targets[rank() :: world_size()]
-        optimizer.zero_grad()
-        replica.weigh(len(y))
-        total: Any = functional.cross_entropy(replica(x), y, reduction="sum")
-        (total / len(y)).backward()
-        replica.average()
-        optimizer.step()
-        losses.append(float(sum_over_ranks(total.detach())) / len(targets))
-    return losses
-
-
 EXERCISE = Exercise(
     task="Mend the program, so that N replicas learn as one process, and report its loss.",
     reference=mend_the_replicas,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     expect=expected,

@@ -12,27 +12,22 @@ from gpulearn.parallel.averaging import broadcast_weights
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["mend_the_replicas"]
-
 
 def mend_the_replicas(
     model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], lr: float = 0.1
 ) -> list[float]:
     """Train this rank's replica by SGD with momentum 0.9, as one process would with all of it.
 
-    Every rank must call, and takes every N-th row of every batch. Afterwards all replicas are
-    equal to the bit.
+    Every rank must call, and takes every N-th row of every batch. All start from rank 0's weights,
+    and afterwards all replicas are equal to the bit.
 
     Args:
-        model: this rank's replica; rank 0's weights are those that all start from.
+        model: this rank's replica.
         batches: of inputs and class numbers, the same on all ranks, each with a row for every rank.
         lr: learning rate.
 
     Returns:
         The mean loss of each whole batch, before its step; the same on all ranks.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def losses(seed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,12 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.data_parallel import send_when_full
 from gpulearn.require import shown
-
-answers = Answers(send_when_full)
 
 Groups = tuple[tuple[int, ...], ...]  # the numbers of the parameters in each bucket
 Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were there by then
@@ -212,175 +210,10 @@ def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
     return None
 
 
-COUNT = "missing[number] -= 1"
-LOOP = "while begun < len(buckets) and missing[begun] == 0:"
-BEGIN = "            begin(begun)\n            begun += 1\n"
-SENT = f"        {LOOP}\n{BEGIN}"
-AGAIN = "            missing[:] = [len(bucket) for bucket in buckets]\n"
-RESET = f"        if begun == len(buckets):\n            begun = 0\n{AGAIN}"
-HOOK = "parameter.register_post_accumulate_grad_hook(partial(ready, number))"
-HANDLES = "    return ["
-
-answers.edit(
-    {SENT: "        begin(number)\n"},
-    "a bucket begins with each of its gradients: count them, and begin it once, when none is "
-    "missing.",
-)
-answers.edit(
-    {SENT: "        if missing[number] == 0:\n            begin(number)\n            begun += 1\n"},
-    "a bucket begins as soon as it is full, also where one before it is not: another rank may fill "
-    "them in another order, and sums of different buckets would meet. Begin them in order.",
-)
-answers.edit(
-    {LOOP: "if begun < len(buckets) and missing[begun] == 0:"},
-    "one bucket begins at a time: when one that was waited for begins, those behind it may be full "
-    "already. Go on while the next one is.",
-)
-answers.edit(
-    {RESET: ""},
-    "in the second backward nothing begins: when all buckets have begun, set the counts back to "
-    "the buckets' lengths, and the number of begun buckets to 0.",
-)
-answers.edit(
-    {AGAIN: ""},
-    "the number of begun buckets goes back to 0 after a backward, and the counts do not: they "
-    "would go below 0. Or all begin with the first gradient of the next one.",
-)
-answers.edit(
-    {
-        BEGIN: (
-            "            begin(begun)\n            for one in buckets[begun]:\n"
-            "                one.grad = None\n            begun += 1\n"
-        )
-    },
-    "gradients are taken away during backward, and nothing is left to step with: leave them as "
-    "they are.",
-)
-answers.edit(
-    {COUNT: f"parameter.grad /= 2\n        {COUNT}"},
-    "the gradients are other numbers after backward than torch has computed: leave them as they "
-    "are. Whoever sends them divides them.",
-)
-answers.edit(
-    {LOOP: "while sum(missing) == 0 and begun < len(buckets):"},
-    "all buckets begin when backward is over: nothing travels while it computes. Begin each when "
-    "its own last gradient is there.",
-)
-answers.edit(
-    {HOOK: "parameter.register_post_accumulate_grad_hook(lambda p: ready(number, p))"},
-    "every hook has the number of the last bucket: a function that is made in a loop looks its "
-    "names up when it is called, after the loop. Bind the number, as partial(ready, number) does.",
-)
-answers.edit(
-    {HOOK: "parameter.register_hook(partial(ready, number))"},
-    "the bucket begins before its last gradient is in parameter.grad: register_hook calls when "
-    "it has been computed, register_post_accumulate_grad_hook when it is there.",
-)
-answers.edit(
-    {BEGIN: "            begun += 1\n            begin(begun)\n"},
-    "begin is given the number of the bucket behind, as if they were counted from 1: bucket 0 is "
-    "the first.",
-)
-answers.edit(
-    {"begin(begun)": "begin(buckets[begun])"},
-    "begin is given a bucket: it wants the bucket's number.",
-)
-answers.edit(
-    {
-        "for parameter in bucket\n": "for parameter in bucket[-1:]\n",
-        "missing = [len(bucket) for bucket in buckets]": "missing = [1 for bucket in buckets]",
-        AGAIN: "            missing[:] = [1 for bucket in buckets]\n",
-    },
-    "only the last parameter of each bucket has a hook, and its gradient need not be the last to "
-    "come: count all of them.",
-)
-answers.edit(
-    {LOOP: "while begun < len(buckets) and all(p.grad is not None for p in buckets[begun]):"},
-    "it looks whether .grad is None, which says nothing where gradients were set to zero or are "
-    "added up: count the calls.",
-)
-answers.edit(
-    {
-        HANDLES: "    [",
-    },
-    "it returns nothing: return the handles, so that the hooks can be taken off again.",
-)
-answers.edit(
-    {COUNT: "missing[number] = 0"},
-    "a bucket counts as full with its first gradient: take one off its count with each.",
-)
-answers.edit(
-    {COUNT: "missing[begun] -= 1"},
-    "each gradient is taken off the bucket that is waited for, whichever it belongs to: take it "
-    "off its own bucket's count.",
-)
-answers.edit(
-    {LOOP: "while begun < len(buckets) and missing[begun] == 1:"},
-    "a bucket begins one gradient too early: it is full when none is missing.",
-)
-answers.edit(
-    {"missing = [len(bucket) for bucket in buckets]": "missing = [len(buckets[0])] * len(buckets)"},
-    "every bucket is taken to be as long as the first: each has its own count.",
-)
-answers.variant(
-    {
-        BEGIN: f"            missing[begun] = len(buckets[begun])\n{BEGIN}",
-        AGAIN: "",
-    }
-)
-
-
-@answers.right
-def with_sets(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
-    waiting = [{id(parameter) for parameter in bucket} for bucket in buckets]
-    queue = list(range(len(buckets)))
-
-    def ready(parameter: nn.Parameter) -> None:
-        for group in waiting:
-            group.discard(id(parameter))
-        while queue and not waiting[queue[0]]:
-            begin(queue.pop(0))
-        if not queue:
-            queue.extend(range(len(buckets)))
-            for group, bucket in zip(waiting, buckets, strict=True):
-                group.update(map(id, bucket))
-
-    handles = []
-    for bucket in buckets:
-        for parameter in bucket:
-            handles.append(parameter.register_post_accumulate_grad_hook(ready))
-    return handles
-
-
-@answers.right
-def by_counting_up(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
-    calls = dict.fromkeys(range(len(buckets)), 0)
-    turn = {"next": 0}
-
-    def hook_of(number: int) -> Callable[[Any], None]:
-        def hook(_: Any) -> None:
-            calls[number] += 1
-            while calls.get(turn["next"]) == len(buckets[turn["next"] % len(buckets)]):
-                begin(turn["next"])
-                turn["next"] += 1
-            if sum(calls.values()) == sum(len(bucket) for bucket in buckets):
-                calls.update(dict.fromkeys(calls, 0))
-                turn["next"] = 0
-
-        return hook
-
-    return tuple(
-        parameter.register_post_accumulate_grad_hook(hook_of(number))
-        for number, bucket in enumerate(buckets)
-        for parameter in bucket
-    )
-
-
 EXERCISE = Exercise(
     task="Begin each bucket during backward, as soon as it is full and those before it have begun.",
     reference=send_when_full,
     cases=cases,
-    answers=answers,
     run=run,
     difference=difference,
     kinships=(operator.eq,),

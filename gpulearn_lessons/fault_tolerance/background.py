@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from torch import Tensor
@@ -14,16 +13,12 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.checkpointing import save_checkpoint
 
-__all__ = ["AsyncCheckpointer", "snapshot"]
-
 
 def snapshot(state: Any, into: Any = None) -> Any:
     """A copy of a state in the host's memory, which later steps cannot change.
 
-    Args:
-        state: tensors, numbers, text, and lists, tuples and dictionaries of them.
-        into: an older copy that is needed no more; its memory is used again where it fits. To get
-            new memory from the system takes longer than to copy.
+    An older copy that is needed no more can be given as `into`: its memory is used again where
+    it fits. To get new memory from the system takes longer than to copy.
 
     >>> import torch
     >>> weights = torch.ones(2)
@@ -39,11 +34,9 @@ def snapshot(state: Any, into: Any = None) -> Any:
         old = into if isinstance(into, dict) else {}
         return {name: snapshot(value, old.get(name)) for name, value in state.items()}
     if isinstance(state, list | tuple):
-        older = into if isinstance(into, list | tuple) and len(into) == len(state) else state
-        copies = [
-            snapshot(value, None if older is state else one)
-            for value, one in zip(state, older, strict=True)
-        ]
+        fits = isinstance(into, list | tuple) and len(into) == len(state)
+        older = into if fits else [None] * len(state)
+        copies = [snapshot(value, other) for value, other in zip(state, older, strict=True)]
         return copies if isinstance(state, list) else tuple(copies)
     return state
 
@@ -53,8 +46,8 @@ class AsyncCheckpointer:
 
     `save` copies the state to the host's memory and returns; the thread writes it whole or not at
     all, and the checkpoint before stays until then. A save waits for the one before it, so there
-    is never more than one copy. What goes wrong in the thread is raised by the next call. A
-    process that ends has to close it first: `with AsyncCheckpointer(path) as saver`.
+    is never more than one copy. What goes wrong in the thread (`CheckpointError`) is raised by the
+    next call. A process that ends has to close it first: `with AsyncCheckpointer(path) as saver`.
 
     Args:
         path: the file; of a sharded training the folder of all checkpoints.
@@ -73,9 +66,7 @@ class AsyncCheckpointer:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        write: Callable[[Path, dict[str, Any]], None] = save_checkpoint,
+        self, path: str | Path, write: Callable[[Path, dict[str, Any]], None] = save_checkpoint
     ) -> None:
         self.path = Path(path)
         self._write = write
@@ -85,12 +76,7 @@ class AsyncCheckpointer:
         self._copied: dict[str, Any] | None = None
 
     def save(self, state: dict[str, Any]) -> None:
-        """Copy the state and let the thread write it, once the save before is done.
-
-        Raises:
-            BadInput: it is closed already.
-            CheckpointError: the save before could not be written; this one was not begun.
-        """
+        """Copy the state and let the thread write it, once the save before is done."""
         if self._closed:
             raise BadInput(f"{shown(self.path.name)} is closed: save before `close`.")
         self.wait()
@@ -99,11 +85,7 @@ class AsyncCheckpointer:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the last save is on the disk.
-
-        Raises:
-            CheckpointError: it could not be written.
-        """
+        """Wait until the last save is on the disk."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -112,23 +94,14 @@ class AsyncCheckpointer:
             raise error
 
     def close(self) -> None:
-        """Wait for the last save, and take no more.
-
-        Raises:
-            CheckpointError: it could not be written.
-        """
+        """Wait for the last save, and take no more."""
         self._closed = True
         self.wait()
 
     def __enter__(self) -> AsyncCheckpointer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _run(self, state: dict[str, Any]) -> None:

@@ -15,8 +15,6 @@ from gpulearn import require
 from gpulearn.errors import CheckpointError
 from gpulearn_lessons.fault_tolerance.manifests import MEET, last_complete, load_parts, saving_parts
 
-__all__ = ["SaveCrash", "crash_while_saving"]
-
 MEMORY = Path("/dev/shm")  # where there is such a folder: a disk takes its time to be sure
 Saving = Callable[[Path, int, int, int, dict[str, Any]], Iterator[str]]
 
@@ -55,27 +53,25 @@ def crash_while_saving(saving: Saving = saving_parts, ranks: int = 2) -> list[Sa
     (['the new checkpoint', 'the old checkpoint'], True)
     """
     ranks = require.whole("ranks", ranks)
-    found, seen, waiting = [], set(), [(0,) * ranks]
+    crashes, seen, waiting = [], set(), [(0,) * ranks]
     place = MEMORY if os.access(MEMORY, os.W_OK) else None
     while waiting:
         target = waiting.pop(0)
         with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=place) as folder:
-            before = _Save(saving, Path(folder), 1, ranks)
-            before.run()
+            _Save(saving, Path(folder), 1, ranks).run()
             save = _Save(saving, Path(folder), 2, ranks)
             save.run(target)
-            reached, can = tuple(save.passed), save.can_go_on()
+            able = save.can_go_on()
             left = _left(Path(folder), ranks)
-            again = _Save(saving, Path(folder), 2, ranks)
-            again.run()
+            _Save(saving, Path(folder), 2, ranks).run()
             goes_on = _left(Path(folder), ranks) == "the new checkpoint"
-        found.append(SaveCrash(reached, save.said(), left, goes_on))
-        for rank in can:
-            further = tuple(n + (one == rank) for one, n in enumerate(reached))
+        crashes.append(SaveCrash(tuple(save.passed), save.said(), left, goes_on))
+        for rank in able:
+            further = tuple(n + (other == rank) for other, n in enumerate(save.passed))
             if further not in seen:
                 seen.add(further)
                 waiting.append(further)
-    return found
+    return crashes
 
 
 class _Save:
@@ -91,14 +87,9 @@ class _Save:
 
     def can_go_on(self) -> list[int]:
         """The ranks that neither wait for others nor are done."""
-        met = min(
-            meetings for meetings, over in zip(self._meetings, self._over, strict=True) if not over
-        ) if not all(self._over) else 0  # fmt: skip
-        return [
-            rank
-            for rank, meetings in enumerate(self._meetings)
-            if not self._over[rank] and (self._last[rank] != MEET or meetings <= met)
-        ]
+        running = [rank for rank, over in enumerate(self._over) if not over]
+        met = min((self._meetings[rank] for rank in running), default=0)
+        return [r for r in running if self._last[r] != MEET or self._meetings[r] <= met]
 
     def run(self, target: Sequence[int] | None = None) -> None:
         """Advance each rank until it has passed so many points; all to the end if not said."""
@@ -107,8 +98,8 @@ class _Save:
         ]:
             for rank in able:
                 self._advance(rank)
-        for one in self.ranks:
-            getattr(one, "close", lambda: None)()
+        for generator in self.ranks:
+            getattr(generator, "close", lambda: None)()
 
     def _advance(self, rank: int) -> None:
         self.passed[rank] += 1
@@ -148,7 +139,7 @@ def _left(folder: Path, ranks: int) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = torch.load(file, weights_only=True)
+        state: dict[str, Any] = torch.load(file, weights_only=True)
     except Exception:  # it fails in as many ways as there are bytes in it
         raise CheckpointError(f"{file.name} is cut short.") from None
-    return found
+    return state

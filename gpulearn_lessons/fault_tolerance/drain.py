@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["QueuedJob", "drain_and_requeue"]
-
 
 class QueuedJob(Protocol):
     """What a training program does in a queue."""

@@ -15,29 +15,21 @@ from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
 
-__all__ = ["ElasticRun", "resume_elastic"]
-
 FEATURES = 4
 
 
 class ElasticRun:
     """A small training of all ranks together, as it is when a process has just begun.
 
-    A linear model of 4 features learns from `count` rows, with Adam in float64. All ranks build
-    the same model, and their `draws` draw the same numbers.
+    A linear model of 4 features learns from `count` rows, with Adam in float64; all ranks together
+    take `batch` of them in a step. All ranks build the same `model`, and their `draws`, which
+    choose the order of the rows, draw the same numbers.
 
     Args:
         path: the file of its checkpoint; it need not be there yet.
         kills: for each start of the group, which rank is killed (SIGKILL), and in which step since
             that start, from 0; a start beyond the last entry is left alone. How often the group
             was started again is read from TORCHELASTIC_RESTART_COUNT.
-
-    Attributes:
-        model: to be trained.
-        optimizer: of the model's parameters.
-        draws: random numbers; they choose the order of the rows.
-        count: how many rows there are.
-        batch: how many of them all ranks together take in a step.
     """
 
     count, batch = 20, 8
@@ -59,11 +51,8 @@ class ElasticRun:
     def step(self, rows: Any) -> float:
         """Make one step together with the other ranks: the mean over the rows of all of them.
 
-        Args:
-            rows: this rank's, as numbers from 0.
-
-        Returns:
-            The mean loss before the step, the same on all ranks.
+        `rows` are this rank's, as numbers from 0. Returns the mean loss before the step, the same
+        on all ranks.
         """
         if self._kill == (rank(), self._steps):
             self.die()
@@ -74,8 +63,8 @@ class ElasticRun:
         loss = errors.square().sum()
         loss.backward()
         parts = [weights.grad for weights in self.model.parameters() if weights.grad is not None]
-        sent = [one.flatten() for one in (*parts, loss.detach(), torch.tensor(float(len(rows))))]
-        *sums, total, number = sum_over_ranks(torch.cat(sent)).split([len(one) for one in sent])
+        sent = [t.flatten() for t in (*parts, loss.detach(), torch.tensor(float(len(rows))))]
+        *sums, total, number = sum_over_ranks(torch.cat(sent)).split([len(t) for t in sent])
         for gradient, mean in zip(parts, sums, strict=True):
             gradient.copy_(mean.view_as(gradient) / number)
         self.optimizer.step()
@@ -92,9 +81,7 @@ class ElasticRun:
 
     def load(self) -> dict[str, Any] | None:
         """What was saved last, or None if nothing was; the same on all ranks."""
-        if not self.path.exists():
-            return None
-        return load_checkpoint(self.path)
+        return load_checkpoint(self.path) if self.path.exists() else None
 
 
 def resume_elastic(run: ElasticRun, steps: int) -> list[float]:
@@ -105,14 +92,7 @@ def resume_elastic(run: ElasticRun, steps: int) -> list[float]:
     the losses, whose number is that of the steps. A step takes the next `run.batch` rows of the
     order, however many ranks share them; what is left over at the end of an order is left out. So
     a run that dies goes on with the same steps, on any number of ranks: to the bit on the same
-    number, to rounding on another.
-
-    Args:
-        run: built anew after each stop.
-        steps: how many there are to be in all.
-
-    Returns:
-        The loss of each step.
+    number, to rounding on another. Returns the loss of each step.
 
     >>> import tempfile
     >>> from gpulearn.parallel.simulate.simulate import simulate

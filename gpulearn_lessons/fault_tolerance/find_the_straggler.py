@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.fault_tolerance.stragglers import find_the_straggler
-
-answers = Answers(find_the_straggler)
 
 SLEEP = 0.1  # seconds that a usual rank computes
 CHANGED = "the tables are changed"
@@ -160,189 +158,10 @@ def same(one: Any, other: Any) -> bool:
         return False
 
 
-USUAL = "usual = np.median(seconds, axis=0)"
-SLOWEST = "slowest = int(np.argmax(usual))"
-OTHERS = "others = np.median(np.delete(usual, slowest))"
-RETURN = "return slowest if usual[slowest] > times * others else None"
-
-answers.edit(
-    {USUAL: "usual = np.median(seconds + waited, axis=0)"},
-    "it looks at whole steps, which take as long on all ranks: the others wait for the slowest. "
-    "What differs is the part before the collective.",
-)
-answers.edit(
-    {USUAL: "usual = np.median(waited, axis=0)"},
-    "the rank that waits longest is the quickest one: the straggler comes last and hardly waits.",
-)
-for some in ("seconds", "seconds[1:]"):
-    answers.edit(
-        {USUAL: f"usual = np.mean({some}, axis=0)"},
-        "a mean is moved by a single hiccup, 50 times as long as a step: take what is usual, the "
-        "median.",
-    )
-answers.edit(
-    {USUAL: "usual = np.max(seconds, axis=0)"},
-    "the longest step of a rank is its worst hiccup, and says nothing of the others: a straggler "
-    "is slow in most steps.",
-)
-answers.edit(
-    {SLOWEST: "slowest = int(np.unravel_index(np.argmax(seconds), seconds.shape)[1])"},
-    "the rank with the longest single step may have had one hiccup: look at what is usual of each "
-    "rank.",
-)
-answers.edit(
-    {SLOWEST: "slowest = int(np.bincount(np.argmax(seconds, axis=1)).argmax())"},
-    "who is the last in most steps need not be the rank that is usually slow: others may have long "
-    "batches in turn. Compare their usual times.",
-)
-answers.edit(
-    {RETURN: "return slowest"},
-    "some rank is always the slowest: where it is not more than `times` times as slow as usual, "
-    "there is no straggler, and the answer is None.",
-)
-answers.edit(
-    {USUAL: "usual = -np.median(waited, axis=0)", RETURN: "return slowest"},
-    "some rank always waits least: whether it also computes more than `times` times as long as the "
-    "others is not asked. Where it does not, the answer is None.",
-)
-answers.edit(
-    {USUAL: "usual = -np.median(waited, axis=0)",
-     RETURN: "return slowest if -others > times * -usual[slowest] else None"},
-    "it compares how long they wait. That tells by how many seconds a rank is late, not by which "
-    "factor: hold what they compute against each other.",
-)  # fmt: skip
-answers.edit(
-    {RETURN: "return slowest if others > times * usual[slowest] else None"},
-    "it never finds one. The slowest rank's usual time has to be more than `times` times that of "
-    "the others: is the comparison the right way round?",
-)
-answers.edit(
-    {RETURN: "return slowest if usual[slowest] >= times * others else None"},
-    "more than `times` times as long is asked for: who takes just that long is no straggler.",
-)
-answers.edit(
-    {RETURN: "return (usual[slowest] > times * others and slowest) or None"},
-    "rank 0 is never found: the number 0 counts as false. Ask for `is None`, or use `if` and "
-    "`else`.",
-)
-answers.edit(
-    {RETURN: "return usual[slowest] if usual[slowest] > times * others else None"},
-    "that is how long the straggler computes: return the number of its rank.",
-)
-answers.edit(
-    {RETURN: "return slowest if usual[slowest] > (1 + times) * others else None"},
-    "1.2 times as long is 1.2 times the usual time of the others, not 2.2 times: do not add 1 to "
-    "`times`.",
-)
-answers.edit(
-    {RETURN: "return slowest if usual[slowest] > np.mean(usual) + 2 * np.std(usual) else None"},
-    "it counts how many standard deviations a rank is away. Among few ranks the straggler makes "
-    "the deviation itself, and among equal ones a hair is many: compare by `times`.",
-)
-for found, which in (("slow[0]", "first"), ("slow[-1]", "last")):
-    answers.edit(
-        {
-            SLOWEST: "others = [np.median(np.delete(usual, rank)) for rank in range(len(usual))]",
-            OTHERS: "slow = np.flatnonzero(usual > times * np.array(others)).tolist()",
-            RETURN: f"return {found} if slow else None",
-        },
-        f"where two are slow, it returns the {which} of them: the slower one is asked for.",
-    )
-answers.edit(
-    {OTHERS: "others = np.mean(usual)"},
-    "the straggler is a part of the mean that it is compared with: with few ranks it hides "
-    "itself. Compare it with the others.",
-)
-answers.edit(
-    {OTHERS: "others = np.median(usual)"},
-    "with two ranks the median of all lies half-way between them, so that the straggler hides "
-    "itself: compare it with the other ranks' median.",
-)
-answers.edit(
-    {OTHERS: "others = np.mean(np.delete(usual, slowest))"},
-    "it takes the mean of the other ranks' usual times, which a second slow rank moves: take their "
-    "median.",
-)
-answers.edit(
-    {OTHERS: "others = np.min(usual)"},
-    "it is compared with the quickest rank, and not with the usual one.",
-)
-answers.edit(
-    {OTHERS: "others = np.max(np.delete(usual, slowest))"},
-    "it is compared with the second slowest rank: where two are slow, each hides the other. Take "
-    "the median of the others.",
-)
-answers.edit(
-    {OTHERS: "others = np.median(np.delete(seconds, slowest, axis=1))"},
-    "it takes the median of all times of the other ranks in one heap. Asked is the median of their "
-    "usual times: first one for each rank, then one of these.",
-)
-answers.edit(
-    {USUAL: "usual = np.median(seconds, axis=1)"},
-    "axis 0 are the steps and axis 1 the ranks: this finds a slow step, not a slow rank.",
-)
-answers.edit(
-    {USUAL: "usual = seconds[0]"},
-    "the first step is no usual one: kernels are loaded and memory is got. Look at all steps.",
-)
-answers.edit(
-    {USUAL: "usual = seconds[-1]"},
-    "a single step may be one with a hiccup, the last as well. Look at all steps.",
-)
-answers.edit(
-    {USUAL: "usual = np.min(seconds, axis=0)"},
-    "the quickest step of a rank says little of the others: a straggler is slow in most steps, "
-    "and may be quick in one.",
-)
-answers.edit(
-    {RETURN: "return slowest if usual[slowest] > times + others else None"},
-    "`times` is a factor, not seconds: the usual time of the others is multiplied by it.",
-)
-answers.edit(
-    {RETURN: "return slowest + 1 if usual[slowest] > times * others else None"},
-    "ranks are counted from 0.",
-)
-answers.edit(
-    {USUAL: "usual = np.sum(seconds == seconds.max(axis=1, keepdims=True), axis=0)"},
-    "it counts how often each rank was the last. Among equal ranks somebody is last each time, "
-    "by a hair: ask by how much.",
-)
-answers.edit(
-    {RETURN: "return slowest if usual[slowest] > 1.2 * others else None"},
-    "`times` is an argument: 1.2 is only what it is if nobody says otherwise.",
-)
-answers.variant({"int(np.argmax(usual))": "np.argmax(usual)"})
-answers.variant({SLOWEST: "slowest = max(range(len(usual)), key=lambda rank: usual[rank])"})
-
-
-@answers.right
-def by_statistics(compute: Any, wait: Any, times: float = 1.2) -> Any:
-    """With plain lists."""
-    import statistics
-
-    usual = [statistics.median(column) for column in zip(*compute.tolist(), strict=True)]
-    slowest = usual.index(max(usual))
-    others = statistics.median(usual[:slowest] + usual[slowest + 1 :])
-    if usual[slowest] / others > times:
-        return slowest
-    return None
-
-
-@answers.right
-def by_sorting(compute: Any, wait: Any, times: float = 1.2) -> Any:
-    """The middle of a sorted column."""
-    steps, ranks = compute.shape
-    usual = np.sort(compute, axis=0)[steps // 2]
-    slowest = usual.argmax()
-    rest = sorted(float(usual[rank]) for rank in range(ranks) if rank != slowest)
-    return slowest if usual[slowest] > times * rest[len(rest) // 2] else None
-
-
 EXERCISE = Exercise(
     task="Find the rank that is slow in most steps, from what all compute and wait.",
     reference=find_the_straggler,
     cases=cases,
-    answers=answers,
     run=run,
     difference=difference,
     kinships=(same,),

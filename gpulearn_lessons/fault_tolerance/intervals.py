@@ -1,8 +1,10 @@
 """How often to save: the interval between checkpoints that loses the least time to failures.
 
 The model is Daly's. Failures come at random, at the same rate at all times, so that the time
-between two is exponentially distributed with mean M, the MTBF. A failure throws the work since the
-last checkpoint away, one that has not ended does not count, and a restart may fail as well.
+between two is exponentially distributed with mean M, the MTBF of the whole system. A failure
+throws the work since the last checkpoint away, one that has not ended does not count, and a
+restart may fail as well. For one checkpoint, training stands still for a time `cost`; all times
+are in one unit.
 """
 
 from __future__ import annotations
@@ -14,14 +16,6 @@ import numpy as np
 
 from gpulearn import require
 
-__all__ = [
-    "best_interval",
-    "checkpoint_interval",
-    "daly_interval",
-    "lost_share",
-    "young_interval",
-]
-
 
 @require.positive("cost", "mtbf")
 def young_interval(cost: float, mtbf: float) -> float:
@@ -29,10 +23,6 @@ def young_interval(cost: float, mtbf: float) -> float:
 
     J. W. Young, "A first order approximation to the optimum checkpoint interval", Communications
     of the ACM 17(9), 1974. It is good where a checkpoint takes much less than the MTBF.
-
-    Args:
-        cost: how long training stands still for one checkpoint.
-        mtbf: mean time between two failures of the whole system, in the same unit.
 
     >>> young_interval(cost=5, mtbf=24 * 60)  # minutes
     120.0
@@ -51,10 +41,6 @@ def daly_interval(cost: float, mtbf: float) -> float:
 
     >>> [round(daly_interval(5, mtbf), 1) for mtbf in (24 * 60, 6 * 60, 15)]
     [116.7, 56.7, 9.1]
-
-    Args:
-        cost: how long training stands still for one checkpoint.
-        mtbf: mean time between two failures of the whole system, in the same unit.
     """
     if cost >= 2 * mtbf:
         return mtbf
@@ -71,10 +57,6 @@ def best_interval(cost: float, mtbf: float) -> float:
 
     >>> f"{best_interval(5, 24 * 60):.1f} of {24 * 60}, {best_interval(5, 15):.1f} of 15"
     '116.7 of 1440, 9.2 of 15'
-
-    Args:
-        cost: how long training stands still for one checkpoint.
-        mtbf: mean time between two failures of the whole system, in the same unit.
     """
     x, before = 1.0, 2.0  # τ/M; the steps go down to it
     while x < before:

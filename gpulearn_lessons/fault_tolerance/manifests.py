@@ -21,19 +21,9 @@ from gpulearn.errors import BadInput, CheckpointError
 from gpulearn.parallel.communicator import barrier, rank, world_size
 from gpulearn.require import shown
 
-__all__ = [
-    "MEET",
-    "last_complete",
-    "load_parts",
-    "parts_writer",
-    "save_parts",
-    "saving_parts",
-    "writing",
-]
-
 MEET = "meets the others"  # a point that no rank passes before all have come to it
 MANIFEST = "manifest.json"
-KEPT = 2  # complete checkpoints
+MAX_COMPLETE = 2  # checkpoints that stay
 
 
 def writing(file: Path, state: dict[str, Any]) -> Iterator[str]:
@@ -62,17 +52,10 @@ def saving_parts(
 ) -> Iterator[str]:
     """One rank's save, which may be killed at each stop, with any of the others.
 
-    Each checkpoint has a folder of its own. A rank writes its part under another name, which then
-    becomes its own at once; all meet; rank 0 writes the manifest, which names the parts, in the
-    same way. That is the moment from which the checkpoint counts. Then checkpoints that are older
-    than the one before it are deleted, the manifest first.
-
-    Args:
-        folder: of all checkpoints of the run.
-        step: how many steps are done.
-        rank: this rank.
-        ranks: how many there are.
-        state: what this rank saves.
+    Each checkpoint has a folder of its own in that of the run. A rank writes its part under another
+    name, which then becomes its own at once; all meet; rank 0 writes the manifest, which names the
+    parts, in the same way. That is the moment from which the checkpoint counts. Then checkpoints
+    that are older than the one before it are deleted, the manifest first.
     """
     here = folder / f"step {step:08}"
     here.mkdir(parents=True, exist_ok=True)
@@ -87,13 +70,13 @@ def saving_parts(
     yield f"has named {part.name}"
     yield MEET
     if rank == 0:
-        names = [f"part {one} of {ranks}" for one in range(ranks)]
+        names = [f"part {number} of {ranks}" for number in range(ranks)]
         manifest = here / "manifest.new"
         manifest.write_text(json.dumps({"step": step, "parts": names}), encoding="utf-8")
         yield "has written the manifest"
         manifest.replace(here / MANIFEST)
         yield "has named the manifest"
-        for old in _complete(folder)[:-KEPT]:
+        for old in _complete(folder)[:-MAX_COMPLETE]:
             (old / MANIFEST).unlink()
             yield "has deleted an old manifest"
             shutil.rmtree(old)
@@ -106,16 +89,13 @@ def save_parts(
 ) -> None:
     """Save this rank's part of a checkpoint; every rank must call.
 
-    When it returns, all parts and the manifest are on the disk.
+    When it returns, all parts and the manifest are on the disk; all ranks must reach the folder.
 
     Args:
-        folder: of all checkpoints of the run; all ranks must reach it.
+        folder: of all checkpoints of the run.
         step: how many steps are done.
         state: tensors, numbers, text, and lists and dictionaries of them.
         meet: waits for all ranks.
-
-    Raises:
-        CheckpointError: a file cannot be written.
     """
     try:
         for point in saving_parts(Path(folder), step, rank(), world_size(), state):
@@ -130,13 +110,8 @@ def parts_writer() -> Callable[[Path, dict[str, Any]], None]:
 
     The writing runs in a thread of each rank, beside the training. If its meetings were in the
     training's process group, each rank would mix them into the training's collectives at another
-    moment; so they have a group of their own, by gloo, and need real processes.
-
-    Returns:
-        `save_parts` of a folder and a state, whose "step" says how many steps are done.
-
-    Raises:
-        BadInput: this is no real rank.
+    moment; so they have a group of their own, by gloo, and need real processes. A state's "step"
+    says how many steps are done.
     """
     if not dist.is_initialized():
         raise BadInput("There is no process group: call parts_writer in real ranks (gl.launch).")
@@ -152,15 +127,21 @@ def parts_writer() -> Callable[[Path, dict[str, Any]], None]:
 
 def _complete(folder: Path) -> list[Path]:
     """All checkpoints that count, the oldest first."""
-    found = []
-    for one in sorted(folder.glob("step *")):
+    complete = []
+    for checkpoint in sorted(folder.glob("step *")):
         try:
-            names = json.loads((one / MANIFEST).read_text(encoding="utf-8"))["parts"]
+            names = _part_names(checkpoint)
         except (OSError, ValueError):
             continue
-        if all((one / name).exists() for name in names):
-            found.append(one)
-    return found
+        if all((checkpoint / name).exists() for name in names):
+            complete.append(checkpoint)
+    return complete
+
+
+def _part_names(checkpoint: Path) -> list[str]:
+    """The parts that a manifest names, in order of rank."""
+    names: list[str] = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))["parts"]
+    return names
 
 
 def last_complete(folder: str | Path) -> Path | None:
@@ -170,18 +151,10 @@ def last_complete(folder: str | Path) -> Path | None:
 
 
 def load_parts(checkpoint: str | Path) -> list[dict[str, Any]]:
-    """What each rank has saved in a checkpoint, in order of rank.
-
-    Args:
-        checkpoint: what `last_complete` returned.
-
-    Raises:
-        CheckpointError: a part is missing or damaged.
-    """
+    """What each rank has saved in a checkpoint that `last_complete` returned, by rank."""
     path = Path(checkpoint)
     try:
-        names = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["parts"]
-        return [torch.load(path / name, weights_only=True) for name in names]
+        return [torch.load(path / name, weights_only=True) for name in _part_names(path)]
     except Exception as error:  # a damaged file fails in as many ways as there are bytes in it
         raise CheckpointError(
             f"{path} is no whole checkpoint ({type(error).__name__}): take the one that "

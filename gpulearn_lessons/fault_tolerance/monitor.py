@@ -20,15 +20,18 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import clock, rank
 from gpulearn.require import shown
 
-__all__ = ["StepMonitor", "prometheus_text", "serve_metrics", "write_shares"]
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PART = re.compile(r"[^\W\d]\w*")
+
+
+Samples = Sequence[tuple[Mapping[str, object], float]]
 
 
 @dataclass
 class StepMonitor:
     """Counts where the time of one rank goes, by the rank's own clock: real or simulated.
+
+    `steps` has, of each step that has ended, the seconds of each part.
 
     >>> import gpulearn as gl
     >>> def two_steps():
@@ -41,13 +44,9 @@ class StepMonitor:
     ...         monitor.end_step()
     ...     return monitor
     >>> for monitor in gl.simulate(two_steps, 2).results:
-    ...     print(monitor.rank, {part: f"{one:.0%}" for part, one in monitor.shares().items()})
+    ...     print(monitor.rank, {part: f"{share:.0%}" for part, share in monitor.shares().items()})
     0 {'compute': '50%', 'waiting': '50%'}
     1 {'compute': '100%', 'waiting': '0%'}
-
-    Attributes:
-        rank: whose time it is.
-        steps: of each step that has ended, the seconds of each part.
     """
 
     rank: int = field(default_factory=lambda: rank())
@@ -56,11 +55,7 @@ class StepMonitor:
 
     @contextlib.contextmanager
     def measure(self, part: str) -> Iterator[None]:
-        """Count the time of a `with` block as a part of this step, such as "compute".
-
-        Raises:
-            BadInput: the name is not made of letters, digits and underscores.
-        """
+        """Count the time of a `with` block as a part of this step, such as "compute"."""
         if not isinstance(part, str) or not PART.fullmatch(part):
             raise BadInput(f"part is {shown(part)}: give a word, such as 'compute'.")
         begin = clock()
@@ -82,8 +77,8 @@ class StepMonitor:
     def shares(self, step: int | None = None) -> dict[str, float]:
         """Share of the measured time that each part took, 0 to 1, in one step or in all."""
         seconds = self.seconds() if step is None else self.steps[step]
-        whole = sum(seconds.values())
-        return {part: one / whole if whole else 0.0 for part, one in seconds.items()}
+        total = sum(seconds.values())
+        return {part: value / total if total else 0.0 for part, value in seconds.items()}
 
 
 def prometheus_text(monitors: Iterable[StepMonitor]) -> str:
@@ -100,22 +95,20 @@ def prometheus_text(monitors: Iterable[StepMonitor]) -> str:
     # TYPE gpulearn_steps_total counter
     gpulearn_steps_total{rank="3"} 2.0
     """
-    found = list(monitors)
-    require.all_of(StepMonitor, found, "StepMonitor", "those of the ranks")
-    by_part: list[tuple[Mapping[str, object], float]] = [
-        ({"rank": one.rank, "part": part}, seconds)
-        for one in found
-        for part, seconds in one.seconds().items()
+    monitors = list(monitors)
+    require.all_of(StepMonitor, monitors, "StepMonitor", "those of the ranks")
+    by_part: Samples = [
+        ({"rank": monitor.rank, "part": part}, seconds)
+        for monitor in monitors
+        for part, seconds in monitor.seconds().items()
     ]
-    steps: list[tuple[Mapping[str, object], float]] = [
-        ({"rank": one.rank}, len(one.steps)) for one in found
-    ]
+    steps: Samples = [({"rank": monitor.rank}, len(monitor.steps)) for monitor in monitors]
     return counter(
         "gpulearn_rank_seconds_total", "Seconds that a rank has spent, by part of a step.", by_part
     ) + counter("gpulearn_steps_total", "Steps that a rank has ended.", steps)
 
 
-def counter(name: str, told: str, samples: Sequence[tuple[Mapping[str, object], float]]) -> str:
+def counter(name: str, description: str, samples: Samples) -> str:
     r"""One counter in the text format: its help, its type, a line for each set of labels.
 
     >>> print(counter("a_total", "A\nB", [({"path": 'C:\\x "y"'}, 1)]), end="")
@@ -123,13 +116,11 @@ def counter(name: str, told: str, samples: Sequence[tuple[Mapping[str, object], 
     # TYPE a_total counter
     a_total{path="C:\\x \"y\""} 1.0
     """
-    lines = [f"# HELP {name} {_escaped(told)}", f"# TYPE {name} counter"]
+    lines = [f"# HELP {name} {_escaped(description)}", f"# TYPE {name} counter"]
     for labels, value in samples:
-        said = ",".join(
-            f'{label}="{_escaped(str(one)).replace(chr(34), chr(92) + chr(34))}"'
-            for label, one in labels.items()
-        )
-        lines.append(f"{name}{{{said}}} {float(value)!r}")
+        escaped = {label: _escaped(str(text)).replace('"', r"\"") for label, text in labels.items()}
+        pairs = ",".join(f'{label}="{text}"' for label, text in escaped.items())
+        lines.append(f"{name}{{{pairs}}} {float(value)!r}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -141,20 +132,16 @@ def _escaped(text: str) -> str:
 def serve_metrics(text: Callable[[], str]) -> Iterator[int]:
     """Answer Prometheus on this machine alone, at /metrics, until the `with` block ends.
 
-    Args:
-        text: makes the answer anew for each question, such as of `prometheus_text`.
-
-    Yields:
-        The port, one that was free.
+    `text` makes the answer anew for each question, such as of `prometheus_text`. Yields the
+    port, one that was free.
     """
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path.partition("?")[0] == "/metrics"
-            said = text() if found else "ask for /metrics\n"
-            body = said.encode()
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", CONTENT_TYPE if found else "text/plain")
+            known = self.path.partition("?")[0] == "/metrics"
+            body = (text() if known else "ask for /metrics\n").encode()
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", CONTENT_TYPE if known else "text/plain")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -175,12 +162,7 @@ def serve_metrics(text: Callable[[], str]) -> Iterator[int]:
 def write_shares(folder: str | Path, monitors: Iterable[StepMonitor]) -> None:
     """Write for TensorBoard which share of each step each part took; a run for each rank.
 
-    Args:
-        folder: made if need be; `tensorboard --logdir folder` shows `rank_0`, `rank_1`, … in it.
-        monitors: those of the ranks.
-
-    Raises:
-        MissingPackage: TensorBoard is not installed.
+    The folder is made if need be; `tensorboard --logdir folder` shows `rank_0`, `rank_1`, … in it.
     """
     require.package("tensorboard", "fault_tolerance.write_shares")
     from torch.utils.tensorboard import SummaryWriter

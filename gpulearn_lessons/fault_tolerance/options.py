@@ -12,8 +12,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.settings import checked_seed
 
-__all__ = ["Options", "options_from"]
-
 MODELS = ("LeNet", "MLP")
 WRAPPERS = ("naive", "bucketed", "overlapping", "library")
 # option -> what reads its text (None: a switch), and what --help says of it
@@ -36,7 +34,12 @@ OPTIONS: dict[str, tuple[Callable[[str], object] | None, str]] = {
                      "--checkpoint, a run that finds none begins anew"),
     "stop": (Path, "end after the epoch in which this file appears; rank 0 looks for it"),
 }  # fmt: skip
-SHOWN: dict[Callable[[str], object], str] = {int: "N", float: "NUMBER", str: "NAME", Path: "FILE"}
+METAVARS: dict[Callable[[str], object], str] = {
+    int: "N",
+    float: "NUMBER",
+    str: "NAME",
+    Path: "FILE",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +47,6 @@ class Options:
     """A run. With the same options it sees the same batches, however many ranks share them.
 
     `python -m gpulearn_lessons.fault_tolerance.train --help` says what each is.
-
-    Raises:
-        BadInput: one of them makes no sense.
 
     >>> Options(batch=256, lr_batch=64).factor
     4.0
@@ -132,15 +132,15 @@ def options_from(arguments: Sequence[str] | None, program: str, description: str
         prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     defaults = {field.name: field.default for field in dataclasses.fields(Options)}
-    for name, (kind, told) in OPTIONS.items():
-        option = f"--{name.replace('_', '-')}"
+    for name, (kind, text) in OPTIONS.items():
+        option, default = f"--{name.replace('_', '-')}", defaults[name]
         if kind is None:
-            parser.add_argument(option, action="store_true", help=told)
+            parser.add_argument(option, action="store_true", help=text)
             continue
-        default = defaults[name]
-        if default is not None:
-            told = f"{told} ({default})"
-        parser.add_argument(option, type=kind, default=default, help=told, metavar=SHOWN[kind])
+        help_text = text if default is None else f"{text} ({default})"
+        parser.add_argument(
+            option, type=kind, default=default, help=help_text, metavar=METAVARS[kind]
+        )
     try:
         return Options(**vars(parser.parse_args(arguments)))
     except BadInput as error:

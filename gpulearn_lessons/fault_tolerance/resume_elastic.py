@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import Ending, on_real_ranks, on_simulated_ranks, watched
-from gpulearn.parallel.communicator import rank, world_size
+from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.require import shown
 from gpulearn_lessons.fault_tolerance.elastic import ElasticRun, resume_elastic
-
-answers = Answers(resume_elastic)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 MOST_CALLS = 60  # of `step`, by one rank in one start
@@ -318,225 +316,10 @@ def _expected(starts: Starts) -> Resumed:
     return replace(killed, weights=calm.weights, losses=calm.losses)
 
 
-DRAW = "torch.randperm(run.count, generator=run.draws)"
-FIRST = f"    order, at = {DRAW}, 0\n    losses"
-OPTIMIZER = '        run.optimizer.load_state_dict(saved["optimizer"])\n'
-MODEL = '        run.model.load_state_dict(saved["model"])\n'
-DRAWS = '        run.draws.set_state(saved["draws"])\n'
-PLACE = 'order, at, losses = saved["order"], saved["at"], saved["losses"]'
-FULL = "if at + run.batch > run.count:"
-ROWS = "rows = order[at : at + run.batch].tensor_split(world_size())[rank()]"
-ON = "at += run.batch"
-STATE = (
-    '        state |= {"draws": run.draws.get_state(), "order": order, "at": at, '
-    '"losses": losses}\n'
-)
-SAVED = 'state = {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}'
-SAVE = "        run.save(state)\n"
-STEP = "        losses.append(run.step(rows))\n"
-OWN = {
-    FULL: "each = run.batch // world_size()\n        if at + each > run.count // world_size():",
-    ROWS: "rows = order[rank() :: world_size()][at : at + each]",
-    ON: "at += each",
-}
-
-# what the notebook gives: it saves the model and its own place, and knows no other number of ranks
-GIVEN = {
-    OPTIMIZER: "",
-    DRAWS: "",
-    PLACE: 'at, losses = saved["at"], saved["losses"]',
-    SAVED: 'state = {"model": run.model.state_dict(), "at": at, "losses": losses}',
-    STATE: "",
-    **OWN,
-}
-answers.give(GIVEN)
-
-answers.edit(
-    GIVEN,
-    "ask of each thing that the next step needs whether it is in the checkpoint, and whether it "
-    "means the same on another number of ranks.",
-)
-answers.edit(
-    {OPTIMIZER: ""},
-    "the optimiser begins anew after each stop: Adam keeps two means of each weight's gradients, "
-    "and they belong in the checkpoint. Load them again as well.",
-)
-answers.edit(
-    {MODEL: ""},
-    "the weights begin anew after each stop: they are saved, and never loaded.",
-)
-FRESH = {FIRST: "    losses", PLACE: f"{PLACE}\n    else:\n        order, at = {DRAW}, 0"}
-for first_draw in ({}, FRESH):
-    answers.edit(
-        {DRAWS: "", **first_draw},
-        "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
-        "gives an order that it has given before, since it began anew. Its state belongs in the "
-        "checkpoint: `get_state` and `set_state`.",
-    )
-answers.edit(
-    {PLACE: f'at, losses = saved["at"], saved["losses"]\n        order = {DRAW}'},
-    "after a stop it draws a new order, and goes on in it at the place that it had in the old one: "
-    "some rows are taken twice in an epoch and others never. Save the order too.",
-)
-answers.edit(
-    {DRAWS: "", PLACE: 'at, losses = saved["at"], saved["losses"]'},
-    "each start draws the order of the first epoch again: neither the order nor the state of "
-    "`run.draws` comes back from the checkpoint. The training needs both.",
-)
-answers.edit(
-    {PLACE: 'at, losses = saved["at"], saved["losses"]'},
-    "the order of the epoch in which it stopped is not the one that it goes on with: save the "
-    "order, or what it can be drawn from again.",
-)
-answers.edit(
-    {PLACE: 'order, losses = saved["order"], saved["losses"]'},
-    "after a stop the epoch begins again: rows that were taken before the stop are taken twice. "
-    "The place in the order belongs in the checkpoint.",
-)
-answers.edit(
-    {PLACE: 'order, at = saved["order"], saved["at"]'},
-    "the number of steps that are done is not loaded: after a stop it makes `steps` more, in place "
-    "of those that are left.",
-)
-answers.edit(
-    {"    if saved is not None:\n": "    if False:\n"},
-    "it never goes on from what was saved: each start begins with the first step.",
-)
-answers.edit(
-    {SAVE: "    run.save(state)\n"},
-    "it saves once, at the end: a run that is killed before has nothing to go on from. Save after "
-    "each step.",
-)
-answers.edit(
-    {SAVE: "        if len(losses) % 2 == 0:\n            run.save(state)\n"},
-    "it saves after every other step only: after a stop, a step that was done is made again. Save "
-    "after each.",
-)
-answers.edit(
-    {FULL: "if at >= run.count:"},
-    "at the end of an order it takes fewer rows than a batch: when fewer are left, a new order is "
-    "drawn, and they are left out.",
-)
-answers.edit(
-    {
-        ROWS: "each = run.batch // world_size()\n        "
-        "rows = order[at + rank() * each : at + rank() * each + each]"
-    },
-    "where the number of ranks does not divide the batch, the last rows of each batch are taken by "
-    "nobody: `tensor_split` deals out all of them.",
-)
-answers.edit(
-    {ROWS: "rows = order[at : at + run.batch].chunk(world_size())[rank()]"},
-    "`chunk` makes parts of one size and may end with fewer of them than there are ranks: of 8 "
-    "rows for 5 ranks it makes 4 parts of 2, and the last rank finds none. `tensor_split` makes as "
-    "many parts as it is told.",
-)
-answers.edit(
-    OWN,
-    "the place is counted in one rank's own rows: on another number of ranks that is another "
-    "place. Count it in rows of all ranks together, and let each take its part of the batch.",
-)
-answers.edit(
-    {ROWS: "rows = order[at : at + run.batch]"},
-    "every rank takes the whole batch: they all compute the same gradient, and the work is not "
-    "shared.",
-)
-answers.edit(
-    {
-        FIRST: "    run.draws.manual_seed(rank())\n" + FIRST,
-        ROWS: "rows = order[at + rank() : at + run.batch : world_size()]",
-    },
-    "each rank draws an order of its own, so that their parts overlap: some rows are taken twice "
-    "in a step and others never. All ranks must draw the same.",
-)
-answers.edit(
-    {SAVE: "", STEP: "", STATE: STATE + SAVE + STEP},
-    "it saves the weights from before the step with the place after it: what comes back has left "
-    "a step out. Save when the step is done.",
-)
-answers.edit(
-    {"        at += run.batch\n": "", SAVE: SAVE + "        at += run.batch\n"},
-    "the place is moved on after it was saved: after a stop the batch of the last step is taken "
-    "again.",
-)
-answers.edit(
-    {FULL: "if at + run.batch >= run.count:"},
-    "a batch that ends exactly where the order ends is left out: it is a whole one.",
-)
-answers.edit(
-    {"return losses": "return losses[-1]"},
-    "it returns one loss: return those of all steps, in a list.",
-)
-answers.edit(
-    {
-        PLACE: 'order, at = saved["order"], saved["at"]\n        steps -= saved["done"]',
-        SAVED: "done = len(losses)\n        "
-        'state = {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}',
-        '"losses": losses}': '"done": done}',
-    },
-    "what is saved is the number of steps since the last start, not since the first, so that a "
-    "second stop miscounts them; and the losses from before the stop are gone.",
-)
-answers.variant({ROWS: "rows = order[at : at + run.batch][rank() :: world_size()]"})
-answers.variant({ROWS: "rows = order[at : at + run.batch].tolist()[rank() :: world_size()]"})
-answers.variant({"return losses": "return np.array(losses)"}, np=np)
-answers.variant({"return losses": "return tuple(losses)"})
-
-
-@answers.right
-def state_from_before_the_draw(run: Any, steps: int) -> Any:
-    """Draws the epoch's order again, from the state that it was drawn from."""
-    saved = run.load() or {"draws": run.draws.get_state(), "losses": [], "at": 0}
-    if "model" in saved:
-        run.model.load_state_dict(saved["model"])
-        run.optimizer.load_state_dict(saved["optimizer"])
-    losses, at, before = list(saved["losses"]), saved["at"], saved["draws"]
-    run.draws.set_state(before)
-    order = torch.randperm(run.count, generator=run.draws)
-    for _ in range(steps - len(losses)):
-        if at + run.batch > run.count:
-            before, at = run.draws.get_state(), 0
-            order = torch.randperm(run.count, generator=run.draws)
-        losses.append(run.step(order[at + rank() : at + run.batch : world_size()]))
-        at += run.batch
-        run.save(
-            {
-                "model": run.model.state_dict(),
-                "optimizer": run.optimizer.state_dict(),
-                "draws": before,
-                "at": at,
-                "losses": losses,
-            }
-        )
-    return losses
-
-
-@answers.right
-def orders_drawn_again(run: Any, steps: int) -> Any:
-    """Saves no random numbers: it draws all orders again, up to the epoch of the next step."""
-    in_an_epoch = run.count // run.batch
-    saved = run.load()
-    losses = [] if saved is None else saved["losses"]
-    if saved is not None:
-        run.model.load_state_dict(saved["model"])
-        run.optimizer.load_state_dict(saved["optimizer"])
-    for step in range(steps):
-        if step % in_an_epoch == 0:
-            order = torch.randperm(run.count, generator=run.draws).tolist()
-        if step < len(losses):
-            continue
-        at = step % in_an_epoch * run.batch
-        losses.append(run.step(order[at : at + run.batch][rank() :: world_size()]))
-        state = {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}
-        run.save(state | {"losses": losses})
-    return losses
-
-
 EXERCISE = Exercise(
     task="Mend a training that is started again after a kill, on any number of ranks.",
     reference=resume_elastic,
     cases=cases,
-    answers=answers,
     run=run,
     ready=with_optimizer_loaded,
     by_hand=False,

@@ -9,8 +9,6 @@ import numpy as np
 
 from gpulearn.errors import BadInput
 
-__all__ = ["find_the_straggler"]
-
 Times = Sequence[Sequence[float]] | np.ndarray[Any, Any]
 
 
@@ -26,9 +24,6 @@ def find_the_straggler(compute: Times, wait: Times, times: float = 1.2) -> int |
         compute: seconds before the collective, of shape (steps, ranks).
         wait: seconds in the collective, of the same shape.
         times: how many times as long as usual a straggler computes, more than that.
-
-    Raises:
-        BadInput: the tables have other shapes, or there are fewer than two ranks.
 
     >>> find_the_straggler([[1.0, 1.5], [1.0, 1.5]], [[0.5, 0.0], [0.5, 0.0]])
     1

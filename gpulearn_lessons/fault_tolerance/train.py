@@ -76,11 +76,6 @@ class Trained:
 def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
     """Train on this rank's part of each batch, together with the other ranks.
 
-    Raises:
-        BadInput: the ranks cannot share a batch evenly.
-        CheckpointError: there is nothing to go on from, or it is of another run.
-        TrainingError: the loss is no finite number.
-
     >>> len(train(Options(model="MLP", epochs=2)).losses)
     1 rank, messages by gloo ...
     epoch 1: mean loss ..., held-out digits right ...%
@@ -95,18 +90,18 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
             )
         model = _model(options).to(place.device)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum)
-        done = Trained()
+        trained = Trained()
         if options.resume is not None:
-            done.losses, done.accuracies = restore(options.resume, options, model, optimizer)
+            trained.losses, trained.accuracies = restore(options.resume, options, model, optimizer)
         _say(
             place, f"{place}; {options.batch} images in a step, {options.batch // place.size} each"
         )
-        _epochs(options, place, model, optimizer, done)
-        ended = len(done.accuracies) == options.epochs
+        _epochs(options, place, model, optimizer, trained)
+        ended = len(trained.accuracies) == options.epochs
         if ended and place.rank == 0 and options.output is not None:
-            write_losses(options.output, done, place.size, place.backend)
-        done.weights = {name: value.cpu() for name, value in model.state_dict().items()}
-        return done
+            write_losses(options.output, trained, place.size, place.backend)
+        trained.weights = {name: value.cpu() for name, value in model.state_dict().items()}
+        return trained
 
 
 def _epochs(
@@ -114,7 +109,7 @@ def _epochs(
     place: RankInfo,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    done: Trained,
+    trained: Trained,
 ) -> None:
     """All epochs that are still to do."""
     data = digits()
@@ -132,15 +127,19 @@ def _epochs(
             f"batch is {options.batch}, and there are {len(labels)} images: give a smaller one."
         )
     replica: Any = WRAPPERS[options.wrapper](model)
-    for epoch in range(len(done.accuracies), options.epochs):
+    for epoch in range(len(trained.accuracies), options.epochs):
         sampler.set_epoch(epoch)
         # of each step the loss, then the digits that are right, then whether to stop
         sums = torch.zeros(len(loader) + 2, dtype=torch.float64, device=place.device)
-        for number, (some, wanted) in enumerate(loader):
-            some, wanted = some.to(place.device), wanted.to(place.device)
-            _set_rate(optimizer, options, len(done.losses) + number)
+        for number, batch in enumerate(loader):
+            inputs, targets = (part.to(place.device) for part in batch)
+            step = len(trained.losses) + number
+            for group in optimizer.param_groups:
+                group["lr"] = scaled_learning_rate(
+                    step, options.lr, options.factor, options.warm_up
+                )
             optimizer.zero_grad()
-            loss = functional.cross_entropy(replica(some), wanted)
+            loss = functional.cross_entropy(replica(inputs), targets)
             loss.backward()
             if options.wrapper != "library":  # the library averages during backward
                 replica.average()
@@ -150,11 +149,11 @@ def _epochs(
         # one rank looks, so that all stop after the same epoch
         sums[-1] = place.rank == 0 and options.stop is not None and Path(options.stop).exists()
         *losses, right, stop = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
-        done.losses += [loss / place.size for loss in losses]
-        done.accuracies.append(right / len(data.test_labels))
-        _report(options, place, epoch + 1, done, len(losses))
+        trained.losses += [loss / place.size for loss in losses]
+        trained.accuracies.append(right / len(data.test_labels))
+        _report(options, place, epoch + 1, trained, len(losses))
         if place.rank == 0 and options.checkpoint is not None:
-            save(options.checkpoint, options, model, optimizer, done)
+            save(options.checkpoint, options, model, optimizer, trained)
         if stop and epoch + 1 < options.epochs:
             _say(
                 place,
@@ -170,12 +169,6 @@ def _model(options: Options) -> nn.Module:
     return LeNet(dropout=0, seed=options.seed)
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, options: Options, step: int) -> None:
-    lr = scaled_learning_rate(step, options.lr, options.factor, options.warm_up)
-    for group in optimizer.param_groups:
-        group["lr"] = lr
-
-
 def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     """How many of this rank's share of the held-out digits are right."""
     mine = slice(place.rank, None, place.size)
@@ -184,12 +177,12 @@ def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
 
 
-def _report(options: Options, place: RankInfo, epoch: int, done: Trained, steps: int) -> None:
-    first, losses = len(done.losses) - steps, done.losses[-steps:]
+def _report(options: Options, place: RankInfo, epoch: int, trained: Trained, steps: int) -> None:
+    first, losses = len(trained.losses) - steps, trained.losses[-steps:]
     if options.per_step:
         for number, loss in enumerate(losses, start=first + 1):
             _say(place, f"step {number}: loss {loss:.9f}")
-    mean, share = sum(losses) / steps, done.accuracies[-1]
+    mean, share = sum(losses) / steps, trained.accuracies[-1]
     _say(place, f"epoch {epoch}: mean loss {mean:.9f}, held-out digits right {share:.1%}")
     if not math.isfinite(mean):
         raise TrainingError(
@@ -205,14 +198,14 @@ def _say(place: RankInfo, text: str) -> None:
 
 
 def save(
-    path: Path, options: Options, model: nn.Module, optimizer: torch.optim.Optimizer, done: Trained
+    path: Path,
+    options: Options,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    trained: Trained,
 ) -> None:
-    """Write a checkpoint; every rank holds the same weights, so one rank writes them.
-
-    Raises:
-        CheckpointError: the file cannot be written.
-    """
-    state = {"run": options.identity(), "losses": done.losses, "accuracies": done.accuracies}
+    """Write a checkpoint; every rank holds the same weights, so one rank writes them."""
+    state = {"run": options.identity(), "losses": trained.losses, "accuracies": trained.accuracies}
     state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     save_checkpoint(path, state)
 
@@ -223,24 +216,19 @@ def restore(
     """Go on from a checkpoint: rank 0 reads it, for the file may be on its machine alone.
 
     A run that writes the checkpoint that it goes on from has none when it begins: one command
-    line then serves the first start and each one after a failure.
-
-    Returns:
-        The losses of the steps and the accuracies of the epochs before it.
-
-    Raises:
-        CheckpointError: on every rank, if it cannot be read or is of another run.
+    line then serves the first start and each one after a failure. Returns the losses of the
+    steps and the accuracies of the epochs before it; what is wrong is raised on every rank.
     """
-    found: list[Any] = [None]
+    message: list[Any] = [None]
     if not dist.is_initialized() or dist.get_rank() == 0:
         own = options.checkpoint is not None and Path(options.checkpoint) == Path(path)
         try:
-            found = [{} if own and not Path(path).exists() else _fitting(path, options)]
+            message = [{} if own and not Path(path).exists() else _fitting(path, options)]
         except CheckpointError as error:
-            found = [str(error)]
+            message = [str(error)]
     if dist.is_initialized():
-        dist.broadcast_object_list(found, src=0)
-    state = found[0]
+        dist.broadcast_object_list(message, src=0)
+    state = message[0]
     if isinstance(state, str):
         raise CheckpointError(state)
     if not state:
@@ -270,21 +258,19 @@ def _fitting(path: Path, options: Options) -> dict[str, Any]:
     return state
 
 
-def write_losses(path: Path, done: Trained, ranks: int, backend: str) -> None:
-    """Write the loss of each step, as JSON or CSV by the file's ending.
-
-    Raises:
-        CheckpointError: the file cannot be written.
-    """
+def write_losses(path: Path, trained: Trained, ranks: int, backend: str) -> None:
+    """Write the loss of each step, as JSON or CSV by the file's ending."""
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             if Path(path).suffix == ".csv":
                 rows = csv.writer(file, lineterminator="\n")
                 rows.writerow(["step", "loss"])
-                rows.writerows((step, repr(loss)) for step, loss in enumerate(done.losses, start=1))
+                rows.writerows(
+                    (step, repr(loss)) for step, loss in enumerate(trained.losses, start=1)
+                )
                 return
             record = {"ranks": ranks, "backend": backend}
-            record |= {"losses": done.losses, "accuracies": done.accuracies}
+            record |= {"losses": trained.losses, "accuracies": trained.accuracies}
             json.dump(record, file, indent=1)
             file.write("\n")
     except OSError as error:

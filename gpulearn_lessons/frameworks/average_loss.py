@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise, call
 from gpulearn_lessons.frameworks.global_mean import average_loss
-
-answers = Answers(average_loss)
 
 
 def cases() -> list[Case]:
@@ -38,90 +36,6 @@ def cases() -> list[Case]:
     ]
 
 
-WEIGHTED = "losses if weights is None else losses * weights"
-MEAN = "float(weighted.sum() / global_batch)"
-
-answers.edit(
-    {MEAN: "float(weighted.mean()) if len(losses) else 0.0"},
-    "that is the mean over this replica's own rows. Gradients of replicas are added up, so "
-    "two replicas would take steps twice as long: divide by the global batch.",
-)
-answers.edit(
-    {MEAN: "float(weighted.mean())"},
-    "that is the mean over this replica's own rows, and the mean of no rows is not a number: "
-    "divide the sum by the global batch.",
-)
-answers.edit(
-    {MEAN: "float(weighted.mean() * len(losses) / global_batch)"},
-    "the mean of no rows is not a number: divide the sum of the losses by the global batch.",
-)
-answers.edit(
-    {MEAN: "float(weighted.sum())"},
-    "that is the sum: it grows with the batch, so divide by the global batch.",
-)
-answers.edit({WEIGHTED: "losses"}, "the weights are not used: each scales its row's loss.")
-for sum_of_weights in ("weights.sum() or 1.0", "weights.sum()"):
-    answers.edit(
-        {MEAN: f"float(weighted.sum() / (global_batch if weights is None else {sum_of_weights}))"},
-        "that divides by the sum of this replica's weights, of which the others know nothing: the "
-        "parts would not add up. Divide by the global batch, as without weights.",
-    )
-answers.edit(
-    {MEAN: "float(weighted.sum() / (global_batch if weights is None else global_batch * "
-     "weights.mean() if weights.any() else 1.0))"},
-    "the weights are taken out again by dividing through their mean: divide by the global batch "
-    "alone.",
-)  # fmt: skip
-answers.edit(
-    {MEAN: "float(weighted.sum() / (2 * len(losses))) if len(losses) else 0.0"},
-    "that takes the global batch for two equal parts. The last batch may be uneven, and there may "
-    "be another number of replicas: global_batch says how many rows there are.",
-)
-for where in ("", " if len(losses) else 0.0"):
-    answers.edit(
-        {MEAN: f"float(weighted.mean() / global_batch){where}"},
-        "that divides twice: by this replica's rows, in the mean, and then by the global batch.",
-    )
-answers.edit(
-    {MEAN: "float(weighted.sum() / 64)"},
-    "64 is the global batch of the training above: here global_batch says how many rows there are.",
-)
-for empty in ("", " if len(losses) else 0.0"):
-    answers.edit(
-        {MEAN: f"float(np.average(losses, weights=weights)){empty}"},
-        "np.average divides by this replica's rows, or by their weights: add up the losses, each "
-        "times its weight, and divide by the global batch.",
-    )
-answers.edit(
-    {MEAN: "weighted / global_batch"},
-    "that is a number for each row: add them up.",
-)
-answers.edit(
-    {"float(weighted.sum() / global_batch)": "float(weighted.sum() // global_batch)"},
-    "// rounds down: divide with /.",
-)
-
-
-@answers.right
-def by_a_loop(losses: Any, global_batch: Any, weights: Any = None) -> Any:
-    total = 0.0
-    for i, loss in enumerate(losses):
-        total += loss * (1.0 if weights is None else weights[i])
-    return total / global_batch
-
-
-@answers.right
-def by_a_product(losses: Any, global_batch: Any, weights: Any = None) -> Any:
-    if weights is None:
-        weights = np.ones_like(losses)
-    return losses @ weights / global_batch
-
-
-@answers.right
-def dividing_each(losses: Any, global_batch: Any, weights: Any = 1) -> Any:
-    return np.sum(losses / global_batch * (1 if weights is None else weights))
-
-
 def difference(got: Any, expected: Any) -> str | None:
     """Numbers, to the rounding of float32, in which losses may be."""
     return compare.numbers_or_none(got, expected, 1e-6)
@@ -145,7 +59,6 @@ EXERCISE = Exercise(
     task="Say which number a replica returns, so that all replicas' add up to the mean loss.",
     reference=average_loss,
     cases=cases,
-    answers=answers,
     run=run,
     difference=difference,
     kinships=(same,),

@@ -8,18 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.optim.optimizers import gradient_step
 from gpulearn.require import shown
 from gpulearn_lessons.gradient_descent import descents
-
-answers = Answers(gradient_step)
-
-STEP = "lr * gradient"
-NEW = f"theta - {STEP}"
-BOTH = f"{NEW}, state"
-RETURN = f"return {NEW}"
 
 
 def cases() -> list[Case]:
@@ -63,101 +55,10 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     return descents.run(watched, case)
 
 
-answers.edit(
-    {"- lr": "+ lr"}, "that walks uphill: the gradient points up, so its step is subtracted."
-)
-answers.edit({"lr * ": ""}, "the rate is missing: it says which part of the gradient is the step.")
-answers.edit({"lr * ": "lr**2 * "}, "the rate is in there twice.")
-answers.edit(
-    {STEP: "gradient / lr"}, "that divides by the rate: a smaller rate must make a smaller step."
-)
-answers.edit(
-    {STEP: "(lr or 0.01) * gradient"},
-    "a rate of 0, to which a rate that falls may come, is taken for none at all: `or` puts another "
-    "in its place. Use lr as it is.",
-)
-answers.edit({"theta - ": "-"}, "that is the step alone: subtract it from theta.")
-answers.edit({"theta - ": ""}, "that is what is subtracted, lr · gradient: theta is missing.")
-answers.edit(
-    {NEW: f"{STEP} - theta"},
-    "the terms are swapped: from theta the step is subtracted, not theta from the step.",
-)
-answers.edit({STEP: "lr * theta"}, "the rate multiplies theta: it belongs to the gradient.")
-answers.edit(
-    {NEW: "lr * (theta - gradient)"},
-    "the rate multiplies the difference too: it belongs to the gradient only.",
-)
-answers.edit(
-    {STEP: f"{STEP} / np.linalg.norm(gradient)"},
-    "each step has the same length: that divides the gradient by its norm. Where it is "
-    "flatter, steps become shorter by themselves.",
-)
-answers.edit(
-    {STEP: "lr * np.sign(gradient)"},
-    "that takes the sign of the slope only: a steeper slope makes a longer step.",
-)
-answers.edit(
-    {STEP: f"{STEP}.mean()"}, "all parameters make the mean step: each has a slope of its own."
-)
-answers.edit(
-    {STEP: f"{STEP}.sum()"},
-    "all parameters make the sum of the steps: each has a slope of its own.",
-)
-answers.edit(
-    {STEP: f"{STEP}.flat[0]"},
-    "that takes the first slope for all: each parameter has a slope of its own.",
-)
-answers.edit(
-    {RETURN: f"theta -= {STEP}\n    return theta"},
-    "-= changes the array that the caller holds, and the path behind it: write "
-    "theta - lr * gradient, which makes a new one.",
-)
-answers.edit(
-    {RETURN: "gradient *= lr\n    return theta - gradient"},
-    "*= changes the gradient that the caller holds: write lr * gradient.",
-)
-answers.edit(
-    {BOTH: NEW}, "that returns theta alone; return theta and state, as every step function does."
-)
-answers.edit({BOTH: f"state, {NEW}"}, "the two results are swapped: theta comes first, then state.")
-answers.edit(
-    {BOTH: f"{NEW}, lr"},
-    "the rate comes back as state: this method remembers nothing, so return state as it is.",
-)
-answers.edit(
-    {BOTH: f"{NEW}, None"},
-    "None comes back as state, whatever came in: this method remembers nothing, so return state "
-    "as it is.",
-)
-answers.edit(
-    {BOTH: f"{NEW}, state or None"},
-    "an empty state, or one of 0, comes back as None: `or` takes what is empty for missing. "
-    "Return state as it is.",
-)
-answers.edit(
-    {"return theta": "return np.array(theta, dtype=float)"},
-    "float32 parameters come back as float64, twice the bytes: keep their dtype.",
-)
-
-answers.variant({RETURN: f"theta = theta.copy()\n    theta -= {STEP}\n    return theta"})
-
-
-@answers.right
-def entry_by_entry(theta: Any, gradient: Any, state: Any, lr: float) -> Any:
-    new = np.empty_like(theta)
-    for i in np.ndindex(theta.shape):
-        new[i] = theta[i] - lr * gradient[i]
-    return new, state
-
-
-answers.variant({BOTH: "theta + lr * (-gradient), state"})
-
-
 EXERCISE = Exercise(
     task="Make one step downhill: θ ← θ − η·g.",
     reference=gradient_step,
     cases=cases,
     run=run,
     difference=descents.difference,
-    answers=answers,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,33 +11,6 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch
 from gpulearn.kernels.specification import Shape, Specification
 from simt.report.report import Report
-
-__all__ = [
-    "BLOCK_IGNORED",
-    "B_TURNED",
-    "EVEN",
-    "FLOAT64",
-    "GUARD",
-    "GUARD_TOO_WIDE",
-    "LAST_PRODUCT",
-    "NEVER_ADDED",
-    "NO_FLOAT64",
-    "NO_GUARD",
-    "ONE_SHORT",
-    "ONE_WRITE",
-    "OWN_ELEMENT",
-    "READ_ONCE",
-    "ROWS_FOR_COLUMNS",
-    "SUMS_IN_C",
-    "WRITTEN_ONCE",
-    "Matrix",
-    "barriers_of",
-    "launch",
-    "loads_per_product",
-    "tiles_once",
-]
-
-Matrix = np.ndarray[Any, Any]
 
 FLOAT64 = (
     "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
@@ -65,47 +37,6 @@ def _uneven(report: Report, case: Launch) -> str | None:
 
 # of a launch that has as many threads as C has elements
 EVEN = budgets.Budget(_uneven, OWN_ELEMENT)
-
-# Mistakes in the two products that have one thread for each element: an edit and its hint.
-GUARD = "if i < c.shape[0] and j < c.shape[1]"
-ONE_SHORT = (
-    {"range(a.shape[1])": "range(a.shape[1] - 1)"},
-    "the last product of each sum is missing: write range(a.shape[1]).",
-)
-BLOCK_IGNORED = (
-    {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
-    "the block index is never used: every block computes the elements of block 0.",
-)
-B_TURNED = (
-    {"b[k, j]": "b[j, k]"},
-    "B is read as if it were turned: the k-th element of column j is b[k, j].",
-)
-GUARD_TOO_WIDE = (
-    {GUARD: GUARD.replace("<", "<=")},
-    "the guard lets one row and one column too many in: it needs < and not <=.",
-)
-NO_GUARD = (
-    {GUARD: "if True"},
-    "there are more threads than elements: the ones left over must do nothing.",
-)
-ROWS_FOR_COLUMNS = (
-    {"a.shape[1]": "a.shape[0]"},
-    "it is right for square matrices only: the sum has as many terms as A has columns, not rows.",
-)
-LAST_PRODUCT = (
-    {"total += ": "total = "},
-    "the products are not added up: each one replaces the last.",
-)
-NEVER_ADDED = (
-    {"] = total": "] = 0"},
-    "every element is 0: the sum is never added to.",
-)
-
-SUMS_IN_C = {
-    "total = np.float32(0)": "c[i, j] = 0",
-    "total += ": "c[i, j] += ",
-    "        c[i, j] = total": "",
-}
 
 
 def launch(

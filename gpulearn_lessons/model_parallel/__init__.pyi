@@ -13,10 +13,10 @@ from .tensor_parallel.costs import part_activation_bytes as part_activation_byte
 from .tensor_parallel.costs import part_parameters as part_parameters
 from .tensor_parallel.costs import tensor_parallel_bytes as tensor_parallel_bytes
 from .tensor_parallel.decoder import TensorParallelDecoder as TensorParallelDecoder
-from .tensor_parallel.groups import subgroup as subgroup
 from .tensor_parallel.hybrid import HybridDecoder as HybridDecoder
 from .tensor_parallel.layers import column_parallel as column_parallel
 from .tensor_parallel.layers import row_parallel as row_parallel
 from .tensor_parallel.layers import split_heads as split_heads
 from .tensor_parallel.layers import vocabulary_loss as vocabulary_loss
 from .tensor_parallel.mesh import Mesh as Mesh
+from .tensor_parallel.mesh import subgroup as subgroup

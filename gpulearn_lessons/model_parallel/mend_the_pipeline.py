@@ -11,14 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
 from gpulearn.judge.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
 from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.model_parallel.pipeline_parallel.two_stages import mend_the_pipeline
-
-answers = Answers(mend_the_pipeline)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 RANKS = 2
@@ -171,158 +169,10 @@ def same(one: TrainedStages, other: TrainedStages) -> bool:
     )
 
 
-SHARE = " * share\n"
-PART = "len(targets) / rows"
-STEP = "        optimizer.step()"
-ZERO = "        optimizer.zero_grad()\n"
-GRADIENT = "send(entered.grad, to=0)"
-EACH_STEP = {STEP: f"    {STEP}"}
-LOST = {SHARE: "\n"}
-
-answers.give({**LOST, **EACH_STEP})
-
-TOO_LARGE = (
-    "the gradient is too large, m times with m equal micro-batches: each loss is a mean over its "
-    "own micro-batch, and m means are added. Weigh each by its share of the rows."
-)
-EARLY = (
-    "the weights change after each micro-batch: the gradients of all micro-batches belong to the "
-    "same weights, and one step follows the last of them."
-)
-
-answers.edit(
-    {**LOST, **EACH_STEP},
-    "there are two mistakes. Look when the weights change, and over which rows each loss is a "
-    "mean.",
-)
-answers.edit(EACH_STEP, f"the losses are weighed, but {EARLY}")
-answers.edit(LOST, f"there is one step for each batch, but {TOO_LARGE}")
-answers.edit(
-    {PART: "1 / len(batch)"},
-    "each micro-batch counts 1/m, which is right for equal ones alone: the last one may have "
-    "fewer rows, so count rows.",
-)
-answers.edit(
-    {PART: "len(targets)"},
-    "each loss is multiplied by its rows, and never divided by those of the batch: the gradient "
-    "is that of a sum, not of a mean.",
-)
-answers.edit(
-    {PART: "1 / rows"},
-    "each loss is divided by the rows of the batch, and is a mean already: its share is its own "
-    "rows by all rows.",
-)
-answers.edit(
-    {ZERO: "", "    for batch in": "    optimizer.zero_grad()\n    for batch in"},
-    "gradients are not set to zero before each batch, which adds to those of the batches before.",
-)
-answers.edit(
-    {
-        ZERO: "",
-        "            if rank() == 0:\n": "            optimizer.zero_grad()\n"
-        "            if rank() == 0:\n",
-    },
-    "gradients are set to zero before each micro-batch, and those of the last one alone are left.",
-)
-answers.edit(
-    {STEP: "        if rank() == 1:\n            optimizer.step()"},
-    "only rank 1 takes a step: the first stage never learns.",
-)
-answers.edit(
-    {STEP: "        if rank() == 0:\n            optimizer.step()"},
-    "only rank 0 takes a step: the second stage never learns.",
-)
-answers.edit(
-    {GRADIENT: "send(entered.detach(), to=0)"},
-    "rank 1 sends back what it was given, not its gradient: that is entered.grad.",
-)
-answers.edit(
-    {"send(left.detach(), to=1)": "send(inputs, to=1)"},
-    "rank 0 sends the inputs on, and what its stage made of them is never used.",
-)
-answers.edit(
-    {".requires_grad_()": ""},
-    "what arrives needs requires_grad_(): without it nothing on rank 1 asks for its gradient, and "
-    "entered.grad stays None.",
-)
-answers.edit(
-    {"recv(torch.empty_like(inputs), source=0)": "recv(inputs, source=0)"},
-    "the weights are right, and rank 1 loses its inputs: recv writes into the tensor that it gets, "
-    "here one of the batch. Give it an empty one.",
-)
-answers.edit(
-    {GRADIENT: "pass"},
-    "rank 1 never sends the gradient, for which rank 0 waits.",
-)
-answers.edit(
-    {"left.backward(recv(torch.empty_like(left), source=1))": "left.sum().backward()"},
-    "rank 0 goes back from the sum of its outputs, as if each had the gradient 1: it has to "
-    "receive their gradient from rank 1.",
-)
-answers.edit(
-    {", momentum=0.9": ""},
-    "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
-)
-answers.edit(
-    {SHARE: " * share\n", GRADIENT: "send(entered.grad / share, to=0)"},
-    "the gradient that is sent back is divided by the share again: the second stage learns as it "
-    "should, the first with gradients that are too large.",
-)
-answers.edit(
-    {SHARE: "\n", GRADIENT: "send(entered.grad * share, to=0)"},
-    "the gradient that is sent back is weighed, and rank 1's own gradients are not: weigh the "
-    "loss, from which both come.",
-)
-answers.edit(
-    {GRADIENT: "send(entered.grad * share, to=0)"},
-    "the gradient that reaches rank 0 is multiplied by the share once more: the loss has it "
-    "already, and with it all that goes back from it.",
-)
-answers.edit(
-    {STEP: "    optimizer.step()"},
-    "one step is taken after all batches, and the gradients of all but the last were set to zero: "
-    "take one after each batch.",
-)
-answers.edit(
-    {
-        SHARE: "\n",
-        "functional.mse_loss(stage(entered), targets)": (
-            'functional.mse_loss(stage(entered), targets, reduction="sum") / rows'
-        ),
-    },
-    "the squares are divided by the rows alone: mse_loss is a mean over all numbers, rows times "
-    "columns.",
-)
-
-answers.variant(
-    {
-        "left.backward(recv(torch.empty_like(left), source=1))": (
-            "(left * recv(torch.empty_like(left), source=1)).sum().backward()"
-        )
-    }
-)
-answers.variant(
-    {
-        SHARE: "\n",
-        "                loss.backward()\n": "                (loss * share).backward()\n",
-    }
-)
-answers.variant(
-    {
-        SHARE: "\n",
-        PART: "targets.numel()",
-        "functional.mse_loss(stage(entered), targets)": (
-            "(stage(entered) - targets).square().sum() / (rows * share / len(targets))"
-        ),
-    }
-)
-
-
 EXERCISE = Exercise(
     task="Mend the program, so that two ranks with a stage each learn as one process.",
     reference=mend_the_pipeline,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     expect=expected,

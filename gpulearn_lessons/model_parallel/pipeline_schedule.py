@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpulearn.errors import BadInput
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import NOTHING, odd
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
@@ -15,14 +15,6 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.clock import time_schedul
 from gpulearn_lessons.model_parallel.pipeline_parallel.orders import pipeline_schedule
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Schedule
 from gpulearn_lessons.model_parallel.pipeline_parallel.validity import check_schedule
-
-answers = Answers(pipeline_schedule)
-
-WARM = "min(ranks - rank, micro_batches)"
-BACK = 'order.append(("B", micro))'
-MORE = "if micro + warm < micro_batches:"
-THEN = 'order.append(("F", micro + warm))'
-PAIR = f"        {BACK}\n        {MORE}\n            {THEN}\n"
 
 
 @dataclass(frozen=True)
@@ -122,137 +114,12 @@ def same_outcome(one: OrdersOfRanks, other: OrdersOfRanks) -> bool:
     return one.seconds == other.seconds and one.held == other.held
 
 
-TOO_SHORT = (
-    "the warm-up is one pass too short: rank r needs p − r forward passes before its first "
-    "gradient can be there, one for itself and one for each rank behind it."
-)
-ONE_MORE = (
-    "each rank holds one micro-batch more than it has to: after p − r forward passes the gradient "
-    "of the oldest can come, so the backward pass is next."
-)
-
-answers.edit({WARM: "min(ranks - rank - 1, micro_batches)"}, TOO_SHORT)
-answers.edit(
-    {WARM: "max(1, min(ranks - rank - 1, micro_batches))"},
-    f"{TOO_SHORT} As it is, each rank waits for a gradient while it could go forwards.",
-)
-answers.edit({WARM: "min(ranks - rank + 1, micro_batches)"}, ONE_MORE)
-answers.edit(
-    {PAIR: f"        {MORE}\n            {THEN}\n        {BACK}\n"},
-    ONE_MORE,
-)
-answers.edit(
-    {WARM: "min(rank + 1, micro_batches)"},
-    "the ranks are taken in the wrong order: rank 0 is the farthest from the loss, so its "
-    "warm-up is the longest, p passes, and the last rank's is one.",
-)
-answers.edit(
-    {WARM: "min(rank, micro_batches)"},
-    "the warm-up grows with the rank, and rank 0 has none: rank 0 is the farthest from the loss "
-    "and needs p passes, the last rank one.",
-)
-answers.edit(
-    {WARM: "micro_batches"},
-    "that is GPipe, all forward passes first: it takes as long, and each rank holds all "
-    "micro-batches. Let a backward pass come as soon as its gradient can be there.",
-)
-answers.edit(
-    {WARM: "1"},
-    "each rank goes back with a micro-batch before it takes the next one: that is the naive order, "
-    "in which one rank works at a time. Let rank r do p − r forward passes first.",
-)
-answers.edit(
-    {WARM: "min(ranks, micro_batches)"},
-    "every rank does p forward passes first: that is right for rank 0, and rank r is r steps "
-    "nearer to the loss.",
-)
-answers.edit(
-    {WARM: "ranks - rank"},
-    "with fewer micro-batches than ranks the warm-up goes on past the last one: it has at most m.",
-)
-answers.edit(
-    {BACK: 'order.append(("B", micro_batches - 1 - micro))'},
-    "the backward passes begin with the last micro-batch, which has not gone forwards yet: take "
-    "the oldest first.",
-)
-answers.edit(
-    {BACK: 'order.append(("B", min(micro + warm, micro_batches) - 1))'},
-    "the backward pass is that of the newest micro-batch: its gradient comes last, since the "
-    "oldest is the first to reach the loss.",
-)
-answers.edit(
-    {BACK: 'order.append(("B", micro + 1))'},
-    "the backward pass is that of the next micro-batch: begin with micro-batch 0.",
-)
-answers.edit(
-    {"for micro in range(micro_batches):": "for micro in range(micro_batches - warm):"},
-    "the cool-down is missing: when no forward pass is left, the gradients of the last "
-    "micro-batches are still to come.",
-)
-answers.edit(
-    {MORE: "if micro + warm <= micro_batches:"},
-    "there is one forward pass too many: the last micro-batch is m − 1.",
-)
-answers.edit(
-    {THEN: 'order.append(("F", micro))'},
-    "after the warm-up the forward passes begin again with micro-batch 0: the next one is that "
-    "after those of the warm-up.",
-)
-answers.edit(
-    {THEN: 'order.append(("F", micro + 1))'},
-    "the forward pass after a backward pass of micro-batch i is that of i + 1: rank r has done "
-    "p − r by then, and the next one is i + p − r.",
-)
-answers.edit(
-    {f"        {MORE}\n            {THEN}\n": ""},
-    "there are no forward passes after the warm-up: each backward pass is followed by one, as "
-    "long as there are any.",
-)
-answers.edit(
-    {WARM: "min(ranks - rank - 1, micro_batches)", PAIR: f"        {BACK}\n        {THEN}\n"},
-    "the warm-up is one pass too short, and forward passes go on past the last micro-batch.",
-)
-answers.edit(
-    {
-        "for micro in range(warm)]": "for micro in range(1, warm + 1)]",
-        BACK: 'order.append(("B", micro + 1))',
-        THEN: 'order.append(("F", micro + warm + 1))',
-    },
-    "micro-batches are counted from 0.",
-)
-
-answers.variant(
-    {
-        WARM: "min(ranks - rank - 1, micro_batches)",
-        f"    for micro in range(micro_batches):\n{PAIR}": (
-            "    for micro in range(micro_batches - warm):\n"
-            '        order += [("F", micro + warm), ("B", micro)]\n'
-            '    order += [("B", micro) for micro in range(micro_batches - warm, micro_batches)]\n'
-        ),
-    }
-)
-
-
-@answers.right
-def by_counting(rank: int, ranks: int, micro_batches: int) -> list[tuple[str, int]]:
-    order, ahead, done = [], 0, 0
-    while done < micro_batches:
-        if ahead < micro_batches and ahead - done < ranks - rank:
-            order.append(("F", ahead))
-            ahead += 1
-        else:
-            order.append(("B", done))
-            done += 1
-    return order
-
-
 KINSHIPS: tuple[Callable[[Any, Any], bool], ...] = (same_orders, same_outcome)
 
 EXERCISE = Exercise(
     task="Write the order of one rank's passes in 1F1B.",
     reference=pipeline_schedule,
     cases=cases,
-    answers=answers,
     run=run,
     difference=difference,
     kinships=KINSHIPS,

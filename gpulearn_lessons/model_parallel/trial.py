@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import told_apart
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
@@ -205,7 +205,6 @@ def layer_exercise(
     task: str,
     reference: Answer,
     cases: Callable[[], Sequence[Case]],
-    answers: Answers,
     real: Callable[[int], LayerPart],
 ) -> Exercise:
     """An exercise on a layer of which each rank has a part.
@@ -214,14 +213,12 @@ def layer_exercise(
         task: one sentence.
         reference: the tested function that is its solution.
         cases: makes the inputs, each a `SplitLayer`.
-        answers: known ones.
         real: what each of two real ranks is given, where an answer is right on simulated ones.
     """
     return Exercise(
         task=task,
         reference=reference,
         cases=cases,
-        answers=answers,
         run=run,
         by_hand=False,
         expect=expected,

@@ -8,20 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.optim.landscapes import LineFit
 from gpulearn.optim.trajectories import range_test
 from gpulearn.require import shown
-
-answers = Answers(range_test)
-
-# what stands in the solution
-FACTOR = "(highest / lowest) ** (1 / (steps - 1))"
-RATE = "lowest * factor**k"
-MOVE = "theta - rates[-1] * landscape.gradient(theta)"
-STOP = "        if not losses[-1] <= 4 * first:\n            break\n"
-LOSS = "        losses.append(landscape.value(theta))\n"
 
 Array = np.ndarray[Any, Any]
 
@@ -117,130 +107,10 @@ def difference(got: Any, expected: Any) -> str | None:
     return None
 
 
-answers.edit(
-    {RATE: "lowest + (highest - lowest) * k / (steps - 1)"},
-    "the rate grows by equal amounts: from one step to the next it is multiplied by the same "
-    "factor.",
-)
-answers.edit(
-    {FACTOR: "(highest / lowest) ** (1 / steps)"},
-    "the last rate does not reach highest: between steps rates there are steps − 1 factors.",
-)
-answers.edit(
-    {FACTOR: "(highest / lowest) / (steps - 1)"},
-    "the factor is a root: multiplied by itself steps − 1 times it must give highest/lowest.",
-)
-answers.edit(
-    {RATE: "lowest * factor**(k + 1)"}, "the first rate is one factor too high: it is lowest."
-)
-answers.edit({STOP: ""}, "it never stops: after a loss above 4 times the first one, break.")
-answers.edit(
-    {"not losses[-1] <= 4 * first": "losses[-1] > 4 * first"},
-    "a loss that is no number is not above anything: nan > 4 is False, and the walk goes on. Ask "
-    "whether it is *not* at most 4 times the first.",
-)
-answers.edit(
-    {LOSS: STOP.replace("losses[-1]", "landscape.value(theta)"), STOP: LOSS},
-    "the loss that is too high is left out: note it, then stop, so that the curve shows the rise.",
-)
-answers.edit(
-    {
-        "        rates.append(": "        rate = (",
-        MOVE: MOVE.replace("rates[-1]", "rate"),
-        LOSS: STOP.replace("losses[-1]", "landscape.value(theta)"),
-        STOP: f"        rates.append(rate)\n{LOSS}",
-    },
-    "the step after which the loss is too high is left out: note its rate and its loss, then stop.",
-)
-answers.edit(
-    {"np.array(rates), np.array(losses)": "np.array(rates)[:-1], np.array(losses)[:-1]"},
-    "the last step is cut off, the one after which the loss is too high among them: keep it.",
-)
-answers.edit(
-    {"4 * first": "4 * min(losses)"},
-    "that stops at 4 times the lowest loss: it is the loss at the start that counts.",
-)
-answers.edit(
-    {"<= 4 * first": "< 4 * first"},
-    "a loss of just 4 times the first is not above it: the walk goes on.",
-)
-answers.edit(
-    {"not losses[-1] <= 4 * first": "losses[-1] > first"},
-    "that stops as soon as the loss is above the first one: 4 times as much is asked for.",
-)
-answers.edit(
-    {"not losses[-1] <= 4 * first": "len(losses) > 1 and not losses[-1] <= losses[-2]"},
-    "that stops when the loss rises for the first time: it may rise and fall again, so wait until "
-    "it is above 4 times the loss at the start.",
-)
-answers.edit(
-    {MOVE: "start - rates[-1] * landscape.gradient(start)"},
-    "each step begins at the start again: walk on from where the last one ended.",
-)
-answers.edit(
-    {MOVE: "theta - rates[-1] * landscape.gradient(start)"},
-    "the gradient is always that at the start: take it where the walk is.",
-)
-answers.edit(
-    {MOVE: "theta + rates[-1] * landscape.gradient(theta)"}, "that walks uphill: subtract the step."
-)
-answers.edit(
-    {MOVE: "theta - lowest * landscape.gradient(theta)"},
-    "each step is made with the lowest rate, whatever is noted: make it with its own.",
-)
-answers.edit(
-    {f"        theta = {MOVE}\n{LOSS}": f"{LOSS}        theta = {MOVE}\n"},
-    "each loss is that before its step: step first, then note the loss.",
-)
-answers.edit(
-    {"rates, losses = [], []": "rates, losses = [], [first]"},
-    "the loss at the start is in the list as well: there is one loss for each rate, that after its "
-    "step.",
-)
-answers.edit(
-    {"return np.array(rates), np.array(losses)": "return np.array(losses), np.array(rates)"},
-    "the two results are swapped: rates first, then losses.",
-)
-answers.edit(
-    {"return np.array(rates), np.array(losses)": "return np.array(losses)"},
-    "only the losses come back: return the rates and the losses.",
-)
-answers.edit(
-    {f"theta = {MOVE}": "theta -= rates[-1] * landscape.gradient(theta)"},
-    "-= changes the start that the caller holds: write theta = theta - …, which makes a new array.",
-)
-
-
-@answers.right
-def by_geomspace(landscape: Any, start: Any, lowest: float, highest: float, steps: int) -> Any:
-    first, theta, losses = landscape.value(start), start.copy(), []
-    rates = np.geomspace(lowest, highest, steps)
-    for rate in rates:
-        theta -= rate * landscape.gradient(theta)
-        losses.append(landscape.value(theta))
-        if np.isnan(losses[-1]) or losses[-1] > 4 * first:
-            break
-    return rates[: len(losses)], losses
-
-
-@answers.right
-def by_multiplying(landscape: Any, start: Any, lowest: float, highest: float, steps: int) -> Any:
-    pairs: list[tuple[float, float]] = []
-    rate, loss = lowest, landscape.value(start)
-    bound, theta = 4 * loss, start
-    while len(pairs) < steps and loss <= bound:
-        theta = theta - rate * landscape.gradient(theta)
-        loss = landscape.value(theta)
-        pairs.append((rate, loss))
-        rate *= (highest / lowest) ** (1 / (steps - 1))
-    return [one for one, _ in pairs], [two for _, two in pairs]
-
-
 EXERCISE = Exercise(
     task="Walk while the rate grows from lowest to highest; return the rates and the losses.",
     reference=range_test,
     cases=cases,
     run=run,
     difference=difference,
-    answers=answers,
 )

@@ -1,6 +1,6 @@
 from .failovers import failover_player as failover_player
 from .server.digits_task import DigitsTask as DigitsTask
-from .server.kill_plan import Kill as Kill
+from .server.kills import Kill as Kill
 from .server.kills import run_with_kills as run_with_kills
 from .server.local_steps import federated_average as federated_average
 from .server.local_steps import local_fixed_point as local_fixed_point

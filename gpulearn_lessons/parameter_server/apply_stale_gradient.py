@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import is_number, told_apart
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.parameter_server.server.staleness import apply_stale_gradient
-
-answers = Answers(apply_stale_gradient)
 
 
 @dataclass(frozen=True)
@@ -93,102 +91,10 @@ def same(one: AfterPush, other: AfterPush) -> bool:
     return told and np.allclose(one.weights, other.weights, equal_nan=True)
 
 
-answers.edit(
-    {"lr / (1 + staleness)": "lr"},
-    "the staleness changes nothing: a gradient of τ updates ago takes the rate lr / (1 + τ).",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr / staleness"},
-    "a gradient that is not stale divides by zero: the rate is lr / (1 + τ), and lr where τ is 0.",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr / max(1, staleness)"},
-    "a staleness of 1 counts like none: the rate is lr / (1 + τ), a half at τ = 1.",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr * (1 + staleness)"},
-    "the rate grows with the staleness: divide by 1 + τ.",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr / (1 + version)"},
-    "the rate falls with the number of all updates: what counts is how many of them came since "
-    "the gradient was computed, version − computed_at.",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr / (1 + computed_at)"},
-    "the rate falls with the version that the worker had: what counts is how far the server has "
-    "gone since, version − computed_at.",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr / 2**staleness"},
-    "the rate is halved with each update in between: it is to be lr / (1 + τ).",
-)
-answers.edit(
-    {"lr / (1 + staleness)": "lr // (1 + staleness)"},
-    "// rounds the rate down to a whole number: divide with /.",
-)
-answers.edit(
-    {"    weights -= lr / (1 + staleness) * gradient\n": "    if not staleness:\n"
-     "        weights -= lr * gradient\n"},
-    "a stale gradient is thrown away: it counts as well, with a smaller rate.",
-)  # fmt: skip
-answers.edit(
-    {"version - computed_at": "computed_at - version"},
-    "the staleness has the wrong sign: the server's version is the later one.",
-)
-answers.edit(
-    {"version - computed_at": "version - computed_at + 1"},
-    "the staleness is one too large: where the worker had the newest weights, version and "
-    "computed_at are equal and τ is 0.",
-)
-answers.edit({"weights -= ": "weights += "}, "it goes up the hill: subtract the gradient.")
-answers.edit(
-    {"weights -= ": "weights = weights - "},
-    "the server's weights stay as they were: change the array that is given in place, with -=, as "
-    "weights = weights − … makes a new one.",
-)
-answers.edit(
-    {"return version + 1": "return version"},
-    "the version stays as it was: each update makes it one larger.",
-)
-answers.edit(
-    {"return version + 1": "return staleness"},
-    "it returns the staleness: return the new version, one more than before.",
-)
-answers.edit(
-    {"return version + 1": "return weights"},
-    "it returns the weights, which are changed in place: return the new version.",
-)
-answers.edit(
-    {"    return version + 1": "    version += 1"},
-    "it returns nothing: a number that is changed inside of a function stays what it was outside. "
-    "Return the new version.",
-)
-answers.edit(
-    {"weights -= lr / (1 + staleness) * gradient": "gradient *= lr / (1 + staleness)\n"
-     "    weights -= gradient"},
-    "it changes the gradient: multiply in the expression, so that a new array is made of it.",
-)  # fmt: skip
-
-
-@answers.right
-def by_numpy(weights: Any, gradient: Any, lr: float, version: int, computed_at: int) -> int:
-    np.subtract(weights, lr * gradient / (version - computed_at + 1), out=weights)
-    return version + 1
-
-
-@answers.right
-def by_slices(weights: Any, gradient: Any, lr: float, version: int, computed_at: int) -> int:
-    version += 1
-    weights[...] = weights - gradient * (lr / (version - computed_at))
-    return version
-
-
 EXERCISE = Exercise(
     task="Apply a gradient with the rate lr / (1 + τ), where τ is its staleness.",
     reference=apply_stale_gradient,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     difference=difference,

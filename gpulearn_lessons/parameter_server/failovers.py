@@ -93,7 +93,7 @@ def fail_over(events: Sequence[ProcessEvent]) -> FailOver:
     Raises:
         BadInput: no primary was killed after a push had been sent.
 
-    >>> from gpulearn_lessons.parameter_server.server.kill_plan import Kill
+    >>> from gpulearn_lessons.parameter_server.server.kills import Kill
     >>> from gpulearn_lessons.parameter_server.server.kills import run_with_kills
     >>> found = fail_over(run_with_kills([Kill("primary", "forwarded")], pushes=10).events)
     >>> found.moments[-1].roles
@@ -235,7 +235,7 @@ def failover_player(report: KillReport) -> Player:
     Raises:
         BadInput: report is something else, or no primary was killed after a push had been sent.
 
-    >>> from gpulearn_lessons.parameter_server.server.kill_plan import Kill
+    >>> from gpulearn_lessons.parameter_server.server.kills import Kill
     >>> from gpulearn_lessons.parameter_server.server.kills import run_with_kills
     >>> failover_player(run_with_kills([Kill("primary", "forwarded")], pushes=10))
     [interactive figure: Step ... Server 1 is dead. Server 2, the primary, has ...]

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from gpulearn.errors import RankError
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.parameter_server.server.crashes import CrashRun, crash_everywhere
-from gpulearn_lessons.parameter_server.server.kill_plan import Kill
-from gpulearn_lessons.parameter_server.server.kills import run_with_kills
-from gpulearn_lessons.parameter_server.server.replica import Push, ServerState, serve_with_backup
+from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
+from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
 
-answers = Answers(serve_with_backup)
-
-ASK = "    if push.number > state.applied.get(push.worker, 0):\n"
-FORWARD = "        forward(push)\n"
-APPLY = "        state.weights -= state.lr * push.gradient\n"
-NOTE = "        state.applied[push.worker] = push.number\n"
-SAY = "    acknowledge(push)"
-AGAIN = (
-    "a push that is sent again is applied again, since its worker never heard that it is safe. "
-    "Keep the number of each worker's last push, apply only pushes with a larger one, and note the "
-    "number then."
-)
-NEVER = (
-    "nothing is forwarded: when the primary dies, the backup knows of no push, and what was "
-    "acknowledged is lost. Forward each new push before it is acknowledged."
-)
 KILLS = (
     Kill("primary", "forwarded"),
     Kill("worker", "pushed"),
@@ -113,120 +94,10 @@ def under_kills(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return None
 
 
-# what the notebook gives: it acknowledges first, knows no numbers, and forwards nothing
-answers.give({ASK: SAY + "\n", FORWARD: "", APPLY: APPLY[4:], NOTE: "", SAY: ""})
-
-answers.edit(
-    {ASK: SAY + "\n", FORWARD: "", APPLY: APPLY[4:], NOTE: "", SAY: ""},
-    "nothing is forwarded: when the primary dies, the backup knows of no push.",
-)
-answers.edit(
-    {FORWARD: ""},
-    NEVER,
-)
-answers.edit(
-    {ASK: "", FORWARD: "    forward(push)\n", APPLY: APPLY[4:], NOTE: ""},
-    AGAIN,
-)
-answers.edit(
-    {ASK: "", FORWARD: "    forward(push)\n", APPLY: APPLY[4:], NOTE: NOTE[4:]},
-    AGAIN,
-)
-answers.edit(
-    {NOTE: ""},
-    AGAIN,
-)
-answers.edit(
-    {ASK: SAY + "\n" + ASK, SAY: ""},
-    "it acknowledges before the backup has the push: a primary that dies in between has promised "
-    "what nobody has.",
-)
-answers.edit(
-    {FORWARD: "    " + SAY + "\n" + FORWARD, SAY: ""},
-    "it acknowledges before the backup has the push: a primary that dies in between has promised "
-    "what nobody has. A push that is sent again has to be acknowledged as well.",
-)
-answers.edit(
-    {FORWARD: FORWARD + "    " + SAY + "\n", SAY: ""},
-    "a push that is sent again is never acknowledged: it has been applied, and the worker waits "
-    "for ever. Acknowledge it in any case.",
-)
-answers.edit(
-    {NOTE: NOTE + "    " + SAY + "\n", SAY: ""},
-    "a push that is sent again is never acknowledged: it has been applied, and the worker waits "
-    "for ever. Acknowledge it in any case.",
-)
-answers.edit(
-    {"push.number > state": "push.number >= state"},
-    AGAIN,
-)
-answers.edit(
-    {ASK: "    if push.number > max(state.applied.values(), default=0):\n"},
-    "the workers' numbers are mixed: each counts its own pushes, so keep a number for each worker.",
-)
-answers.edit(
-    {FORWARD: "", NOTE: NOTE + "    if push.number > state.applied.get(push.worker, 0):\n"
-     "        forward(push)\n"},
-    NEVER,
-)  # fmt: skip
-answers.edit(
-    {FORWARD: NOTE + FORWARD, NOTE: ""},
-    "the number is noted before the push is forwarded, and the push applied after: a backup that "
-    "is new just then gets a state with the number and without the push, and takes it for one "
-    "that it has.",
-)
-answers.edit(
-    {FORWARD: "", APPLY: APPLY + FORWARD},
-    "the push is applied before it is forwarded, and its number noted after: a backup that is new "
-    "just then gets weights with the push and a state without its number, and applies it again.",
-)
-answers.edit(
-    {"state.lr * push.gradient": "push.gradient"},
-    "the rate is left out: state.lr times the gradient.",
-)
-answers.edit(
-    {APPLY: ""},
-    "no push is applied: state.weights −= state.lr · push.gradient.",
-)
-answers.edit(
-    {"state.weights -= ": "state.weights += "},
-    "it goes up the hill: subtract the gradient.",
-)
-answers.edit(
-    {"= push.number\n": "= state.applied.get(push.worker, 0) + len(state.applied)\n"},
-    "the number that is noted is not that of the push: note push.number.",
-)
-answers.edit(
-    {SAY: ""},
-    "nothing is acknowledged: the workers wait for ever.",
-)
-
-answers.variant({APPLY: "", FORWARD: FORWARD + "        state.weights = state.weights - "
-                 "state.lr * push.gradient\n"})  # fmt: skip
-answers.variant({FORWARD: "", ASK: "    forward(push)\n" + ASK})
-
-
-@answers.right
-def applied_first(
-    state: ServerState,
-    push: Push,
-    forward: Callable[[Push], None],
-    acknowledge: Callable[[Push], None],
-) -> None:
-    last = state.applied.setdefault(push.worker, 0)
-    if push.number <= last:
-        return acknowledge(push)
-    np.subtract(state.weights, state.lr * push.gradient, out=state.weights)
-    state.applied[push.worker] = push.number
-    forward(push)
-    return acknowledge(push)
-
-
 EXERCISE = Exercise(
     task="Mend the server: no push that was acknowledged is lost, and none is applied twice.",
     reference=serve_with_backup,
     cases=cases,
-    answers=answers,
     run=run,
     by_hand=False,
     difference=difference,

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.plan_a_run.plan.by_hand import best_layout
-
-answers = Answers(best_layout)
-
-Seconds = Callable[[int, int, int], float | None]
 
 
 @dataclass(frozen=True)
@@ -154,131 +148,10 @@ def difference(got: Any, wanted: Any) -> str | None:
     return f"the layout is right, but {asked}: {advice}"
 
 
-PRODUCT = "heads % tensor or layers % pipeline or gpus % (tensor * pipeline)"
-BETTER = "time is not None and (least is None or time < least)"
-TENSORS = "range(1, min(machine, gpus) + 1)"
-
-answers.edit(
-    {TENSORS: "range(1, gpus + 1)"},
-    "tensor parallelism sends in every layer, so its GPUs have to be in one machine: no more than "
-    "`machine` of them.",
-)
-SHORT = "all GPUs of a machine can share a layer: the range ends one too early."
-answers.edit({TENSORS: "range(1, min(machine, gpus))"}, SHORT)
-answers.edit({TENSORS: "range(1, machine)"}, SHORT)
-answers.edit(
-    {TENSORS: "range(1, machine)", "range(1, layers + 1)": "range(1, layers)"},
-    "both ranges end one too early: all GPUs of a machine can share a layer, and a stage may have "
-    "a single layer.",
-)
-answers.edit(
-    {TENSORS: "range(1, min(machine, gpus) + 2)"},
-    "tensor-parallel GPUs are in one machine: the range ends one too late, at machine + 1.",
-)
-answers.edit(
-    {PRODUCT: "layers % pipeline or gpus % (tensor * pipeline)"},
-    "each tensor-parallel GPU has whole heads: their number must divide the heads.",
-)
-answers.edit(
-    {PRODUCT: "heads % tensor or gpus % (tensor * pipeline)"},
-    "all stages have equally many layers: the number of stages must divide the layers.",
-)
-answers.edit(
-    {PRODUCT: "heads % tensor or layers % pipeline"},
-    "the product of the three has to be the number of GPUs, or some have nothing to do.",
-)
-answers.edit(
-    {"time < least": "time > least"},
-    "that is the layout with the longest step.",
-)
-answers.edit(
-    {BETTER: "time is not None"},
-    "that is the last layout that fits: compare it with the best before it.",
-)
-answers.edit(
-    {BETTER: "time is not None and least is None"},
-    "that is the first layout that fits: go on to the others, one may be faster.",
-)
-answers.edit(
-    {"time < least": "time <= least"},
-    "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs.",
-)
-POWERS = "need not be a power of two: try every number that divides"
-answers.edit(
-    {PRODUCT: f"tensor & (tensor - 1) or {PRODUCT}"},
-    f"the number of tensor-parallel GPUs {POWERS} the heads.",
-)
-answers.edit(
-    {PRODUCT: f"pipeline & (pipeline - 1) or {PRODUCT}"},
-    f"the number of stages {POWERS} the layers.",
-)
-OUTER = "for tensor in range(1, min(machine, gpus) + 1):"
-INNER = "for pipeline in range(1, layers + 1):"
-answers.edit(
-    {OUTER: INNER, INNER: OUTER},
-    "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs: here "
-    "the stages count first.",
-)
-answers.edit(
-    {
-        BETTER: "time is not None and least is not None and time > least:\n                break\n"
-        f"            if {BETTER}"
-    },
-    "it leaves a number of tensor-parallel GPUs where more stages are slower for the first time: "
-    "with still more a step may be faster again. Try them all.",
-)
-answers.edit(
-    {BETTER: "least is None or (time or 0.0) < least", "time = seconds(*layout)":
-     "time = seconds(*layout) or 0.0"},
-    "None says that it does not fit: it is not a time of zero seconds.",
-)  # fmt: skip
-answers.edit(
-    {"return best": "return best or (1, 1, gpus)"},
-    "where nothing fits there is no layout to return: return None.",
-)
-answers.edit(
-    {"layout = (tensor, pipeline, gpus // (tensor * pipeline))":
-     "layout = (pipeline, tensor, gpus // (tensor * pipeline))"},
-    "tensor and pipeline are swapped: a layout is (tensor, pipeline, data).",
-)  # fmt: skip
-answers.edit(
-    {"range(1, layers + 1)": "range(1, layers)"},
-    "a stage may have a single layer: the range of stages ends one too early.",
-)
-answers.variant({TENSORS: "[t for t in range(1, gpus + 1) if t <= machine]"})
-
-
-@answers.right
-def with_itertools(gpus: Any, layers: Any, heads: Any, seconds: Any, machine: Any = 8) -> Any:
-    from itertools import product
-
-    times = {}
-    for tensor, pipeline in product(range(1, machine + 1), range(1, gpus + 1)):
-        data, rest = divmod(gpus, tensor * pipeline)
-        if rest == 0 and heads % tensor == 0 and layers % pipeline == 0:
-            time = seconds(tensor, pipeline, data)
-            if time is not None:
-                times[tensor, pipeline, data] = time
-    return min(times, key=times.__getitem__) if times else None
-
-
-@answers.right
-def in_arrays(gpus: Any, layers: Any, heads: Any, seconds: Any, machine: Any = 8) -> Any:
-    every = [
-        (int(t), int(p), int(gpus // (t * p)))
-        for t in np.arange(1, machine + 1)
-        for p in np.arange(1, layers + 1)
-        if not (heads % t or layers % p or gpus % (t * p))
-    ]
-    times = np.array([s if (s := seconds(*one)) is not None else np.inf for one in every])
-    return list(every[times.argmin()]) if np.isfinite(times).any() else None
-
-
 EXERCISE = Exercise(
     task="Find the layout with the shortest step among those that are allowed.",
     reference=best_layout,
     cases=cases,
-    answers=answers,
     run=run,
     difference=difference,
     kinships=(same, same_choice),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from gpulearn import cuda
 from gpulearn.judge import budgets
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.reduction import FULL_WARP, WARP, WARP_SUM, warp_sum
+from gpulearn.kernels.reduction import WARP, WARP_SUM
 
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
@@ -21,18 +17,6 @@ FIVE = (
     "Add what a shuffle returns to a sum that grows: five shuffles, 16, 8, 4, 2 and 1 lanes far, "
     "reach all 32 values."
 )
-
-answers = Answers(warp_sum)
-
-# what stands in the solution
-READ = """    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-"""
-ROUNDS = """    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-"""
-STORING = "if i % WARP == 0 and i < values.size"
 
 
 def cases() -> list[Launch]:
@@ -53,152 +37,10 @@ def cases() -> list[Launch]:
     ]
 
 
-answers.edit(
-    {"cuda.grid(1)": "cuda.threadIdx.x"},
-    "only block 0 is right: the block index is never used. cuda.grid(1) uses it.",
-)
-answers.edit(
-    {READ: "    if i >= values.size:\n        return\n    total = values[i]\n"},
-    "Lanes without a value are gone before the shuffle, whose mask names them: let them bring a 0 "
-    "instead.",
-)
-answers.edit(
-    {"FULL_WARP": "0xFFFF"},
-    "The mask must name all 32 lanes, 0xFFFFFFFF: a shorter one, such as 0xFFFF, leaves out lanes "
-    "that call the shuffle as well.",
-)
-answers.edit(
-    {"(16, 8, 4, 2, 1)": "(8, 4, 2, 1)"},
-    "only the first 16 values of each warp are summed: the first shuffle must reach 16 lanes far.",
-)
-answers.edit(
-    {"(16, 8, 4, 2, 1)": "(16, 8, 4, 2)"},
-    "every second value is missing: the last shuffle reaches one lane far, step 1.",
-)
-answers.edit(
-    {"shfl_down_sync": "shfl_up_sync"},
-    "lane 0 has nothing but multiples of its own value: after shuffles *up* the sum is in lane 31. "
-    "Use cuda.shfl_down_sync.",
-)
-answers.edit(
-    {STORING: "if i < values.size"},
-    "All 32 lanes write to one place at once, each another sum: only lane 0 has the warp's.",
-)
-answers.edit(
-    {STORING: "if i % WARP == 0"},
-    "A warp that has no values at all stores a sum beyond the end of `sums`: guard the store too.",
-)
-answers.edit(
-    {"    if i < values.size": "    if i <= values.size"},
-    "The guard lets one thread too many read: the last index is values.size - 1.",
-)
-answers.edit(
-    {ROUNDS: "    value = total\n" + ROUNDS.replace("P, total", "P, value")},
-    "each lane takes its neighbour's *first* value in every round: add what the shuffle returns "
-    "for the growing sum, not for the value.",
-)
-answers.edit({ROUNDS: ""}, "that is lane 0's own value: nothing is added to it.")
-answers.edit(
-    {
-        STORING: "if cuda.threadIdx.x == 0 and cuda.blockIdx.x < sums.size",
-        "sums[i // WARP]": "sums[cuda.blockIdx.x]",
-    },
-    "there is one sum for each warp, at i // 32: a block's other warps never store theirs, or "
-    "all to one place.",
-)
-answers.edit(
-    {STORING: "if i % WARP == WARP - 1 and i // WARP < sums.size"},
-    "after the shuffles with shfl_down_sync lane 0 has the sum of all, and lane 31 has not.",
-)
-answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
-
-
-@answers.wrong(ONCE)
-def one_lane_reads_all(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    if i % WARP == 0 and i < values.size:
-        total = np.float32(0)
-        for k in range(i, min(i + WARP, values.size)):
-            total += values[k]
-        sums[i // WARP] = total
-
-
-@answers.wrong(REGISTERS)
-def by_shared_memory(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(128, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    s[t] = values[i] if i < values.size else np.float32(0)
-    cuda.syncthreads()
-    step = 16
-    while step > 0:
-        if t % WARP < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t % WARP == 0 and i < values.size:
-        sums[i // WARP] = s[t]
-
-
-@answers.wrong(REGISTERS)
-def by_atomics(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = 0
-    cuda.syncwarp()
-    if i < values.size:
-        cuda.atomic.add(sums, i // WARP, values[i])
-
-
-answers.edit({READ: f"{READ}    cuda.syncthreads()\n"}, TOGETHER)
-answers.edit(
-    {"total += cuda": "total = cuda"},
-    "the value of another lane takes the place of the sum: add what the shuffle returns, with +=.",
-)
-
-
-@answers.wrong(FIVE)
-def lane_by_lane(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    mine = values[i] if i < values.size else np.float32(0)
-    total = np.float32(0)
-    for lane in range(WARP):
-        total += cuda.shfl_sync(FULL_WARP, mine, lane)
-    if cuda.laneid == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.right
-def butterfly(data: Any, totals: Any) -> None:
-    me = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    mine = data[me] if me < data.size else np.float32(0)
-    distance = 16
-    while distance > 0:
-        mine += cuda.shfl_xor_sync(0xFFFFFFFF, mine, distance)
-        distance //= 2
-    if cuda.laneid == 0 and me // 32 < totals.size:
-        totals[me // 32] = mine
-
-
-@answers.right
-def upwards_to_the_last_lane(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total += values[i]
-    step = 1
-    while step < 32:
-        total += cuda.shfl_up_sync(-1, total, step)
-        step *= 2
-    if i % 32 == 31 and i // 32 < sums.size:
-        sums[i // 32] = total
-
-
 EXERCISE = kernel_exercise(
     WARP_SUM,
     task="Let each warp sum its 32 values by shuffles.",
     cases=cases,
-    answers=answers,
     alone=ONCE,
     budgets=(
         *budgets.float64_sums(advice=FLOAT32),

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.roofline import arithmetic_intensity
-
-answers = Answers(arithmetic_intensity)
-
-RATIO = "flops / bytes_moved"
 
 
 def cases() -> list[Case]:
@@ -23,55 +18,8 @@ def cases() -> list[Case]:
     return [Case(label, (flops, moved)) for label, flops, moved in work]
 
 
-answers.edit(
-    {RATIO: "bytes_moved / flops"},
-    "that is bytes per operation, upside down: divide the operations by the bytes.",
-)
-answers.edit(
-    {"/": "//"},
-    "what is behind the decimal point is dropped, and 2 operations on 12 bytes are left with 0.",
-)
-answers.edit(
-    {"/": "*"}, "that multiplies; an intensity is so many operations for each byte: divide."
-)
-answers.edit(
-    {"/ bytes_moved": "/ (bytes_moved / 4)"},
-    "that is operations per number of 4 bytes; count single bytes.",
-)
-answers.edit(
-    {"/ bytes_moved": "/ (bytes_moved / 8)"},
-    "that is operations per number of 8 bytes; count single bytes.",
-)
-answers.edit(
-    {"/ bytes_moved": "/ (bytes_moved * 8)"}, "that is operations per bit; a byte has eight."
-)
-answers.edit(
-    {RATIO: f"round({RATIO})"}, "that is rounded to a whole number; give the quotient as it is."
-)
-answers.edit({" / bytes_moved": ""}, "that leaves the bytes out.")
-answers.edit(
-    {"/": "-"}, "that is how many more operations there are than bytes; divide, do not subtract."
-)
-answers.edit(
-    {RATIO: f"100 * {RATIO}"},
-    "that is in percent; an intensity is operations per byte as it stands.",
-)
-
-
-@answers.right
-def by_power(flops: float, bytes_moved: float) -> float:
-    return flops * bytes_moved**-1
-
-
-@answers.right
-def in_floats(flops: float, bytes_moved: float) -> float:
-    operations, moved = float(flops), float(bytes_moved)
-    return operations / moved
-
-
 EXERCISE = Exercise(
     task="Compute the operations per byte moved.",
     reference=arithmetic_intensity,
     cases=cases,
-    answers=answers,
 )

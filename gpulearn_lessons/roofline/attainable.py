@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import attainable
-
-answers = Answers(attainable)
-
-ROOF = "min(peak, intensity * bandwidth)"
 
 
 def cases() -> list[Case]:
@@ -29,71 +24,8 @@ def cases() -> list[Case]:
     return [Case(label, tuple(rest)) for label, *rest in work]
 
 
-answers.edit(
-    {"min": "max"},
-    "that is the larger of the two limits on either side of the ridge; the smaller one stops you.",
-)
-answers.edit(
-    {ROOF: "intensity * bandwidth"},
-    "that is the slope alone; from the ridge on, arithmetic is the limit.",
-)
-answers.edit({ROOF: "peak"}, "that is the ceiling alone; left of the ridge, memory is the limit.")
-answers.edit(
-    {"intensity * bandwidth": "bandwidth / intensity"},
-    "bandwidth is in bytes per second: times operations per byte, not divided by them.",
-)
-answers.edit(
-    {"intensity * ": ""},
-    "that compares operations per second with bytes per second: the intensity is gone.",
-)
-answers.edit(
-    {ROOF: "bandwidth if intensity < peak / bandwidth else peak"},
-    "left of the ridge that is bytes per second; each byte brings so many operations: multiply "
-    "by the intensity.",
-)
-answers.edit(
-    {ROOF: "1 / (1 / peak + 1 / (intensity * bandwidth))"},
-    "that adds the two times up, as if nothing were computed while bytes move; the roofline "
-    "lets them overlap.",
-)
-answers.edit(
-    {ROOF: "min(1.0, intensity * bandwidth / peak)"},
-    "that is a share of the peak; the roof is in operations per second.",
-)
-answers.edit(
-    {"* bandwidth": "* peak"},
-    "that is the intensity times the peak; it is the bandwidth that it multiplies.",
-)
-answers.edit(
-    {"* bandwidth": "* bandwidth / 4"},
-    "that counts operations per number of 4 bytes; the intensity is per byte.",
-)
-answers.edit(
-    {ROOF: f"int({ROOF})"}, "what is behind the decimal point is dropped; give the number as it is."
-)
-
-
-@answers.right
-def by_branches(intensity: float, peak: float, bandwidth: float) -> float:
-    if intensity * bandwidth < peak:
-        return intensity * bandwidth
-    return peak
-
-
-@answers.right
-def by_time_of_a_byte(intensity: float, peak: float, bandwidth: float) -> float:
-    return intensity / max(intensity / peak, 1 / bandwidth)
-
-
-@answers.right
-def by_ridge(intensity: float, peak: float, bandwidth: float) -> float:
-    ridge = peak / bandwidth
-    return peak * min(1.0, intensity / ridge)
-
-
 EXERCISE = Exercise(
     task="Compute the most operations per second that work of an intensity can reach.",
     reference=attainable,
     cases=cases,
-    answers=answers,
 )

@@ -15,15 +15,6 @@ from gpulearn.parallel.data_parallel import Replica
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.require import shown
 
-__all__ = [
-    "CompressedDataParallel",
-    "Sparse",
-    "all_reduce_float16",
-    "all_reduce_top_k",
-    "check_share",
-    "top_k",
-]
-
 METHODS = ("top-k", "float16")
 
 
@@ -48,14 +39,9 @@ def check_share(value: object) -> None:
 
 @require.checked(keep=check_share)
 def top_k(tensor: Tensor, keep: float) -> Sparse:
-    """The entries of largest magnitude: the share `keep` of them, and at least one.
+    """The entries of largest magnitude: the share `keep` of them, above 0, and at least one.
 
-    Args:
-        tensor: any shape, fewer than 2³¹ entries, at least one.
-        keep: between 0 and 1.
-
-    Raises:
-        BadInput: `keep` is no share.
+    The tensor has at least one entry and fewer than 2³¹.
 
     >>> top_k(torch.tensor([1.0, -5.0, 0.5, 3.0]), keep=0.5)
     Sparse(places=tensor([1, 3], dtype=torch.int32), values=tensor([-5.,  3.]))
@@ -67,23 +53,14 @@ def top_k(tensor: Tensor, keep: float) -> Sparse:
 
 
 def all_reduce_top_k(tensor: Tensor, residual: Tensor, keep: float) -> int:
-    """Replace a tensor by the sum over ranks of each rank's largest entries.
+    """Replace a tensor by the sum over ranks of each rank's largest entries, the share `keep`.
 
-    With error feedback: what is not sent stays in `residual` and is added to the next tensor,
-    so that it is late and not lost. Stich, Cordonnier, Jaggi, "Sparsified SGD with memory",
-    arXiv 1809.07599, 2018.
-
-    Args:
-        tensor: overwritten with the sum.
-        residual: of the same shape, zeros before the first call; updated. Each rank's own.
-        keep: share of the entries that each rank sends.
+    With error feedback: what is not sent stays in `residual`, this rank's own and zeros before the
+    first call, and is added to the next tensor, so that it is late and not lost. Stich, Cordonnier,
+    Jaggi, "Sparsified SGD with memory", arXiv 1809.07599, 2018.
 
     Returns:
         The bytes of this rank's entries. They go to each of the other ranks, round a ring.
-
-    Raises:
-        BadInput: `keep` is no share.
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def twice():
@@ -111,10 +88,8 @@ def all_reduce_top_k(tensor: Tensor, residual: Tensor, keep: float) -> int:
 def all_reduce_float16(tensor: Tensor) -> int:
     """Replace a tensor by its sum over ranks, added in float16: half the bytes of float32.
 
-    float16 has 11 significant bits and ends at 65,504; what is larger becomes infinite.
-
-    Returns:
-        The bytes of the tensor that is summed.
+    float16 has 11 significant bits and ends at 65,504; what is larger becomes infinite. Returns the
+    bytes of the tensor that is summed.
 
     >>> import gpulearn as gl
     >>> def total():
@@ -143,10 +118,6 @@ class CompressedDataParallel(Replica):
         bytes_whole: of the gradients as they are.
         error: how far what this rank gave is from its gradient, as ‖difference‖ / ‖gradient‖.
 
-    Raises:
-        BadInput: this is no model, there is no such method, or `keep` is no share.
-        RankError: this is no rank.
-
     >>> import gpulearn as gl
     >>> def step():
     ...     replica = CompressedDataParallel(nn.Linear(100, 1), "top-k", keep=0.01)
@@ -158,12 +129,7 @@ class CompressedDataParallel(Replica):
     """
 
     def __init__(
-        self,
-        module: nn.Module,
-        method: str = "top-k",
-        keep: float = 0.01,
-        *,
-        feedback: bool = True,
+        self, module: nn.Module, method: str = "top-k", keep: float = 0.01, *, feedback: bool = True
     ) -> None:
         super().__init__(module)
         self._method = require.choice("method", method, METHODS)
@@ -175,11 +141,7 @@ class CompressedDataParallel(Replica):
         self.error = 0.0
 
     def weigh(self, samples: int) -> None:
-        """Not for compressed gradients.
-
-        Raises:
-            BadInput: always.
-        """
+        """Not for compressed gradients."""
         raise BadInput("Compressed gradients are averaged evenly: give all ranks as many samples.")
 
     def _average(self) -> None:

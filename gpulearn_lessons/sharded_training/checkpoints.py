@@ -19,9 +19,7 @@ from torch.distributed.tensor import DTensor, Shard
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import barrier, rank, world_size
 from gpulearn_lessons.sharded_training.flat import FlatBlock
-from gpulearn_lessons.sharded_training.optimizer_state import ShardedOptimizer
-
-__all__ = ["load_sharded", "reshard_checkpoint", "save_sharded"]
+from gpulearn_lessons.sharded_training.stages import ShardedOptimizer
 
 
 def reshard_checkpoint(
@@ -59,12 +57,9 @@ def reshard_checkpoint(
 def save_sharded(sharded: ShardedOptimizer, folder: str) -> None:
     """Write a checkpoint with `torch.distributed.checkpoint`: each rank writes its own shards.
 
-    Every rank must call, in real processes.
-
-    Args:
-        sharded: a model in one of the three stages, between two steps.
-        folder: where its files go; it is made if it is not there. A checkpoint that lies there is
-            removed first: after a death meanwhile there is none, and never parts of two.
+    Every rank must call, in real processes, between two steps. The folder is made if it is not
+    there. A checkpoint that lies there is removed first: after a death meanwhile there is none, and
+    never parts of two.
     """
     mesh = _mesh()
     state: dict[str, Any] = {}
@@ -73,34 +68,23 @@ def save_sharded(sharded: ShardedOptimizer, folder: str) -> None:
         for name, value in sharded.state_of(number).items():
             cut = value.shape == block.shard.shape
             state[f"{number}.{name}"] = _of_all(block, value, mesh) if cut else value
-    _remove_checkpoint(Path(folder))
-    save(state, checkpoint_id=folder)
-
-
-def _remove_checkpoint(folder: Path) -> None:
-    """Remove its `.metadata` first, without which no file of it is read any more."""
     if rank() == 0:
-        (folder / ".metadata").unlink(missing_ok=True)
-        for shards in folder.glob("*.distcp"):
+        (Path(folder) / ".metadata").unlink(missing_ok=True)  # without it no file is read any more
+        for shards in Path(folder).glob("*.distcp"):
             shards.unlink()
     barrier()
+    save(state, checkpoint_id=folder)
 
 
 def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
     """Read a checkpoint that `save_sharded` has written, on whatever number of ranks.
 
-    Every rank must call, in real processes; each reads what belongs to its own shards.
-
-    Args:
-        sharded: the same model, in any of the stages, with the same kind of optimiser.
-        folder: where the files are.
-
-    Raises:
-        BadInput: the checkpoint is of another model.
+    Every rank must call, in real processes; each reads what belongs to its own shards. The model is
+    the same, in any of the stages, with the same kind of optimiser.
     """
     mesh = _mesh()
     metadata = FileSystemReader(folder).read_metadata().state_dict_metadata
-    found: dict[str, Tensor] = {}
+    values: dict[str, Tensor] = {}
     state: dict[str, Any] = {}
     for key, about in metadata.items():
         number, name = re.fullmatch(r"(\d+)\.(\w+)", key).groups()  # type: ignore[union-attr]
@@ -108,10 +92,10 @@ def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
         block = sharded.blocks[int(number)] if int(number) < len(sharded.blocks) else None
         if block is None or shape not in ((), (block.count,)):
             raise BadInput(f"{folder} is the checkpoint of another model: {key} has shape {shape}.")
-        found[key] = torch.zeros_like(block.shard.detach()) if shape else torch.zeros(())
-        state[key] = _of_all(block, found[key], mesh) if shape else found[key]
+        values[key] = torch.zeros_like(block.shard.detach()) if shape else torch.zeros(())
+        state[key] = _of_all(block, values[key], mesh) if shape else values[key]
     load(state, checkpoint_id=folder)
-    for key, value in found.items():
+    for key, value in values.items():
         number, _, name = key.partition(".")
         sharded.restore(int(number), name, value)
 

@@ -13,15 +13,10 @@ from gpulearn.parallel.collectives import broadcast, gather_rows
 from gpulearn.parallel.communicator import Handle, irecv, isend, rank, world_size
 from gpulearn.require import shown
 
-__all__ = ["FlatBlock", "Gathering", "Scattering", "blocks_of", "flat_row", "shard_length"]
-
 
 @require.sizes("count", "ranks")
 def shard_length(count: int, ranks: int) -> int:
     """Numbers in each shard of a row: ⌈count/N⌉, so the last shards may end in padding.
-
-    Raises:
-        BadInput: a number is no whole number above zero.
 
     >>> shard_length(10, 4)
     3
@@ -39,84 +34,79 @@ def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
     return nn.functional.pad(row, (0, ranks * shard_length(len(row), ranks) - len(row)))
 
 
-class Gathering:
-    """An all-gather that is under way: each rank sends its row to each other at once.
+class _Exchange:
+    """Messages to and from all other ranks that are under way at once.
 
     (N−1) messages of S/N bytes leave each rank, as many as on a ring; nobody has to take a
-    ring's steps while this rank computes.
+    ring's steps while this rank computes. Line r of `outgoing` goes to rank r, and what rank r
+    sends comes into line r of `incoming`.
+    """
 
-    Args:
-        rows: of shape (N, m), the same on all ranks; row r of rank r is set.
+    def __init__(self, outgoing: Sequence[Tensor], incoming: Tensor) -> None:
+        me, count = rank(), world_size()
+        self._handles: list[Handle] = []
+        for shift in range(1, count):
+            to, source = (me + shift) % count, (me - shift) % count
+            self._handles.append(irecv(incoming[source], source))
+            self._handles.append(isend(outgoing[to], to))
+
+    def wait(self) -> None:
+        """Wait until all have come."""
+        for handle in self._handles:
+            handle.wait()
+
+
+class Gathering(_Exchange):
+    """An all-gather that is under way: each rank sends its row to each other at once.
+
+    `rows` has the shape (N, m), the same on all ranks; row r of rank r is set.
     """
 
     def __init__(self, rows: Tensor) -> None:
-        me, count = rank(), world_size()
-        self._handles: list[Handle] = []
-        for shift in range(1, count):
-            self._handles.append(irecv(rows[(me - shift) % count], (me - shift) % count))
-            self._handles.append(isend(rows[me], (me + shift) % count))
-
-    def wait(self) -> None:
-        """Wait until all rows are there."""
-        for handle in self._handles:
-            handle.wait()
+        super().__init__([rows[rank()]] * world_size(), rows)
 
 
-class Scattering:
+class Scattering(_Exchange):
     """A reduce-scatter that is under way: part r of each rank's row goes to rank r, at once.
 
-    Args:
-        row: of shape (N·m,); it stays as it is until `wait()`.
+    The row, of shape (N·m,), stays as it is until `total()`.
     """
 
     def __init__(self, row: Tensor) -> None:
-        me, count = rank(), world_size()
-        parts = row.view(count, -1)
+        parts = row.view(world_size(), -1)
         self._arrived = torch.empty_like(parts)
-        self._arrived[me] = parts[me]
-        self._handles: list[Handle] = []
-        for shift in range(1, count):
-            self._handles.append(irecv(self._arrived[(me - shift) % count], (me - shift) % count))
-            self._handles.append(isend(parts[(me + shift) % count], (me + shift) % count))
+        self._arrived[rank()] = parts[rank()]
+        super().__init__(parts, self._arrived)  # type: ignore[arg-type]
 
-    def wait(self) -> Tensor:
+    def total(self) -> Tensor:
         """Wait for all parts; the sum of this rank's, (m,), added in the order of the ranks."""
-        for handle in self._handles:
-            handle.wait()
+        self.wait()
         return self._arrived.sum(0)
 
 
 class FlatBlock:
     """A block whose parameters are views into one row; each rank's optimiser sees its shard.
 
-    All ranks begin with rank 0's numbers.
-
-    Args:
-        module: the block, with parameters of one dtype.
-
-    Attributes:
-        count: numbers in its parameters.
-        rows: (N, ⌈count/N⌉): the row, a shard in each line; the rest at its end is padding.
-        shard: (⌈count/N⌉,), a parameter for the optimiser: this rank's line of `rows`.
-
-    Raises:
-        BadInput: the parameters have several dtypes.
-        RankError: this is no rank.
+    All ranks begin with rank 0's numbers. `rows` is the row, a shard in each line, (N, ⌈count/N⌉);
+    the rest at its end is padding. `shard`, (⌈count/N⌉,), is a parameter for the optimiser: this
+    rank's line of `rows`.
     """
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
         self.parameters = list(module.parameters())
-        _need_one_dtype(module)
+        dtypes = {str(parameter.dtype) for parameter in self.parameters}
+        if len(dtypes) > 1:
+            kinds = " and ".join(sorted(dtypes))
+            raise BadInput(f"a block has parameters of {kinds}: use one dtype.")
         self.count = sum(parameter.numel() for parameter in self.parameters)
         self._row = flat_row(self.parameters, world_size())
         self.rows = self._row.view(world_size(), -1)
         broadcast(self._row)
-        start = 0
-        for parameter in self.parameters:
-            end = start + parameter.numel()
-            parameter.data = self._row[start:end].view(parameter.shape)
-            start = end
+        sizes = [parameter.numel() for parameter in self.parameters]
+        parts = self._row[: self.count].split(sizes)
+        for parameter, part in zip(self.parameters, parts, strict=True):
+            parameter.data = part.view(parameter.shape)
         self.shard = nn.Parameter(self.rows[rank()])
         self._bytes = self._row.untyped_storage().nbytes()
         self._coming: Gathering | None = None
@@ -161,28 +151,15 @@ class FlatBlock:
         gather_rows(self.rows.detach())
 
     def take_gradients(self) -> Tensor:
-        """The row of all gradients, this rank's; the parameters have none afterwards.
-
-        A parameter that was not used counts as zeros.
-        """
-        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        """The row of all gradients, zeros where unused; the parameters have none afterwards."""
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
         for parameter in self.parameters:
             parameter.grad = None
-        return flat_row(found, world_size())
-
-
-def _need_one_dtype(module: nn.Module) -> None:
-    dtypes = {str(parameter.dtype) for parameter in module.parameters()}
-    if len(dtypes) > 1:
-        raise BadInput(f"a block has parameters of {' and '.join(sorted(dtypes))}: use one dtype.")
+        return flat_row(gradients, world_size())
 
 
 def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[FlatBlock]:
-    """A model's blocks as flat ones: those that are given, or its children that have parameters.
-
-    Raises:
-        BadInput: this is no model, or a parameter is frozen, in no block or in two.
-    """
+    """A model's blocks as flat ones: those that are given, or its children that have parameters."""
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {shown(model)}: give a torch.nn.Module.")
     chosen = list(model.children()) if blocks is None else list(blocks)
@@ -191,7 +168,7 @@ def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[Flat
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             raise BadInput(f"{name} is frozen: sharded training steps all numbers of a block.")
-        times = sum(parameter is one for one in places)
+        times = sum(parameter is other for other in places)
         if times != 1:
             raise BadInput(
                 f"{name} is in {times} blocks: each parameter has to be in one, so give the "

@@ -10,15 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.communicator import rank
 from gpulearn.train.memory import Live
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import gather_and_free
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
-
-answers = Answers(gather_and_free)
 
 MOST = 6  # whole layers at once; ours needs 4: weights, their gradient, and its parts on the way
 
@@ -181,139 +179,10 @@ def real(count: int) -> list[LayersWork]:
 
 REAL = trial.on_real((3,), real)
 
-AGAIN = "weights = all_gather(shards[number]).flatten()[: layer.count]"
-MEAN = "reduce_scatter(padded) / world_size()"
-FREED = "        x = layer.forward(weights, x)\n        del weights\n"
-KEPT = "inputs = []\n"
-PADDED = "padded = nn.functional.pad(gradient, (0, -layer.count % world_size()))"
-
-answers.edit(
-    {
-        KEPT: "inputs = []\n    every = []\n",
-        FREED: "        x = layer.forward(weights, x)\n        every.append(weights)\n",
-        AGAIN: "weights = every[number]",
-    },
-    "the gradients are right, but every layer's whole weights are kept from forward to backward: "
-    "the peak is that of a model that is not cut at all. Free them after forward and gather them "
-    "again.",
-)
-answers.edit(
-    {
-        KEPT: (
-            "every = [all_gather(s).flatten()[: one.count] for one, s in zip(layers, shards)]\n"
-            "    inputs = []\n"
-        ),
-        "        weights = all_gather(shard).flatten()[: layer.count]\n": (
-            "        weights = every[len(inputs)]\n"
-        ),
-        AGAIN: "weights = every[number]",
-    },
-    "the gradients are right, but all layers are gathered before the first is used: gather each "
-    "when its turn comes, and free it after it.",
-)
-answers.edit(
-    {
-        "after, gradient = layer.backward(weights, inputs.pop(), after)\n        del weights": (
-            "del weights\n        weights = torch.zeros(layer.count, dtype=shards[0].dtype)\n"
-            "        after, gradient = layer.backward(weights, inputs.pop(), after)"
-        ),
-    },
-    "the weights are freed before backward has used them: the gradient by x needs them too.",
-)
-answers.edit(
-    {AGAIN: "weights = all_gather(shards[-1]).flatten()[: layer.count]"},
-    "backward uses the last layer's weights for every layer: gather those of the layer whose turn "
-    "it is.",
-)
-answers.edit(
-    {MEAN: "reduce_scatter(padded)"},
-    "the gradients are added up over the ranks and not divided by N.",
-)
-answers.edit(
-    {"return kept[::-1]": "return kept"},
-    "the shards come in the order of backward, the last layer first: return them in the order of "
-    "the layers.",
-)
-answers.edit(
-    {MEAN: "padded"},
-    "each rank returns the whole gradient of its own batch: reduce-scatter it.",
-)
-answers.edit(
-    {
-        "        del gradient\n": "",
-        "        del padded\n": "",
-        MEAN: "padded.view(world_size(), -1)[rank()] / world_size()",
-    },
-    "each rank returns a part of its own gradient divided by N: the other ranks' parts have to be "
-    "added, by a reduce-scatter.",
-    rank=rank,
-)
-answers.edit(
-    {"inputs.pop()": "inputs[0]"},
-    "every layer goes backward from the first layer's input: it needs what it had forward.",
-)
-answers.edit(
-    {
-        "        inputs.append(x)\n        x = layer.forward(weights, x)\n": (
-            "        x = layer.forward(weights, x)\n        inputs.append(x)\n"
-        )
-    },
-    "each layer goes backward from what came out of it: keep what goes in.",
-)
-answers.edit(
-    {
-        PADDED: PADDED.replace(
-            "(0, -layer.count % world_size())", "(-layer.count % world_size(), 0)"
-        )
-    },
-    "the zeros stand in front of the gradient: shards are padded at the end, like the weights.",
-)
-answers.edit(
-    {PADDED: "padded = gradient"},
-    "the gradient is not padded: where N does not divide it, the parts have unequal lengths.",
-)
-answers.edit(
-    {
-        "        del padded\n": "",
-        "kept.append(reduce_scatter(padded) / world_size())": "kept.append(padded)",
-        "return kept[::-1]": "return [reduce_scatter(row) / world_size() for row in kept[::-1]]",
-    },
-    "the gradients are right, but whole gradients or whole weights stay until the end: "
-    "reduce-scatter the gradient of each layer when it is there, and keep the shard.",
-)
-answers.variant({"        del padded\n": ""})
-# The next gather lets go of the weights of the layer before: two layers, not all of them.
-answers.variant({FREED: "        x = layer.forward(weights, x)\n"})
-
-
-@answers.right
-def with_a_helper(layers: Any, shards: Any, x: Any, gradient_of: Any) -> Any:
-    from gpulearn.parallel.collectives import gather_rows, reduce_scatter
-    from gpulearn.parallel.communicator import world_size
-
-    def whole(number: int) -> Tensor:
-        rows = torch.empty(world_size(), len(shards[number]), dtype=shards[number].dtype)
-        rows[rank()] = shards[number]
-        gather_rows(rows)
-        return rows.view(-1)[: layers[number].count]
-
-    given = [x]
-    for number, layer in enumerate(layers):
-        given.append(layer.forward(whole(number), given[-1]))
-    after, found = gradient_of(given.pop()), {}
-    for number in range(len(layers) - 1, -1, -1):
-        after, gradient = layers[number].backward(whole(number), given.pop(), after)
-        rows = torch.zeros(world_size(), len(shards[number]), dtype=gradient.dtype)
-        rows.view(-1)[: len(gradient)] = gradient / world_size()
-        found[number] = reduce_scatter(rows)[0]
-    return [found[number] for number in range(len(layers))]
-
-
 EXERCISE = Exercise(
     task="Go forward and backward with the whole weights of one layer at a time.",
     reference=gather_and_free,
     cases=cases,
-    answers=answers,
     run=trial.simulated,
     ready=with_counter_loaded,
     by_hand=False,

@@ -8,8 +8,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["offload_bytes", "zero_bytes_per_rank", "zero_memory"]
-
 STAGES = (0, 1, 2, 3)
 
 
@@ -54,9 +52,6 @@ def zero_memory(
     Returns:
         Bytes of weights, of gradients and of state.
 
-    Raises:
-        BadInput: a number is out of range, or there is no such stage.
-
     >>> [f"{sum(zero_memory([7_500_000_000], 64, stage)) / 1e9:.1f} GB" for stage in range(4)]
     ['120.0 GB', '31.4 GB', '16.6 GB', '1.9 GB']
     """
@@ -77,16 +72,7 @@ def zero_bytes_per_rank(
 
     Stage 0 is an all-reduce on a ring, 2(N−1)/N · S. Stages 1 and 2 reduce-scatter gradients and
     gather weights: the same, but for padding. Stage 3 gathers twice, forward and backward: 1.5
-    times as much.
-
-    Args:
-        counts: parameters of each block.
-        ranks: N, how many ranks there are.
-        stage: 0 to 3.
-        itemsize: bytes of a weight or gradient on its way.
-
-    Raises:
-        BadInput: a number is out of range, or there is no such stage.
+    times as much. `counts` are the parameters of each block, each of `itemsize` bytes.
 
     >>> [zero_bytes_per_rank([1000], 4, stage) for stage in range(4)]
     [6000.0, 6000.0, 6000.0, 9000.0]

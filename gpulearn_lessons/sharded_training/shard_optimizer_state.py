@@ -11,15 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import shard_optimizer_state
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
-
-answers = Answers(shard_optimizer_state)
 
 OPTIMIZERS: dict[str, Any] = {
     "descent": partial(torch.optim.SGD, lr=0.1),
@@ -143,138 +140,10 @@ def real(count: int) -> list[StateWork]:
 
 REAL = trial.on_real((3,), real)
 
-MEAN = "reduce_scatter(padded) / world_size()"
-OWN = "[rank()].clone()"
-GATHER = "weights.copy_(all_gather(shard).flatten()[:count])"
-STEP = "        optimizer.step()\n"
-LENGTH = "-(-len(weights) // world_size())"
-
-answers.edit(
-    {MEAN: "reduce_scatter(padded)"},
-    "the gradients are added up and not divided by N: for descent that is the rate times N.",
-)
-answers.edit(
-    {STEP: "", GATHER: f"{GATHER}\n        optimizer.step()"},
-    "the shards are gathered before the optimiser steps: the weights are those of the step before. "
-    "Step first, then gather.",
-)
-answers.edit(
-    {OWN: "[rank() - 1].clone()"},
-    "each rank steps another rank's shard with the gradient of its own: reduce_scatter leaves part "
-    "r on rank r, so rank r has to keep part r of the weights.",
-)
-answers.edit(
-    {GATHER: "weights[rank() * length : (rank() + 1) * length] = shard[: count - rank() * length]"},
-    "each rank writes its own shard alone into the weights: the others' parts stay as they were. "
-    "Gather all shards.",
-)
-answers.edit(
-    {
-        LENGTH: "len(weights) // world_size()",
-        "padding = length * world_size() - count": "padding, kept = 0, length * world_size()",
-        ".view(-1, length)": "[:kept].view(-1, length)",
-        MEAN: "reduce_scatter(padded[:kept]) / world_size()",
-        GATHER: "weights[:kept] = all_gather(shard).flatten()",
-    },
-    "the last weights are never trained where N does not divide their number: round the length of "
-    "a shard up, and pad the row with zeros.",
-)
-answers.edit(
-    {
-        OWN: "[rank()].clone()\n    every = weights.clone()",
-        "make([shard])": "make([every])",
-        "shard.grad = reduce_scatter(padded) / world_size()": (
-            "every.grad = all_gather(reduce_scatter(padded) / world_size()).flatten()[:count]"
-        ),
-        GATHER: "weights.copy_(every)",
-    },
-    "the weights are right, but each rank's optimiser has all weights and remembers the state of "
-    "all: nothing is saved. Give it the shard alone.",
-)
-answers.edit(
-    {
-        "padded = nn.functional.pad(gradient, (0, padding))": (
-            "padded = nn.functional.pad(all_reduce(gradient.clone()), (0, padding))"
-        ),
-        MEAN: "padded.view(-1, length)[rank()] / world_size()",
-    },
-    "the weights are right, but an all-reduce sends every rank the sum of all gradients, of which "
-    "it uses a part: a reduce-scatter sends half as much.",
-    all_reduce=all_reduce,
-)
-answers.edit(
-    {"        weights.copy_(": "        torch.clone("},
-    "the gathered weights go into a new tensor, and those that were given stay as they were: write "
-    "into them, as with weights.copy_.",
-)
-answers.edit(
-    {STEP: ""},
-    "the shard that the optimiser was made for stays as it was: call optimizer.step(), after the "
-    "shard has been given its gradient.",
-)
-answers.edit(
-    {MEAN: "all_gather(padded).mean(0).view(-1, length)[rank()].clone()"},
-    "the weights are right, but an all-gather sends every rank the whole gradients of all: N times "
-    "the bytes of a reduce-scatter.",
-    rank=rank,
-)
-answers.edit(
-    {STEP: "        make([shard]).step()\n"},
-    "each step makes a new optimiser, which remembers nothing: make one, and step it each time.",
-)
-answers.edit(
-    {OWN: "[0].clone()"},
-    "every rank starts with part 0 of the weights: rank r keeps part r.",
-)
-answers.edit(
-    {MEAN: "padded.view(-1, length)[rank()]"},
-    "each rank steps its shard with its own gradient, and nobody adds the others': reduce-scatter "
-    "it.",
-)
-answers.edit(
-    {
-        f"shard.grad = {MEAN}": (
-            f"mean = {MEAN}\n        shard.grad = mean if shard.grad is None else shard.grad + mean"
-        )
-    },
-    "each step adds its gradient to those of the steps before: give the shard the new one alone.",
-)
-answers.edit(
-    {"nn.functional.pad(gradient, (0, padding))": "nn.functional.pad(gradient, (padding, 0))"},
-    "the zeros stand in front of the gradient, and it steps other weights than its own: they "
-    "belong at the end.",
-)
-
-answers.variant({MEAN: "reduce_scatter(padded / world_size())"})
-
-
-@answers.right
-def a_part_of_the_row_itself(weights: Any, make: Any) -> Any:
-    from gpulearn.parallel.collectives import gather_rows, reduce_scatter
-    from gpulearn.parallel.communicator import world_size
-
-    n = world_size()
-    rows = torch.zeros(n, -(-len(weights) // n), dtype=weights.dtype)
-    rows.view(-1)[: len(weights)] = weights
-    own = torch.nn.Parameter(rows[rank()])
-    optimizer = make([own])
-
-    def step(gradient: Tensor) -> None:
-        whole = torch.zeros_like(rows)
-        whole.view(-1)[: len(gradient)] = gradient / n
-        own.grad = reduce_scatter(whole)[0]
-        optimizer.step()
-        gather_rows(rows)
-        weights[:] = rows.view(-1)[: len(weights)]
-
-    return step
-
-
 EXERCISE = Exercise(
     task="Make a step that equals one optimiser's, with 1/N of its state on each rank.",
     reference=shard_optimizer_state,
     cases=cases,
-    answers=answers,
     run=trial.simulated,
     ready=with_torch_loaded,
     by_hand=False,

@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from gpulearn import require
 from gpulearn.parallel.communicator import barrier, clock, compute
 from gpulearn.parallel.links import Link, as_link
-from gpulearn_lessons.sharded_training.parameters import ShardedParameters
-
-__all__ = ["TimedBlock", "sharded_seconds", "timed_step"]
+from gpulearn_lessons.sharded_training.stages import ShardedParameters
 
 
 class _Take(torch.autograd.Function):
@@ -36,9 +34,7 @@ class _Take(torch.autograd.Function):
 class TimedBlock(nn.Module):
     """A block of `count` float32 numbers that computes nothing and takes its time.
 
-    Args:
-        count: its parameters.
-        seconds: of a forward pass on the simulated clock; a backward pass takes twice as long.
+    A forward pass takes `seconds` on the simulated clock, and a backward pass twice as long.
     """
 
     def __init__(self, count: int, seconds: float) -> None:
@@ -53,13 +49,7 @@ class TimedBlock(nn.Module):
 
 
 def timed_step(blocks: int, count: int, seconds: float, prefetch: bool) -> float:
-    """Seconds of one step of `ShardedParameters` on this rank's clock.
-
-    Args:
-        blocks: how many blocks the model has, each a `TimedBlock`.
-        count: parameters of each.
-        seconds: of each one's forward pass.
-        prefetch: as for `ShardedParameters`.
+    """Seconds of a step of `ShardedParameters` on this clock, with so many blocks of `TimedBlock`.
 
     >>> import gpulearn as gl
     >>> run = gl.simulate(timed_step, 2, 4, 1000, 0.25, False, link=gl.parallel.Link(0.5, 1e9))
@@ -69,11 +59,11 @@ def timed_step(blocks: int, count: int, seconds: float, prefetch: bool) -> float
     model = nn.Sequential(*(TimedBlock(count, seconds) for _ in range(blocks)))
     sharded = ShardedParameters(model, partial(torch.optim.SGD, lr=0.1), prefetch=prefetch)
     barrier()
-    begun = clock()
+    start = clock()
     model(torch.zeros(1, requires_grad=True)).sum().backward()
     sharded.step()
     sharded.release()
-    return clock() - begun
+    return clock() - start
 
 
 @require.sizes("ranks", "blocks", "count")
@@ -96,14 +86,11 @@ def sharded_seconds(
         link: between any two ranks, or its name.
         prefetch: whether the next block is gathered while this one computes.
 
-    Raises:
-        BadInput: a number is out of range, or the link is not known.
-
     >>> sharded_seconds(2, 4, 1000, 0.25, Link(0.5, 1e9))
     9.000024
     """
-    one = as_link(link).seconds(4 * -(-count // ranks))
-    gather, back = (ranks - 1) * one, 2 * seconds
+    gather = (ranks - 1) * as_link(link).seconds(4 * -(-count // ranks))
+    back = 2 * seconds
     if not prefetch or blocks < 2:
         return blocks * (3 * gather + seconds + back)
     forward = gather + (blocks - 1) * max(seconds, gather) + seconds

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from gpulearn import cuda
 from gpulearn.judge import budgets
-from gpulearn.judge.answers import Answers
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.blocks import BLOCK, REVERSE_BLOCK, reverse_block
+from gpulearn.kernels.blocks import BLOCK, REVERSE_BLOCK
 from gpulearn.kernels.specification import blocks_along
 from simt.report.report import Report
-
-Vector = np.ndarray[tuple[int], Any]
-answers = Answers(reverse_block)
 
 CONFLICTS = "Let neighbouring threads use neighbouring words of a one-dimensional shared array."
 
@@ -32,13 +25,6 @@ BARRIERS = (
     "One barrier is enough: after the shared array is filled. Nobody touches it again after "
     "it has been read."
 )
-
-# Text of the solution.
-BARRIER = "    cuda.syncthreads()\n"
-LOAD = "if t < length:\n        stretch"
-GUARD = "if t < length:\n        a["
-MIRRORED = "stretch[length - 1 - t]"
-STORE = f"a[start + t] = {MIRRORED}"
 
 
 def cases() -> list[Launch]:
@@ -78,166 +64,10 @@ def one_by_one(report: Report, launch: Launch) -> str | None:
     return None
 
 
-answers.edit(
-    {BARRIER: ""},
-    "no barrier stands between the line that fills the shared array and the line that reads it: "
-    "some threads read before the others have written.",
-)
-answers.edit(
-    {BARRIER + "    if t < length:\n": "    " + BARRIER},
-    "guard the load and the store, never the barrier: every thread of the block has to reach it, "
-    "also those that have no element.",
-)
-answers.edit(
-    {MIRRORED: "stretch[BLOCK - 1 - t]"},
-    "the last stretch is shorter than BLOCK: its mirror image of t is length − 1 − t, with the "
-    "length of that stretch.",
-)
-answers.edit(
-    {MIRRORED: "stretch[length - t]"},
-    "the mirror image of t is length − 1 − t: for t = 0, length − t lies one past the last.",
-)
-answers.edit(
-    {STORE: "a[a.size - 1 - start - t] = stretch[t]"},
-    "the whole vector is reversed, across blocks: each stretch is to stay where it is, and "
-    "only its elements change places.",
-)
-
-
-@answers.wrong(
-    "it reads from the vector and writes to it in one line: an element may be overwritten before "
-    "the thread that needs it has read it."
-)
-def in_one_line(a: Vector) -> None:
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        a[start + t] = a[start + length - 1 - t]
-
-
-answers.edit(
-    {"cuda.blockIdx.x * BLOCK": "0"},
-    "every block works on the first stretch: the block index is never used. Block b begins at "
-    "b·BLOCK.",
-)
-answers.edit(
-    {LOAD: LOAD.replace("<", "<="), GUARD: GUARD.replace("<", "<=")},
-    "the guard lets one thread too many through: the elements of a stretch are 0 to length − 1, "
-    "so write t < length.",
-)
-answers.edit(
-    {LOAD: "stretch", GUARD: "a[", MIRRORED: "stretch[BLOCK - 1 - t]"},
-    "in the last block some threads have no element: a guard must keep them from loading and "
-    "from storing.",
-)
-
-
-@answers.wrong(
-    "the vector comes back as it was: nothing is written to it, or the mirror image is taken "
-    "twice, in the load and in the store."
-)
-def empty(a: Vector) -> None:
-    pass
-
-
-answers.edit(
-    {
-        "stretch = cuda.shared.array(BLOCK, np.float32)": "mine = np.float32(0)",
-        "stretch[t] = ": "mine = ",
-        STORE: "a[start + length - 1 - t] = mine",
-    },
-    NO_TILE,
-)
-answers.edit(
-    {
-        "    t = ": "    mine = np.float32(0)\n    t = ",
-        "stretch[t] = a[start + t]": "stretch[t] = 0\n        mine = a[start + length - 1 - t]",
-        STORE: "a[start + t] = mine",
-    },
-    FOR_SHOW,
-)
-
-
-@answers.wrong(ALONE)
-def by_half_of_the_threads(a: Vector) -> None:
-    """No element goes from thread to thread: this one needs no barrier at all."""
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length // 2:
-        stretch[t] = a[start + t]
-        a[start + t] = a[start + length - 1 - t]
-        a[start + length - 1 - t] = stretch[t]
-
-
-@answers.wrong(ALONE)
-def two_by_each(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if 2 * t < length:
-        stretch[t] = a[start + t]
-        stretch[length - 1 - t] = a[start + length - 1 - t]
-    cuda.syncthreads()
-    if 2 * t < length:
-        a[start + t] = stretch[length - 1 - t]
-        a[start + length - 1 - t] = stretch[t]
-
-
-@answers.wrong(ALONE)
-def one_thread(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if cuda.threadIdx.x == 0:
-        for k in range(length):
-            stretch[k] = a[start + k]
-        for k in range(length):
-            a[start + k] = stretch[length - 1 - k]
-
-
-answers.edit(
-    {"stretch[t] = a[start + t]": "stretch[t] = a[start + t]\n        stretch[t] = a[start + t]"},
-    ALONE,
-)
-answers.edit(
-    {
-        "if t < length:\n        " + STORE: "if t == 0:\n        for k in range(length):\n"
-        "            a[start + k] = stretch[length - 1 - k]"
-    },
-    ALONE,
-)
-answers.edit(
-    {"np.float32": "np.int32"},
-    "the elements lose their fractions: the shared array has to hold the vector's "
-    "dtype, np.float32.",
-)
-answers.edit(
-    {GUARD: "if t < length // 2:\n        a["},
-    "only the first half of each stretch is written: each thread that has an element stores one.",
-)
-answers.edit({STORE: f"{STORE}\n{BARRIER}"}, BARRIERS)
-
-answers.edit(
-    {
-        "cuda.shared.array(BLOCK,": "cuda.shared.array((BLOCK, 32),",
-        "stretch[t]": "stretch[t, 0]",
-        MIRRORED: "stretch[length - 1 - t, 0]",
-    },
-    CONFLICTS,
-)
-
-answers.variant({"= a[start + t]": "= a[start + length - 1 - t]", MIRRORED: "stretch[t]"})
-answers.variant({"stretch[t] = ": f"{MIRRORED} = ", f"= {MIRRORED}": "= stretch[t]"})
-
 EXERCISE = kernel_exercise(
     REVERSE_BLOCK,
     task="Reverse each block's stretch of the vector, in place, by way of shared memory.",
     cases=cases,
-    answers=answers,
     alone=ALONE,
     budgets=(
         budgets.shared_memory(advice=NO_TILE, read=False),

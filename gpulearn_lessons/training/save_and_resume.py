@@ -8,7 +8,6 @@ import io
 import itertools
 import os
 import pickle
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,12 +20,11 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.checkpointing import save_and_resume
 from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
 
-answers = Answers(save_and_resume)
 TRUSTS = (
     "it goes on to the same bits, but a file from somewhere else may run any code while it is "
     "loaded, as pickle lets it: read it with torch.load(path, weights_only=True)."
@@ -309,227 +307,10 @@ def expect(case: Case) -> Seen:
     return Seen(facts)
 
 
-LOADS = {
-    "model": '        model.load_state_dict(saved["model"])\n',
-    "optimizer": '        optimizer.load_state_dict(saved["optimizer"])\n',
-    "schedule": '        schedule.load_state_dict(saved["schedule"])\n',
-    "random": '        torch.set_rng_state(saved["random"])\n',
-    "done": '        done = saved["done"]\n',
-}
-STEP = "        one_step()\n"
-COLLECTS = """\
-        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
-        saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
-"""
-SAVES = """\
-        torch.save(saved | {"done": done}, path.with_suffix(".new"))
-        path.with_suffix(".new").replace(path)"""
-SAVES_AFTER = """\
-    torch.save(saved | {"done": done}, path.with_suffix(".new"))
-    path.with_suffix(".new").replace(path)"""
-
-
-def forgetting(*parts: str) -> dict[str, str]:
-    """Edits after which some parts of a checkpoint are not loaded."""
-    return {LOADS[part]: "" for part in parts}
-
-
-answers.edit(
-    forgetting("optimizer"),
-    "the optimiser begins anew after a stop: what it remembers of earlier steps, "
-    "optimizer.state_dict(), is to be saved and loaded.",
-)
-answers.edit(
-    forgetting("schedule"),
-    "the schedule begins anew after a stop: save schedule.state_dict() and load it.",
-)
-answers.edit(
-    forgetting("random"),
-    "after a stop other batches are drawn, and dropout hides other numbers: save "
-    "torch.get_rng_state(), and set it with torch.set_rng_state.",
-)
-answers.edit(
-    forgetting("done"),
-    "after a stop it makes as many steps as if it began anew: `steps` is how many there are "
-    "to be in all. Save how many are done, and go on from there.",
-)
-answers.edit(
-    forgetting("model"),
-    "the given model is never loaded, it goes on from new parameters. one_step trains the "
-    "model that it was built with: use model.load_state_dict, which fills that one.",
-)
-answers.edit(
-    forgetting("optimizer", "schedule", "random"),
-    "only the parameters come back, and the count: the optimiser, the schedule and the random "
-    "numbers have a state too.",
-)
-answers.edit(
-    forgetting("optimizer", "schedule", "random", "done"),
-    "only the parameters come back: the optimiser, the schedule, the random numbers and the "
-    "count of steps have a state too.",
-)
-answers.edit(
-    forgetting("schedule", "random"),
-    "the schedule and the random numbers begin anew after a stop: both have a state to save.",
-)
-answers.edit(
-    forgetting("optimizer", "random"),
-    "the optimiser and the random numbers begin anew after a stop: both have a state to save.",
-)
-answers.edit(
-    forgetting("optimizer", "schedule"),
-    "the optimiser and the schedule begin anew after a stop: both have a state_dict to save.",
-)
-answers.edit(
-    {'{"done": done}': '{"done": done - 1}'},
-    "after a stop one step is made twice: the count is one too low, where it is saved or where it "
-    "is loaded.",
-)
-answers.edit(
-    {STEP: "", SAVES: f"{SAVES}\n{STEP}"},
-    "it saves before the step and counts that step as done: after a stop one step is missing. "
-    "Save what is true after it.",
-)
-answers.edit(
-    {SAVES: SAVES_AFTER},
-    "it saves once, after the last step: a run that is killed before has saved nothing. Save after "
-    "each step.",
-)
-answers.edit(
-    {
-        f"{STEP}        done += 1\n": """\
-        killed = None
-        try:
-            one_step()
-            done += 1
-        except BaseException as error:
-            killed = error
-""",
-        SAVES: f"{SAVES}\n        if killed:\n            raise killed",
-    },
-    "it saves in a finally or an except: a process that is killed does not get there, and here it "
-    "saves a step that was only half made. Save after each whole step.",
-)
-answers.edit(
-    {"    while": COLLECTS.replace("        ", "    ") + "    while", COLLECTS: ""},
-    "the dictionary is made once, before the loop: the optimiser's and the schedule's state, the "
-    "random numbers and the count in it are those of the start. Make it anew after each step.",
-)
-answers.edit(
-    {
-        "if path.exists()": "if memory and path.exists()",
-        "torch.load(path, weights_only=True)": "memory",
-        SAVES: '        memory.update(saved | {"done": done})',
-    },
-    "nothing is in the file: what is kept in a variable goes with the process, and another file "
-    "is not found again. Write it with torch.save to `path`.",
-    memory={},
-)
-answers.edit(
-    {
-        'torch.set_rng_state(saved["random"])': 'torch.set_rng_state(memory["random"])',
-        STEP: STEP + '        memory["random"] = torch.get_rng_state()\n',
-    },
-    "after a stop other batches are drawn, though the file holds the rest: the state of the random "
-    "numbers is kept in a variable, which goes with the process. Save it with the others.",
-    memory={},
-)
-answers.edit(
-    {"if path.exists()": "if False"},
-    "it never loads: a run that was stopped begins anew. Where path exists, load it.",
-)
-answers.edit(
-    {"if path.exists()": "if True"},
-    "it loads before anything was saved: at the first start there is no file. Load only where "
-    "path exists.",
-)
-answers.edit(
-    {"model.state_dict()": "model"},
-    "it saves the model itself, or another object, and weights_only=True lets plain values and "
-    "tensors through only: save model.state_dict(). Do not set weights_only to False, as torch "
-    "proposes: then a file may run any code.",
-)
-answers.edit(
-    {
-        'torch.set_rng_state(saved["random"])': 'torch.manual_seed(saved["random"])',
-        "torch.get_rng_state()": "torch.initial_seed()",
-    },
-    "torch.manual_seed begins its numbers anew: after a stop those come again that came first. "
-    "Save the state, torch.get_rng_state().",
-)
-answers.edit(
-    {
-        STEP: "        before = torch.get_rng_state()\n" + STEP,
-        '"random": torch.get_rng_state()': '"random": before',
-    },
-    "the state of the random numbers is taken before the step: after a stop the numbers of the "
-    "last step come again. Take it after the step, as the rest.",
-)
-answers.edit({"weights_only=True": "weights_only=False"}, TRUSTS)
-answers.edit(
-    {
-        "while done < steps": "while True",
-        SAVES: f"{SAVES}\n        if done >= steps:\n            break",
-    },
-    "a run that is called again after its last step makes one step more: look at the count before "
-    "the first step.",
-)
-answers.edit(
-    {SAVES: "        if done % 2:\n            continue\n" + SAVES},
-    "it saves after every second step only: after a stop, or at its end, the last one may be lost.",
-)
-answers.variant(
-    {
-        "path.exists()": "path.is_file()",
-        "torch.load(path, ": 'torch.load(str(path), map_location="cpu", ',
-        SAVES: """\
-        with open(f"{path}.half", "wb") as file:
-            torch.save(saved | {"done": done}, file)
-        Path(f"{path}.half").rename(path)""",
-    }
-)
-
-
-answers.edit({SAVES: '        torch.save(saved | {"done": done}, path)'}, WHOLE)
-answers.edit(
-    {
-        "    if path.exists():\n        saved = torch.load(path,": (
-            "    new = path.with_suffix('.new')\n    if new.exists() or path.exists():\n"
-            "        saved = torch.load(new if new.exists() else path,"
-        )
-    },
-    BESIDE,
-)
-answers.edit({SAVES: "        path.unlink(missing_ok=True)\n" + SAVES}, REMOVED)
-
-
-@answers.right
-def with_try(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    try:
-        saved = torch.load(path)
-    except FileNotFoundError:
-        saved = None
-    if saved is not None:
-        model.load_state_dict(saved[0])
-        optimizer.load_state_dict(saved[1])
-        schedule.load_state_dict(saved[2])
-        torch.random.set_rng_state(saved[3])
-    for done in range(saved[4] if saved else 0, steps):
-        one_step()
-        everything = (model, optimizer, schedule)
-        kept = [*(x.state_dict() for x in everything), torch.get_rng_state(), done + 1]
-        torch.save(kept, str(path) + "~")
-        shutil.move(str(path) + "~", path)
-
-
 EXERCISE = Exercise(
     task="Train to a number of steps, saving after each, so that a stopped run can go on.",
     reference=save_and_resume,
     cases=cases,
-    answers=answers,
     run=run,
     expect=expect,
     difference=functools.partial(same, tolerance=0.0),  # the bits must be the same

@@ -8,24 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.training.loop import train_epochs
 from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
-
-SOFTMAX = {"(model(images), labels)\n            loss.b": (
-    "(functional.softmax(model(images), dim=1), labels)\n            loss.b"
-)}  # fmt: skip
-ONCE = {
-    "    for _ in range(epochs):\n        model.train()\n": (
-        "    model.train()\n    for _ in range(epochs):\n"
-    )
-}
-BY_BATCH = {"loss.item() * len(labels)": "loss.item()", "seen += len(labels)": "seen += 1"}
-
-answers = Answers(train_epochs)
-answers.give(SOFTMAX | ONCE | BY_BATCH)
 
 
 def cases() -> list[Case]:
@@ -115,143 +102,10 @@ def columns(history: Any) -> tuple[Any, Any]:
     return word, word
 
 
-GRAPHS = (
-    "all is right but for memory: the held-out images go through the model with a graph that "
-    "nobody needs. Judge under torch.no_grad()."
-)
-SUMS = (
-    "all is right but for memory: the loss that it reports is a tensor that holds the graphs of "
-    "all batches. Add up loss.item()."
-)
-
-answers.edit(
-    SOFTMAX | ONCE | BY_BATCH,
-    "dropout is on in the first epoch only: model.eval() is never taken back. Set the mode at the "
-    "start of each epoch. There are more mistakes after that.",
-)
-answers.edit(
-    ONCE,
-    "dropout is on in the first epoch only: model.eval() is never taken back. Set the mode at the "
-    "start of each epoch.",
-)
-answers.edit(
-    SOFTMAX,
-    "a softmax stands before cross_entropy, which has one inside: give it the scores as they are. "
-    "With two the loss can never fall below 1.46 for ten classes.",
-)
-answers.edit(
-    SOFTMAX | BY_BATCH,
-    "a softmax stands before cross_entropy, which has one inside, and the loss that it reports is "
-    "a mean over batches, not over images.",
-)
-answers.edit(
-    BY_BATCH,
-    "the loss that it reports is a mean over batches: the last one may be smaller, and its images "
-    "then count for more. Add up loss times images, and divide by the images.",
-)
-answers.edit(
-    ONCE | SOFTMAX,
-    "dropout is on in the first epoch only, and a softmax stands before cross_entropy, which has "
-    "one inside.",
-)
-answers.edit(
-    ONCE | BY_BATCH,
-    "dropout is on in the first epoch only, and the loss that it reports is a mean over batches, "
-    "not over images.",
-)
-answers.edit(
-    {"        model.train()\n": "        model.eval()\n"},
-    "dropout is off while it trains: that is what model.train() switches on.",
-)
-answers.edit(
-    {"        model.eval()\n": ""},
-    "dropout is on while it judges the held-out images: model.eval() switches it off.",
-)
-answers.edit(
-    {"            optimizer.zero_grad()\n": ""},
-    "the gradients of all batches so far are added up: call optimizer.zero_grad() before each "
-    "backward.",
-)
-answers.edit(
-    {"            optimizer.step()\n": ""},
-    "the parameters never change: each batch needs loss.backward() and optimizer.step().",
-)
-answers.edit({"with torch.no_grad()": "with torch.enable_grad()"}, GRAPHS)
-answers.edit({"total += loss.item()": "total += loss"}, SUMS)
-answers.edit(
-    {
-        "right, count = 0, 0": "right, count = 0.0, 0",
-        ".sum().item()": ".double().mean().item()",
-        "count += len(labels)": "count += 1",
-    },
-    "the share is a mean over batches of held-out images, and the last may be smaller: add up "
-    "the right ones, and divide by all images.",
-)
-answers.edit(
-    {"in held_out": "in batches"},
-    "it judges by the images that it has trained on: go through held_out.",
-)
-answers.edit(
-    {
-        "    history = []\n    for _ in range(epochs):\n": (
-            "    for _ in range(epochs):\n        history = []\n"
-        )
-    },
-    "only the last epoch's pair is returned: there is one for each epoch.",
-)  # fmt: skip
-answers.edit(
-    {
-        "        total, seen = 0.0, 0\n": "",
-        "    history = []\n": "    history = []\n    total, seen = 0.0, 0\n",
-    },
-    "the sums are not set back to zero, so each loss is a mean over all epochs so far.",
-)
-answers.edit(
-    {"total / seen, right / count": "right / count, total / seen"},
-    "loss and share are swapped: first the loss.",
-)  # fmt: skip
-
-
-@answers.right
-def joined(model: Any, optimizer: Any, batches: Any, held_out: Any, epochs: int) -> Any:
-    history = []
-    others, classes = (torch.cat(part) for part in zip(*held_out, strict=True))
-    for _ in range(epochs):
-        model.train()
-        losses = []
-        for images, labels in batches:
-            loss = nn.CrossEntropyLoss(reduction="sum")(model(images), labels)
-            optimizer.zero_grad()
-            (loss / len(labels)).backward()
-            optimizer.step()
-            losses.append(loss.detach())
-        model.eval()
-        with torch.inference_mode():
-            share = (model(others).argmax(1) == classes).double().mean()
-        history.append([torch.stack(losses).sum() / sum(len(one) for _, one in batches), share])
-    return history
-
-
-answers.variant(
-    {
-        "        model.train()\n": "",
-        "            optimizer.zero_grad()\n": (
-            "            model.train()\n            model.zero_grad()\n"
-        ),
-        "        with torch.no_grad():\n            for images, labels in held_out:\n"
-        "                right": (
-            "        for images, labels in held_out:\n            with torch.no_grad():\n"
-            "                right"
-        ),
-    }
-)
-
-
 EXERCISE = Exercise(
     task="Mend the loop, so that it trains with dropout, judges without, and counts by images.",
     reference=train_epochs,
     cases=cases,
-    answers=answers,
     run=run,
     difference=same,
 )

@@ -7,14 +7,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-from gpulearn.judge.answers import Answer, Answers
+from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import train_step
 from gpulearn_lessons.training.trial import Seen, apart, condition, flat, network, number, same
-
-answers = Answers(train_step)
 
 
 @dataclass(frozen=True)
@@ -93,151 +90,10 @@ def alike(one: Any, other: Any) -> bool:
     return same(one, other) is None
 
 
-TRAIN = "    model.train()\n"
-ZERO = "    optimizer.zero_grad()\n"
-LOSS = "functional.cross_entropy(model(images), labels)"
-BACKWARD = "    loss.backward()\n"
-STEP = "    optimizer.step()\n"
-
-answers.edit(
-    {ZERO: ""},
-    "the gradients of all steps so far are added up: backward adds to .grad, so call "
-    "optimizer.zero_grad() before it.",
-)
-answers.edit(
-    {ZERO: "", BACKWARD: BACKWARD + ZERO},
-    "step finds no gradient: backward is missing, or zero_grad stands between backward and step "
-    "and throws it away, or the loss is made of numbers that were cut off from the model.",
-)
-answers.edit(
-    {ZERO: "", STEP: STEP + ZERO},
-    "zero_grad comes last, so gradients that were there before the step are added to its own: "
-    "call it first.",
-)
-answers.edit(
-    {ZERO: "", BACKWARD: STEP + ZERO + BACKWARD, STEP: ""},
-    "step comes before backward: it uses the gradients of the batch before, and none at first.",
-)
-answers.edit(
-    {BACKWARD: STEP + BACKWARD, STEP: ""},
-    "zero_grad and step stand side by side before backward: step finds no gradient, and the "
-    "parameters never change.",
-)
-answers.edit(
-    {"loss.item()": "loss"},
-    "it returns a tensor, and with it the graph of the whole step, which stays in memory as long "
-    "as the loss does: return loss.item().",
-)
-answers.edit(
-    {TRAIN: ""},
-    "a model that comes from an evaluation stays in eval mode, and its dropout does nothing: call "
-    "model.train() first.",
-)
-answers.edit(
-    {TRAIN: "    model.eval()\n"},
-    "the model is set to eval mode, in which dropout does nothing; a training step needs "
-    "model.train().",
-)
-answers.edit(
-    {STEP: STEP + "    model.eval()\n"},
-    "it leaves the model in eval mode: the caller decides when to evaluate.",
-)
-answers.edit(
-    {"model(images)": "functional.softmax(model(images), dim=1)"},
-    "a softmax stands before cross_entropy, which has one inside: give it the model's scores "
-    "as they are.",
-)
-answers.edit({LOSS: f"-{LOSS}"}, "the loss has the wrong sign: the steps make it larger.")
-answers.edit(
-    {"loss.backward()": "(-loss).backward()"},
-    "the steps go uphill: what goes backward is the loss with the other sign.",
-)
-answers.edit(
-    {"labels)\n": 'labels, reduction="sum")\n'},
-    "that is the sum over the batch, not its mean: the step grows with the number of images.",
-)
-answers.edit(
-    {LOSS: f"{LOSS} / len(labels)"},
-    "the mean is divided by the number of images once more: cross_entropy has done it.",
-)
-answers.edit(
-    {STEP: "    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)\n" + STEP},
-    "the gradients are clipped, which nobody asked for: let the step take them as they are.",
-)
-answers.edit(
-    {TRAIN: "    model.float().train()\n", "model(images)": "model(images.float())"},
-    "the model's parameters become float32: leave the model as it is, and bring the images to its "
-    "dtype where they have another.",
-)
-answers.edit({STEP: STEP + STEP}, "it calls optimizer.step() twice: one batch, one step.")
-answers.edit(
-    {STEP: ""},
-    "step is never called: gradients are computed, and nothing is done with them.",
-)
-answers.edit(
-    {TRAIN: TRAIN + "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"},
-    "the parameters move as in gradient descent at a rate of 0.1, whatever optimiser is given: "
-    "call its step(), which knows its rate and what it remembers of the steps before.",
-)
-answers.edit(
-    {ZERO: "    optimizer = type(optimizer)(model.parameters(), **optimizer.defaults)\n" + ZERO},
-    "it makes a new optimiser of the same kind in each step, and what the old one remembers is "
-    "lost: use the one that is given.",
-)
-answers.edit(
-    {
-        STEP: """\
-    with torch.no_grad():
-        for p in model.parameters():
-            p -= optimizer.param_groups[0]["lr"] * p.grad
-"""
-    },
-    "the parameters are moved by hand, rate times gradient; optimizer.step() knows how its "
-    "method does it.",
-)
-answers.edit(
-    {"loss.item()": f"{LOSS}.item()"},
-    "it returns the loss after the step, from a second forward pass: return the one that the "
-    "step was made from.",
-)
-answers.edit(
-    {
-        "functional.cross_entropy(": "functional.mse_loss(",
-        "labels)\n": "functional.one_hot(labels, 4).double())\n",
-    },
-    "that is the squared distance to 0 and 1, not the cross-entropy: use functional.cross_entropy.",
-)
-
-
-@answers.right
-def zero_just_before_backward(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train(True)
-    loss = nn.CrossEntropyLoss()(model(images), labels)
-    for group in optimizer.param_groups:
-        for p in group["params"]:
-            p.grad = None
-    loss.backward()
-    optimizer.step()
-    return loss.tolist()
-
-
-@answers.right
-def written_out(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    model.zero_grad()
-    logs = functional.log_softmax(model(images), dim=1)
-    loss = -logs[torch.arange(len(labels)), labels].mean()
-    loss.backward()
-    optimizer.step()
-    model.zero_grad()
-    return loss.detach()
-
-
 EXERCISE = Exercise(
     task="Do one step of the optimiser on one batch, and return the loss as a number.",
     reference=train_step,
     cases=cases,
-    answers=answers,
     run=run,
     difference=same,
     kinships=(same_way, alike),

@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import linecache
+import sys
 import textwrap
 import types
 
@@ -10,6 +11,8 @@ from gpulearn.errors import GpulearnError
 from gpulearn.judge.check import examined
 from gpulearn.judge.stubs import unwrapped
 from simt.cpp.source import CppSource
+
+from ..support.rights import rights_of
 
 
 class NotWritable(Exception):
@@ -49,8 +52,8 @@ def importing(name, value):
     if isinstance(value, int | float | str | tuple) and not isinstance(value, type):
         return f"{name} = {value!r}\n"
     module, attribute = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    known = module and attribute and not module.startswith(("gpulearn.judge", "builtins"))
-    if known and "<" not in attribute:
+    there = not module.startswith("gpulearn.judge") and sys.modules.get(module) if module else None
+    if attribute and there and getattr(there, attribute, None) is value and there is not builtins:
         return f"from {module} import {attribute} as {name}\n"
     if getattr(builtins, name, None) is value:
         return ""
@@ -72,7 +75,7 @@ def told_by_check(exercise, text):
 
 def submissions(exercise, wrong=3, right=1):
     """Some of the known answers as texts."""
-    answers = [*exercise.answers.rights[:right], *(w.answer for w in exercise.answers.wrongs)]
+    answers = [*rights_of(exercise)[:right], *(w.answer for w in exercise.answers.wrongs)]
     found = []
     for one in answers:
         try:

@@ -22,7 +22,7 @@ _anew = diagnosis._known_wrongs.__wrapped__  # type: ignore[attr-defined]
 
 def known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     """What `diagnosis` asks for, kept for every copy of the exercise that behaves alike."""
-    decides = (exercise.reference, exercise.cases, exercise.answers, exercise.run)
+    decides = (exercise.reference, exercise.cases, exercise.known, exercise.run)
     return _kept(_Known((*decides, selection.current().kind), exercise))
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from gpulearn.parallel.export.source import unwrapped
 
-__all__ = ["Imports", "has_name", "home_of", "of_notebook"]
-
 
 class Imports:
     """Collects import lines.
@@ -77,23 +75,23 @@ def home_of(name: str, value: Any) -> tuple[str, str] | None:
     True
     """
     own = getattr(value, "__name__", None)
-    called = own if isinstance(own, str) else name
+    own_name = own if isinstance(own, str) else name
     module = getattr(value, "__module__", None) if not inspect.ismodule(value) else None
     if isinstance(module, str) and module != "__main__" and module in sys.modules:
         parts = module.split(".")
         for count in range(1, len(parts) + 1):
             shorter = ".".join(parts[:count])
-            if getattr(sys.modules.get(shorter), called, None) is value:
-                return shorter, called
+            if getattr(sys.modules.get(shorter), own_name, None) is value:
+                return shorter, own_name
     if module is None and not isinstance(value, type):  # such as torch.float32, or a ufunc
         homes = [
             path
             for path, home in list(sys.modules.items())  # None: what must not be imported
-            if path != "__main__" and home is not None and vars(home).get(called) is value
+            if path != "__main__" and home is not None and vars(home).get(own_name) is value
         ]
         public = [home for home in homes if not any(p.startswith("_") for p in home.split("."))]
         if public:
-            return min(public, key=lambda home: (home.count("."), home)), called
+            return min(public, key=lambda home: (home.count("."), home)), own_name
     return None
 
 

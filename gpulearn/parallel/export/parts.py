@@ -14,22 +14,15 @@ from gpulearn.parallel.export.source import global_names, source_of, unwrapped
 from gpulearn.parallel.export.values import Line, NotPlain, line_that_made, same, written
 from gpulearn.require import shown
 
-__all__ = ["Parts"]
-
-MOST = 4000  # characters of one constant: what is longer is data, and belongs into a file
+MAX_LENGTH = 4000  # characters of one constant: what is longer is data, and belongs into a file
 
 
 class Parts:
     """The imports, constants and definitions of a script; what they use is added with them.
 
-    Args:
-        fn: the function whose notebook it is.
-
-    Attributes:
-        imports: the import lines.
-        settings: lines that need nothing but imports and constants.
-        definitions: functions, classes and other lines, each after those that it uses.
-        future: whether annotations are to stay text, as in the notebook.
+    `settings` are lines that need nothing but imports and constants, `definitions` functions,
+    classes and other lines, each after those that it uses. `future` says whether annotations are to
+    stay text, as in the notebook.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -50,16 +43,7 @@ class Parts:
         return [self._constants[name] for name in sorted(self._constants, key=place.__getitem__)]
 
     def use(self, name: str, value: Any, user: str) -> str:
-        """Let a name of the script stand for a value; returns the name.
-
-        Args:
-            name: the name.
-            value: what it stands for in the notebook.
-            user: who uses it, for the sentence that refuses it.
-
-        Raises:
-            BadInput: it cannot be written down, or the name stands for something else already.
-        """
+        """Let a name of the script stand for a value that `user` uses; returns the name."""
         if name in self._meaning:
             known = self._meaning[name]
             if not same(known, value):
@@ -70,7 +54,9 @@ class Parts:
             return name
         self._meaning[name] = value
         if isinstance(value, ModuleType):
-            self._module(name, value, user)
+            if value.__name__ == "__main__":
+                raise BadInput(f"{user} uses {name}, the notebook itself: use its names directly.")
+            self.imports.add_module(name, value.__name__)
         elif of_notebook(value):
             self._definition(name, value, user)
         elif (home := home_of(name, value)) is not None:
@@ -80,11 +66,7 @@ class Parts:
         return name
 
     def text_of(self, what: str, value: Any, user: str) -> tuple[str, list[str]]:
-        """The text that makes a plain value, and the names in it.
-
-        Raises:
-            BadInput: it cannot be written down; `what` names it in the sentence.
-        """
+        """The text that makes a plain value, and the names in it."""
         named: dict[str, Any] = {}
 
         def name_of(part: Any) -> str | None:
@@ -97,13 +79,13 @@ class Parts:
 
         try:
             text = written(value, name_of)
-        except NotPlain as found:
-            inside = "" if found.value is value else f", with {shown(found.value)} in it"
+        except NotPlain as refused:
+            inside = "" if refused.value is value else f", with {shown(refused.value)} in it"
             raise BadInput(
                 f"{what} is {shown(value)}{inside}, which cannot be written into a script as it is "
                 f"now: make it inside {user}, or pass what it is made from."
             ) from None
-        if len(text) > MOST:
+        if len(text) > MAX_LENGTH:
             raise BadInput(
                 f"{what} is {shown(value)}, too long for a script: read it from a file in {user}."
             )
@@ -118,11 +100,6 @@ class Parts:
                 if known is value and not name.startswith("_"):
                     return self.use(name, value, user)
             raise
-
-    def _module(self, name: str, value: ModuleType, user: str) -> None:
-        if value.__name__ == "__main__":
-            raise BadInput(f"{user} uses {name}, the notebook itself: use its names directly.")
-        self.imports.add_module(name, value.__name__)
 
     def _constant(self, name: str, value: Any, user: str) -> None:
         """A value by its text, or else by the line that made it."""
@@ -152,8 +129,8 @@ class Parts:
 
     def _definition(self, name: str, value: Any, user: str) -> None:
         if value.__name__ == "<lambda>":
-            called = "fn" if name == "<lambda>" else name
-            raise BadInput(f"{called} is a lambda, which has no name: write it with def.")
+            label = "fn" if name == "<lambda>" else name
+            raise BadInput(f"{label} is a lambda, which has no name: write it with def.")
         if (own := value.__name__) != name:  # another name for it
             self.use(own, value, user)
             self._late.add(name)
@@ -161,10 +138,10 @@ class Parts:
             return
         inner = value if isinstance(value, type) else unwrapped(value)
         if getattr(inner, "__closure__", None):
-            kept = ", ".join(inner.__code__.co_freevars)  # type: ignore[union-attr]
+            outer = ", ".join(inner.__code__.co_freevars)  # type: ignore[union-attr]
             raise BadInput(
-                f"{name} uses {kept} of the function around it: define it at the left margin of a "
-                f"cell, and pass {kept} as an argument."
+                f"{name} uses {outer} of the function around it: define it at the left margin of "
+                f"a cell, and pass {outer} as an argument."
             )
         source = source_of(value)
         if source is None:

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["global_names", "parsed", "returns_something", "source_of", "unwrapped"]
-
 Def = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -42,10 +40,6 @@ def unwrapped(function: Any) -> FunctionType:
 def global_names(source: str, *, annotations: bool = True) -> list[str]:
     r"""The names that a definition takes from around it, in order of appearance.
 
-    Args:
-        source: of a function, a class or a line.
-        annotations: whether those in annotations count.
-
     >>> global_names("def area(r, unit=METRE):\n    return pi * r * r * unit")
     ['METRE', 'pi']
     """
@@ -61,10 +55,10 @@ def global_names(source: str, *, annotations: bool = True) -> list[str]:
             if symbol.is_referenced() and outside:
                 used.add(symbol.get_name())
     tree = ast.parse(source)
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in used]
-    found.sort(key=lambda node: (node.lineno, node.col_offset))
-    own = {node.name for node in tree.body if isinstance(node, Def)}
-    return [name for name in dict.fromkeys(node.id for node in found) if name not in own]
+    used -= {node.name for node in tree.body if isinstance(node, Def)}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in used]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    return list(dict.fromkeys(node.id for node in nodes))
 
 
 def returns_something(source: str) -> bool:
@@ -136,9 +130,7 @@ def parsed(lines: list[str]) -> ast.AST:
 
 def _definitions(lines: list[str]) -> Iterator[Def]:
     """All functions and classes in a file or a cell."""
-    for node in ast.walk(parsed(lines)):
-        if isinstance(node, Def):
-            yield node
+    return (node for node in ast.walk(parsed(lines)) if isinstance(node, Def))
 
 
 def _first_line(node: Def) -> int:

@@ -15,8 +15,6 @@ from gpulearn.parallel.export.source import returns_something, source_of, unwrap
 from gpulearn.parallel.process_group import gather_results, init_process_group
 from gpulearn.require import shown
 
-__all__ = ["to_torchrun"]
-
 RETURNED = """\
     for number, result in enumerate(results):  # on rank 0; the others have none
         print(f"rank {number} returned {result}")"""
@@ -45,10 +43,6 @@ def to_torchrun(
 
     Returns:
         The path.
-
-    Raises:
-        BadInput: the file is there, or something that the function uses cannot be written down;
-            the sentence names it.
 
     >>> import tempfile
     >>> from statistics import fmean
@@ -106,9 +100,9 @@ def _script(fn: Callable[..., Any], args: tuple[Any, ...], name: str, timeout: f
     """The whole file."""
     parts = Parts(fn)
     main = _main(parts, fn, args, timeout)
-    said = str(fn.__doc__ or "").strip().partition("\n")[0].rstrip("\\").replace('"""', "'''")
+    summary = str(fn.__doc__ or "").strip().partition("\n")[0].rstrip("\\").replace('"""', "'''")
     head = (
-        f'"""{said or f"Runs {fn.__name__} on every rank."}\n\n'
+        f'"""{summary or f"Runs {fn.__name__} on every rank."}\n\n'
         f"Start it as one process, or as two ranks:\n\n"
         f"    python {name}\n"
         f"    torchrun --nproc-per-node 2 {name}\n"
@@ -125,8 +119,8 @@ def _script(fn: Callable[..., Any], args: tuple[Any, ...], name: str, timeout: f
 def _main(parts: Parts, fn: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> str:
     """The block at the end: join, call, and show what came of it."""
     function = parts.use(fn.__name__, fn, "fn")
-    given = [parts.argument(number, value, function) for number, value in enumerate(args, start=1)]
-    call = f"{function}({', '.join(given)})"
+    arguments = [parts.argument(number, value, function) for number, value in enumerate(args, 1)]
+    call = f"{function}({', '.join(arguments)})"
     join = parts.use("init_process_group", init_process_group, function)
     joined = f"{join}()" if timeout == 30.0 else f"{join}(timeout={timeout!r})"
     lines = ['if __name__ == "__main__":', f"    with {joined}:"]

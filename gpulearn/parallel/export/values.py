@@ -13,15 +13,13 @@ import pprint
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from gpulearn.parallel.export.source import parsed
 from gpulearn.parallel.launch.messages import packed
-
-__all__ = ["Line", "NotPlain", "line_that_made", "same", "written"]
 
 ATOMS = (type(None), bool, int, range, str, bytes)
 WIDTH = 88  # characters of a line
@@ -48,13 +46,9 @@ class _Verbatim:
 def written(value: Any, name_of: Callable[[Any], str | None]) -> str:
     r"""The text that makes a value.
 
-    Args:
-        value: None, a number, text, or lists, tuples, sets and dictionaries of them, and what
-            has a name.
-        name_of: gives the name of a function, class or module in the script, or None.
-
-    Raises:
-        NotPlain: there is something else in it.
+    It may be None, a number, text, or lists, tuples, sets and dictionaries of them, and what has
+    a name: `name_of` gives that of a function, class or module in the script, or None. Anything
+    else raises `NotPlain`.
 
     >>> written({"wide": [64, 32.5], "odd": ("it's",), "none": {None}}, lambda value: None)
     '{\'wide\': [64, 32.5], \'odd\': ("it\'s",), \'none\': {None}}'
@@ -118,28 +112,18 @@ def _of_numpy(value: np.generic, name_of: Callable[[Any], str | None]) -> str:
 STARTERS = {"launch", "simulate"}  # a script must not start ranks of its own
 
 
-class Line:
-    """An assignment at the left margin of a cell.
+class Line(NamedTuple):
+    """An assignment at the left margin of a cell: its text, and the names that it sets."""
 
-    Attributes:
-        source: its text.
-        targets: the names that it sets.
-    """
-
-    def __init__(self, source: str, targets: list[str]) -> None:
-        self.source, self.targets = source, targets
+    source: str
+    targets: list[str]
 
 
 def line_that_made(name: str, notebook: Mapping[str, Any], cell: str) -> Line | None:
-    """The last assignment that gives all its names the values that they have now.
+    """The last assignment that gives all its names the values that they have now, in the notebook.
 
     It is run again to see that: a value that was changed afterwards, or drawn without a seed,
-    has no such line.
-
-    Args:
-        name: the name in the notebook.
-        notebook: the notebook's names and values.
-        cell: the file name of some cell of this notebook.
+    has no such line. `cell` is the file name of some cell of this notebook.
     """
     tried = set()
     for line in _assignments(name, cell):
@@ -210,10 +194,10 @@ def _names(targets: list[ast.expr]) -> list[str]:
     names = []
     for target in targets:
         inner = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        for one in inner:
-            if not isinstance(one, ast.Name):
+        for node in inner:
+            if not isinstance(node, ast.Name):
                 return []
-            names.append(one.id)
+            names.append(node.id)
     return names
 
 

@@ -12,22 +12,8 @@ from pathlib import Path
 
 from gpulearn import require
 from gpulearn.errors import RankError, in_lines
-from gpulearn.parallel.launch.flight_recorder import Late, differing, late
+from gpulearn.parallel.launch.flight_recorder import differing, late
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
-
-__all__ = [
-    "ECHO",
-    "LOG",
-    "MISMATCH",
-    "Interrupted",
-    "absent",
-    "error_of",
-    "from_transport",
-    "location",
-    "own_frames",
-    "plain",
-    "too_much",
-]
 
 MISMATCH = "Detected mismatch between collectives on ranks"
 # gloo puts its file and line in front, the peer's port in the middle, and advice behind
@@ -49,19 +35,19 @@ LOG = re.compile(
 )
 
 
-def absent(said: str) -> str | None:
+def absent(message: str) -> str | None:
     """Which ranks did not come to a collective, if torch waited for each by name (debug)."""
-    found = ABSENT.search(said)
-    if not found:
+    match = ABSENT.search(message)
+    if not match:
         return None
-    ranks = found[1].strip(", ")
+    ranks = match[1].strip(", ")
     many = "s" if "," in ranks else ""
-    return f"rank{many} {ranks} did not come to this collective within {int(found[2]) / 1e3:g} s"
+    return f"rank{many} {ranks} did not come to this collective within {int(match[2]) / 1e3:g} s"
 
 
-def from_transport(said: str) -> bool:
+def from_transport(message: str) -> bool:
     """Whether gloo, which carries the messages, says so, and not the reader's own code."""
-    return bool(PLACE.search(said))
+    return bool(PLACE.search(message))
 
 
 def too_much(errors: str) -> str | None:
@@ -70,17 +56,14 @@ def too_much(errors: str) -> str | None:
     >>> too_much("  what():  [… pair.cc:456] … 12 vs 8. Received data size doesn't match …")
     'was sent 12 bytes where it had room for 8: every rank must give as many numbers of one dtype'
     """
-    found = TOO_MUCH.search(errors)
-    if not found:
-        return None
-    sent, room = found.groups()
-    return (
-        f"was sent {sent} bytes where it had room for {room}: every rank must give as many "
+    match = TOO_MUCH.search(errors)
+    return match and (
+        f"was sent {match[1]} bytes where it had room for {match[2]}: every rank must give as many "
         f"numbers of one dtype"
     )
 
 
-def plain(said: str) -> str:
+def plain(message: str) -> str:
     """The message without file names, ports and advice that leads nowhere.
 
     >>> plain("[/a/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:56244: Connection reset")
@@ -88,17 +71,17 @@ def plain(said: str) -> str:
     >>> plain("[Rank 0]: Ranks 2 failed to pass monitoredBarrier in 2000 ms")
     'rank 2 did not come to this collective within 2 s'
     """
-    if said.startswith(MISMATCH):
+    if message.startswith(MISMATCH):
         calls = [
             f"rank {rank} calls {what.lower()}" + (f" with {shape} of {dtype}" if shape else "")
-            for rank, what, shape, dtype in PRINT.findall(said)
+            for rank, what, shape, dtype in PRINT.findall(message)
         ]
-        return f"{MISMATCH}: {', '.join(calls)}" if calls else said
-    if missing := absent(said):
+        return f"{MISMATCH}: {', '.join(calls)}" if calls else message
+    if missing := absent(message):
         return missing
-    if not from_transport(said):
-        return said
-    return ADVICE.sub("", PORT.sub("", PLACE.sub("", said))).rstrip(". ")
+    if not from_transport(message):
+        return message
+    return ADVICE.sub("", PORT.sub("", PLACE.sub("", message))).rstrip(". ")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -114,8 +97,8 @@ ECHO = re.compile(
     r"closed by peer|reset by peer|broken pipe|timed out waiting \w+|timed? ?out|socket closed",
     re.I,
 )
-MOST_FRAMES = 6
-MOST_NAMED = 8  # ranks in one sentence
+MAX_FRAMES = 6
+MAX_NAMED = 8  # ranks in one sentence
 PARALLEL = Path(__file__).parents[1]
 OURS = {PARALLEL, PARALLEL.parent / "scaling"}
 # what lies between a rank's function and its messages
@@ -133,25 +116,30 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
 
     A rank that lost its connection is an echo of the one that it was connected to.
     """
-    if found := differing([one.calls for one in outcomes]):
-        return _of_calls(len(outcomes), *found)
-    failed = [(rank, one) for rank, one in enumerate(outcomes) if isinstance(one, Failure)]
+    all_calls = [outcome.calls for outcome in outcomes]
+    if difference := differing(all_calls):
+        return _of_calls(len(outcomes), *difference)
+    failed = {rank: o for rank, o in enumerate(outcomes) if isinstance(o, Failure)}
     if not failed:
         return None
-    first, cause = min(failed, key=lambda one: (_order(one[1]), one[1].moment))
-    count = len(outcomes)
-    ended = [rank for rank, one in enumerate(outcomes) if isinstance(one, Result)]
-    happened = _left_waiting(ended) if ended and _lost(cause) else _happened(cause)
-    lines = [f"rank {first} of {count} {happened}"]
-    lines += [f"  raised from {one}" for one in cause.causes]
-    lines += _stack(cause.frames) or (_last_call(outcomes) if len(failed) == 1 else [])
-    for rank, other in failed:
-        if rank != first:
-            lines.append(f"rank {rank} then {_echo(other, cause)}")
+    first = min(failed, key=lambda rank: (_order(failed[rank]), failed[rank].moment))
+    cause = failed.pop(first)
+    ended = [rank for rank, outcome in enumerate(outcomes) if isinstance(outcome, Result)]
+    if ended and _lost(cause):  # it still waited for others that had done all they had to
+        happened = f"waited in vain: {_ranks(ended)} had ended. Every rank must take part."
+    else:
+        happened = _happened(cause)
+    lines = [f"rank {first} of {len(outcomes)} {happened}"]
+    lines += [f"  raised from {error}" for error in cause.causes]
+    lines += _stack(cause.frames) or (_last_call(outcomes) if not failed else [])
+    lines += [f"rank {rank} then {_echo(other, cause)}" for rank, other in failed.items()]
     # one that raised, or was killed, is the cause itself: nobody is late
-    behind = late([one.calls for one in outcomes]) if _order(cause) == 1 or _lost(cause) else None
+    behind = late(all_calls) if _order(cause) == 1 or _lost(cause) else None
     if behind is not None:
-        lines.append(_behind(behind))
+        lines.append(
+            f"rank {behind.rank} did not come to collective {behind.number}, {behind.call}"
+            f"{_where(behind.call.frames)}: {_ranks(behind.waiting)} did."
+        )
     error = RankError("\n".join(lines))
     error.rank, error.traceback, error.late = first, cause.traceback, behind
     return error
@@ -159,35 +147,24 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
 
 def _last_call(outcomes: Sequence[Result | Failure]) -> list[str]:
     """What another rank called last, for one that failed alone and did not say where it was."""
-    for rank, one in enumerate(outcomes):
-        if one.calls and (stack := _stack((call := [*one.calls.values()][-1]).frames)):
+    for rank, outcome in enumerate(outcomes):
+        call = [*outcome.calls.values()][-1] if outcome.calls else None
+        if call and (stack := _stack(call.frames)):
             return [f"rank {rank} last called {call}:", *stack]
     return []
 
 
-def _behind(found: Late) -> str:
-    """Who did not come to which collective, in one line."""
-    own = own_frames(found.call.frames)
-    where = f" in {location(own[-1])}" if own else ""
-    return (
-        f"rank {found.rank} did not come to collective {found.number}, {found.call}{where}: "
-        f"{_ranks(found.waiting)} did."
-    )
-
-
 def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> RankError:
     """The error for ranks that called a collective with different tensors, or different ones."""
-    lines = [
-        f"rank {rank} of {count} calls {call} where rank {other} calls {usual}: "
-        + (
-            "every rank must give as many numbers of one dtype."
-            if call.name == usual.name
-            else "all ranks must call the same collectives in the same order."
-        ),
-        *_stack(call.frames),
-    ]
-    if own := own_frames(usual.frames):
-        lines.append(f"rank {other} is in {location(own[-1])}.")
+    advice = (
+        "every rank must give as many numbers of one dtype."
+        if call.name == usual.name
+        else "all ranks must call the same collectives in the same order."
+    )
+    lines = [f"rank {rank} of {count} calls {call} where rank {other} calls {usual}: {advice}"]
+    lines += _stack(call.frames)
+    if where := _where(usual.frames):
+        lines.append(f"rank {other} is{where}.")
     error = RankError("\n".join(lines))
     error.rank = rank
     return error
@@ -201,52 +178,51 @@ def _order(failure: Failure) -> int:
     """
     if failure.kind == STUCK:
         return 1
-    if failure.kind and absent(failure.said):
+    if failure.kind and absent(failure.message):
         return 2
-    found = ECHO.search(failure.said) if failure.kind else None
-    if not found:
+    echo = ECHO.search(failure.message) if failure.kind else None
+    if not echo:
         return 0
-    return 3 if "time" in found.group().lower() else 4
+    return 3 if "time" in echo.group().lower() else 4
 
 
 def _happened(failure: Failure) -> str:
     if failure.kind in ("", STUCK):
-        return f"{failure.said}."
-    return f"raised {failure.kind}: {plain(failure.said)}".rstrip(": ") + (not failure.said) * "."
+        return f"{failure.message}."
+    end = "" if failure.message else "."
+    return f"raised {failure.kind}: {plain(failure.message)}".rstrip(": ") + end
 
 
 def _lost(failure: Failure) -> bool:
     """Whether a rank lost those it waited for, and none of them failed."""
-    return _order(failure) == 2 or (_order(failure) > 2 and from_transport(failure.said))
+    return _order(failure) == 2 or (_order(failure) > 2 and from_transport(failure.message))
 
 
-def _left_waiting(ended: Sequence[int]) -> str:
-    """For a rank that still waited for others that had done all they had to."""
-    return f"waited in vain: {_ranks(ended)} had ended. Every rank must take part."
-
-
-def _ranks(some: Sequence[int]) -> str:
-    names = ", ".join(map(str, some[:MOST_NAMED])) + (", …" if len(some) > MOST_NAMED else "")
-    return f"rank{'s' if len(some) > 1 else ''} {names}"
+def _ranks(ranks: Sequence[int]) -> str:
+    names = ", ".join(map(str, ranks[:MAX_NAMED])) + (", …" if len(ranks) > MAX_NAMED else "")
+    return f"rank{'s' if len(ranks) > 1 else ''} {names}"
 
 
 def _echo(failure: Failure, cause: Failure) -> str:
     """What became of another rank, in one line."""
-    own = own_frames(failure.frames)
-    where = f" in {location(own[-1])}" if own else ""
-    mismatch = failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH)
-    if mismatch or (failure.kind == "BadInput" and failure.said == cause.said):
+    where, message = _where(failure.frames), failure.message
+    mismatch = message.startswith(MISMATCH) and cause.message.startswith(MISMATCH)
+    if mismatch or (failure.kind == "BadInput" and message == cause.message):
         return f"found the same{where}."
-    if failure.kind and (missing := absent(failure.said)):
+    if failure.kind and (missing := absent(message)):
         return f"waited in vain{where}: {missing}."
-    if failure.kind and (found := ECHO.search(failure.said)):
-        return f"waited for it in vain{where}: {found.group().lower()}."
-    said = failure.said.partition("\n")[0].rstrip(".")
-    return (
-        f"{said}{where}."
-        if failure.kind in ("", STUCK)
-        else f"raised {failure.kind}{where}: {said}."
-    )
+    if failure.kind and (echo := ECHO.search(message)):
+        return f"waited for it in vain{where}: {echo.group().lower()}."
+    first_line = message.partition("\n")[0].rstrip(".")
+    if failure.kind in ("", STUCK):
+        return f"{first_line}{where}."
+    return f"raised {failure.kind}{where}: {first_line}."
+
+
+def _where(frames: Sequence[TraceFrame]) -> str:
+    """The reader's own line, as a part of a sentence."""
+    own = own_frames(frames)
+    return f" in {location(own[-1])}" if own else ""
 
 
 def own_frames(frames: Sequence[TraceFrame]) -> Sequence[TraceFrame]:
@@ -267,22 +243,17 @@ def _of_this_package(file: str) -> bool:
 
 def _stack(frames: Sequence[TraceFrame]) -> list[str]:
     lines = []
-    for frame in own_frames(frames)[-MOST_FRAMES:]:
+    for frame in own_frames(frames)[-MAX_FRAMES:]:
         source = linecache.getline(frame.file, frame.line).strip()
-        lines.append(
-            f"  {location(frame)}, in {frame.function}" + (f": {source}" if source else "")
-        )
+        line = f"  {location(frame)}, in {frame.function}"
+        lines.append(f"{line}: {source}" if source else line)
     return lines
 
 
 def location(frame: TraceFrame) -> str:
     """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
-    return f"{_cell(frame.file)}, line {frame.line}"
-
-
-def _cell(file: str) -> str:
-    """A notebook's cell by its number; any other file by its name."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    name = shell.compile.format_code_name(file) if shell else None
-    return f"{name[0].lower()} {name[1]}" if name else file.rpartition("/")[2]
+    name = shell.compile.format_code_name(frame.file) if shell else None
+    file = f"{name[0].lower()} {name[1]}" if name else frame.file.rpartition("/")[2]
+    return f"{file}, line {frame.line}"

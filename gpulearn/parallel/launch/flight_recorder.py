@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gpulearn.parallel.launch.messages import RANK, Call, Calls, TraceFrame
-
-__all__ = ["Late", "differing", "late", "recorded"]
+from gpulearn.parallel.launch.messages import Call, Calls, TraceFrame, without_launcher
 
 # in which of its tensors a collective is the same on every rank
 SAME = {
@@ -37,30 +35,31 @@ def recorded() -> Calls:
     """The latest collectives of all ranks that this process called, as torch noted them."""
     try:
         dump = operator.attrgetter("_C._distributed_c10d._dump_fr_trace")(torch)
-        noted = pickle.loads(dump(True, True, False))["entries"]  # all, with stacks, ended or not
+        entries = pickle.loads(dump(True, True, False))["entries"]  # all, with stacks, ended or not
         stacks: dict[Any, tuple[TraceFrame, ...]] = {}
         return {
-            (one["process_group"][0], one["collective_seq_id"]): _call(one, stacks)
-            for one in noted
-            if one["process_group"][1] == "default_pg" and not one["is_p2p"]
+            (entry["process_group"][0], entry["collective_seq_id"]): _call(entry, stacks)
+            for entry in entries
+            if entry["process_group"][1] == "default_pg" and not entry["is_p2p"]
         }
     except Exception:  # an older torch notes nothing, and another one may note it otherwise
         return {}
 
 
-def _call(noted: Mapping[str, Any], stacks: dict[Any, tuple[TraceFrame, ...]]) -> Call:
-    name = noted["profiling_name"].rpartition(":")[2]
-    side = SAME.get(name)
-    numbers = "" if side is None else ", ".join(
-        f"{math.prod(size)} {KINDS.get(kind, kind.lower())}"
-        for size, kind in zip(noted[f"{side}_sizes"], noted[f"{side}_dtypes"], strict=True)
-    )  # fmt: skip
-    frames = noted.get("frames", ())
-    key = tuple((one["filename"], one["line"]) for one in frames)
+def _call(entry: Mapping[str, Any], stacks: dict[Any, tuple[TraceFrame, ...]]) -> Call:
+    name = entry["profiling_name"].rpartition(":")[2]
+    numbers = ""
+    if (side := SAME.get(name)) is not None:
+        tensors = zip(entry[f"{side}_sizes"], entry[f"{side}_dtypes"], strict=True)
+        numbers = ", ".join(
+            f"{math.prod(s)} {KINDS.get(kind, kind.lower())}" for s, kind in tensors
+        )
+    frames = entry.get("frames", ())
+    key = tuple((frame["filename"], frame["line"]) for frame in frames)
     if key not in stacks:  # the same lines call again and again
-        stack = [TraceFrame(one["filename"], one["line"], one["name"]) for one in reversed(frames)]
-        own = [n for n, frame in enumerate(stack) if frame.file == RANK]
-        stacks[key] = tuple(stack[own[-1] + 1 :] if own else stack)
+        stacks[key] = without_launcher(
+            [TraceFrame(f["filename"], f["line"], f["name"]) for f in reversed(frames)]
+        )
     return Call(name, numbers, stacks[key])
 
 
@@ -81,20 +80,17 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
         counted = Counter(call[:2] for call in here.values()).most_common()
         if len(counted) > 1:
             (usual, _), (odd, _) = counted[0], counted[-1]
-            one = next(rank for rank, call in here.items() if call[:2] == odd)
+            rank = next(rank for rank, call in here.items() if call[:2] == odd)
             other = next(rank for rank, call in here.items() if call[:2] == usual)
-            return one, here[one], other, here[other]
+            return rank, here[rank], other, here[other]
     return None
 
 
 class Late(NamedTuple):
     """A rank that others wait for, and the collective to which it did not come.
 
-    Attributes:
-        rank: its number.
-        number: which of the function's collectives it is, from 1.
-        call: what the others called.
-        waiting: the ranks that have called more than it has.
+    `number` counts the function's collectives from 1; `call` is what the others called, and
+    `waiting` the ranks that have called more than it has.
     """
 
     rank: int
@@ -109,39 +105,32 @@ def late(ranks: Sequence[Calls]) -> Late | None:
     A rank that hangs, or has ended, has left out what comes after its last call. One that has
     left out a collective and gone on is given away by the lines from which it calls: they are
     those of the others again if the calls that it left out are taken from theirs. Where this fits
-    in several places, as in a loop, the last is named.
-
-    Args:
-        ranks: what each rank has noted; of a rank of which nothing is known, nothing is said.
+    in several places, as in a loop, the last is named. Of a rank of which nothing is known, nothing
+    is said.
 
     >>> from gpulearn.parallel.launch.messages import Call
     >>> calls = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 5)}
     >>> fewer = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 4)}
-    >>> found = late([calls, fewer, calls])
-    >>> found.rank, found.number, found.waiting
+    >>> behind = late([calls, fewer, calls])
+    >>> behind.rank, behind.number, behind.waiting
     (1, 3, (0, 2))
     """
     known = {rank: max(n for _, n in calls) for rank, calls in enumerate(ranks) if calls}
     if not known or min(known.values()) == max(known.values()):
         return None
-    slowest, most = min(known, key=lambda r: known[r]), max(known.values())
-    other = next(rank for rank, count in known.items() if count == most)
-    mine, theirs = (_in_order(ranks[rank]) for rank in (slowest, other))
+    slowest, other = min(known, key=lambda r: known[r]), max(known, key=lambda r: known[r])
+    mine, theirs = ({n: call for (_, n), call in ranks[r].items()} for r in (slowest, other))
     first = max(min(mine), min(theirs))  # a long record has lost its first calls
-    out = most - known[slowest]
-    before = [mine[n][:2] == theirs[n][:2] and _site(mine[n]) == _site(theirs[n])
-              for n in range(first, known[slowest] + 1)]  # fmt: skip
-    after = [_site(mine[n]) == _site(theirs[n + out]) for n in range(first, known[slowest] + 1)]
+    numbers = range(first, known[slowest] + 1)
+    missing = known[other] - known[slowest]
+    before = [mine[n][:2] == theirs[n][:2] and _site(mine[n]) == _site(theirs[n]) for n in numbers]
+    after = [_site(mine[n]) == _site(theirs[n + missing]) for n in numbers]
     fits = [0, *accumulate(before)]
     rest = [0, *accumulate(reversed(after))][::-1]
     place = max(range(len(fits)), key=lambda n: (fits[n] + rest[n], n))
     waiting = tuple(rank for rank, count in known.items() if count > known[slowest])
     # the first of all is the launcher's own
     return Late(slowest, first + place - 1, theirs[first + place], waiting)
-
-
-def _in_order(calls: Calls) -> dict[int, Call]:
-    return {number: call for (_, number), call in calls.items()}
 
 
 def _site(call: Call) -> tuple[tuple[str, int], ...]:

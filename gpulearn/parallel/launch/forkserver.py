@@ -16,12 +16,10 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 
-__all__ = ["context", "meeting_place", "processes", "start_server", "surroundings"]
-
 PRELOADED = ["gpulearn.parallel.launch.preloaded"]  # what the server imports for all ranks
 # a socket's path may have 103 bytes; behind this folder come the server's, 18 more, one launch's,
 # 18, and the name of a socket in it, up to 12
-MOST_BYTES = 55
+MAX_BYTES = 55
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
 _launcher = os.getpid()
@@ -69,7 +67,7 @@ def surroundings() -> Iterator[None]:
     with _one_at_a_time:
         main, folder = sys.modules["__main__"], tempfile.tempdir
         sys.modules["__main__"] = types.ModuleType("__main__")
-        if len(os.fsencode(tempfile.gettempdir())) > MOST_BYTES:
+        if len(os.fsencode(tempfile.gettempdir())) > MAX_BYTES:
             usable = [f for f in ("/tmp", "/var/tmp") if os.access(f, os.W_OK | os.X_OK)]
             tempfile.tempdir = usable[0] if usable else folder
         try:

@@ -20,10 +20,16 @@ from typing import Any
 from gpulearn.parallel.launch import rank
 from gpulearn.parallel.launch.failures import LOG, too_much
 from gpulearn.parallel.launch.forkserver import context, start_server, surroundings
-from gpulearn.parallel.launch.messages import STUCK, Calls, Failure, Job, Result, TraceFrame
+from gpulearn.parallel.launch.messages import (
+    STUCK,
+    Calls,
+    Failure,
+    Job,
+    Result,
+    TraceFrame,
+    without_launcher,
+)
 from gpulearn.parallel.launch.streams import RankLines
-
-__all__ = ["Group"]
 
 
 def _need_files(number: int, duplicated: int) -> None:
@@ -95,18 +101,18 @@ class _Member:
 
     def frames(self) -> tuple[TraceFrame, ...]:
         """Where the rank said it was, outermost first."""
-        found = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
-        frames = [TraceFrame(file, int(line), name) for file, line, name in reversed(found)]
-        own = [n for n, frame in enumerate(frames) if frame.file == rank.__file__]
-        return tuple(frames[own[-1] + 1 :] if own else frames)
+        lines = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
+        return without_launcher(
+            [TraceFrame(file, int(line), name) for file, line, name in reversed(lines)]
+        )
 
     def recorded(self) -> Calls | None:
         """The collectives that a stuck rank says it has called; None while it has said nothing."""
         try:
-            found: Calls = pickle.loads(self.calls)
+            calls: Calls = pickle.loads(self.calls)
         except Exception:  # not all of it has come
             return None
-        return found
+        return calls
 
     def ended(self) -> None:
         """Note how the rank ended; its process is no more."""
@@ -114,8 +120,8 @@ class _Member:
         try:
             self.outcome = pickle.loads(self.answer)
         except Exception:
-            said = too_much(self.errors.decode(errors="replace"))
-            self.outcome = Failure("", said or _manner(self.process.exitcode), self.frames())
+            message = too_much(self.errors.decode(errors="replace"))
+            self.outcome = Failure("", message or _manner(self.process.exitcode), self.frames())
 
 
 class Group:
@@ -211,8 +217,8 @@ class Group:
         ):
             self._pump(0.05)
         for member in self._running():
-            said = "did not come to an end and was ended"
-            member.outcome = Failure(STUCK, said, member.frames(), member.recorded() or {})
+            message = "did not come to an end and was ended"
+            member.outcome = Failure(STUCK, message, member.frames(), member.recorded() or {})
 
 
 def _own_thread(stacks: str) -> str:
@@ -222,9 +228,9 @@ def _own_thread(stacks: str) -> str:
     thread of a library's own may be the one that failed; it has no line of Python to show.
     """
     _, *parts = THREAD.split(stacks)
-    named = dict(zip(parts[::2], parts[1::2], strict=True))
-    told = [named[one] for one in ("Current thread", "Thread", "Stack") if one in named]
-    return next((stack for stack in told if STACK_LINE.search(stack)), "")
+    by_kind = dict(zip(parts[::2], parts[1::2], strict=True))
+    in_order = [by_kind.get(kind, "") for kind in ("Current thread", "Thread", "Stack")]
+    return next((stack for stack in in_order if STACK_LINE.search(stack)), "")
 
 
 def _manner(code: int | None) -> str:

@@ -23,44 +23,20 @@ from cloudpickle import cloudpickle
 from gpulearn.errors import BadInput, RankError
 from gpulearn.require import shown
 
-__all__ = [
-    "STUCK",
-    "Call",
-    "Calls",
-    "Failure",
-    "Job",
-    "Result",
-    "Returned",
-    "TraceFrame",
-    "causes_of",
-    "frames_of",
-    "own_copy",
-    "packed",
-    "results_of",
-    "traceback_of",
-    "travelling_call",
-]
-
 RANK = str(Path(__file__).with_name("rank.py"))
 R = TypeVar("R")
-MOST_CAUSES = 5
+MAX_CAUSES = 5
 STUCK = "stuck"  # the kind of failure of a rank that had to be ended
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a rank is to do.
+    """What a rank is to do: the function and its arguments by `cloudpickle`, and in which group.
 
-    Attributes:
-        payload: the function and its arguments, by `cloudpickle`.
-        rank: this rank's number, from 0.
-        size: how many ranks there are.
-        backend: "gloo" or "nccl".
-        rendezvous: a file that does not exist yet, where the ranks find one another.
-        timeout: seconds that a rank waits for the others in a collective.
-        threads: threads for torch in this rank.
-        debug: whether torch compares the collectives of all ranks before each.
-        environment: the launcher's environment variables.
+    `rendezvous` is a file that does not exist yet, where the ranks find one another; `timeout` the
+    seconds that a rank waits for the others in a collective; `threads` those of torch; `debug` says
+    whether torch compares the collectives of all ranks before each; `environment` is the
+    launcher's.
     """
 
     payload: bytes
@@ -99,12 +75,7 @@ Calls = Mapping[tuple[str, int], Call]  # by group, and by the place in the grou
 
 @dataclass(frozen=True)
 class Result:
-    """A rank came to its end.
-
-    Attributes:
-        payload: what its function returned, by `cloudpickle`.
-        calls: the collectives that it called.
-    """
+    """A rank came to its end: what its function returned by `cloudpickle`, and its collectives."""
 
     payload: bytes
     calls: Calls = field(default_factory=dict)
@@ -116,7 +87,7 @@ class Failure:
 
     Attributes:
         kind: the exception's class name.
-        said: its message.
+        message: what it says.
         frames: its stack, outermost first, without the launcher's own frames.
         calls: the collectives that it called.
         causes: "KeyError: 'a'" and so on, where it was raised from another exception.
@@ -125,7 +96,7 @@ class Failure:
     """
 
     kind: str
-    said: str
+    message: str
     frames: tuple[TraceFrame, ...] = ()
     calls: Calls = field(default_factory=dict)
     causes: tuple[str, ...] = ()
@@ -136,8 +107,7 @@ class Failure:
 class Returned(list[R]):
     """What each rank returned, in order of rank.
 
-    Attributes:
-        failures: what made it necessary to start all ranks again, the first one first.
+    `failures` are what made it necessary to start all ranks again, the first one first.
     """
 
     def __init__(self, results: Iterable[R], failures: Iterable[RankError] = ()) -> None:
@@ -150,14 +120,16 @@ class Returned(list[R]):
         return len(self.failures)
 
 
+def without_launcher(frames: Sequence[TraceFrame]) -> tuple[TraceFrame, ...]:
+    """A stack, outermost first, from the first frame that is not the launcher's."""
+    own = [n for n, frame in enumerate(frames) if frame.file == RANK]
+    return tuple(frames[own[-1] + 1 :] if own else frames)
+
+
 def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
-    """The stack of an exception from the first frame that is not the launcher's."""
-    found = [
-        TraceFrame(frame.filename, frame.lineno or 0, frame.name)
-        for frame in traceback.extract_tb(error.__traceback__)
-    ]
-    own = [n for n, frame in enumerate(found) if frame.file == RANK]
-    return tuple(found[own[-1] + 1 :] if own else found)
+    """The stack of an exception, without the launcher's frames."""
+    stack = traceback.extract_tb(error.__traceback__)
+    return without_launcher([TraceFrame(f.filename, f.lineno or 0, f.name) for f in stack])
 
 
 def causes_of(error: BaseException) -> tuple[str, ...]:
@@ -168,10 +140,10 @@ def causes_of(error: BaseException) -> tuple[str, ...]:
     >>> causes_of(error)
     ("KeyError: 'a'",)
     """
-    found: list[str] = []
-    while (error := error.__cause__) is not None and len(found) < MOST_CAUSES:  # type: ignore[assignment]
-        found.append(traceback.format_exception_only(error)[-1].strip())
-    return tuple(found)
+    causes: list[str] = []
+    while (error := error.__cause__) is not None and len(causes) < MAX_CAUSES:  # type: ignore[assignment]
+        causes.append(traceback.format_exception_only(error)[-1].strip())
+    return tuple(causes)
 
 
 def traceback_of(error: BaseException) -> str:
@@ -185,9 +157,9 @@ def traceback_of(error: BaseException) -> str:
 
 def packed(value: Any) -> bytes:
     """A value as bytes that another process can load: notebooks' functions and classes too."""
-    made = io.BytesIO()
-    _Pickler(made).dump(value)
-    return made.getvalue()
+    memory = io.BytesIO()
+    _Pickler(memory).dump(value)
+    return memory.getvalue()
 
 
 def _code(code: types.CodeType) -> tuple[Callable[..., types.CodeType], tuple[Any, ...]]:
@@ -211,16 +183,11 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
-    """A function and its arguments as bytes.
-
-    Raises:
-        BadInput: one of them cannot become bytes.
-    """
+    """A function and its arguments as bytes."""
     try:
         return packed((fn, args))
     except Exception:
-        named = ((fn, "fn"), *((arg, f"argument {n}") for n, arg in enumerate(args, 1)))
-        for value, name in named:
+        for name, value in (("fn", fn), *((f"argument {n}", a) for n, a in enumerate(args, 1))):
             if (error := _refusal(value)) is not None:
                 where, part = _culprit(name, value, set())
                 inside = "" if part is value else f": {where} is {shown(part)}"
@@ -266,7 +233,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{part}, which {name} uses,", around[part]) for part in around)
         yield from ((f"a default of {name}", part) for part in value.__defaults__ or ())
     elif not isinstance(value, type | types.ModuleType):
-        yield from ((f"{name}.{part}", one) for part, one in getattr(value, "__dict__", {}).items())
+        yield from ((f"{name}.{k}", part) for k, part in getattr(value, "__dict__", {}).items())
 
 
 MAKERS = ("_make_skeleton_class", "_make_skeleton_enum")
@@ -286,28 +253,28 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """What a name in the payload stands for."""
-        found = super().find_class(module, name)
+        target = super().find_class(module, name)
         if module == cloudpickle.__name__ and name in MAKERS:
-            return functools.partial(self._make, found)
+            return functools.partial(self._make, target)
         if module == cloudpickle.__name__ and name == "_class_setstate":
-            return functools.partial(self._fill, found)
-        return found
+            return functools.partial(self._fill, target)
+        return target
 
     def _make(self, make: Callable[..., type], *described: Any) -> type:
         *what, number, extra = described
         if self._copies:
-            made = make(*what, None, extra)
+            copy = make(*what, None, extra)
             # on its way back it is the notebook's again
-            cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS[made] = number
-            return made
+            cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS[copy] = number
+            return copy
         known = number in cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID
-        made = make(*described)
+        original = make(*described)
         if known:
-            self._known.add(made)
-        return made
+            self._known.add(original)
+        return original
 
-    def _fill(self, fill: Callable[[type, Any], type], made: type, state: Any) -> type:
-        return made if made in self._known else fill(made, state)
+    def _fill(self, fill: Callable[[type, Any], type], kind: type, state: Any) -> type:
+        return kind if kind in self._known else fill(kind, state)
 
 
 def own_copy(payload: bytes) -> Any:
@@ -316,11 +283,7 @@ def own_copy(payload: bytes) -> Any:
 
 
 def results_of(payloads: Sequence[bytes]) -> list[Any]:
-    """Load what ranks returned; an object of a class of the notebook is one of that class.
-
-    Raises:
-        RankError: a result cannot be loaded.
-    """
+    """Load what ranks returned; an object of a class of the notebook is one of that class."""
     results = []
     for rank, payload in enumerate(payloads):
         try:

@@ -36,8 +36,6 @@ from gpulearn.parallel.launch.messages import (
 )
 from simt.device.selection import release_data
 
-__all__ = ["FOLDER", "failure", "run", "said", "travelling"]
-
 FOLDER = "GPULEARN_SERVER_FOLDER"  # the environment variable that names it
 # the server, from which ranks are copied, takes its folder away when the launcher is gone
 if folder := os.environ.pop(FOLDER, None):
@@ -57,17 +55,13 @@ def run(
 ) -> None:
     """Be one rank, from start to end.
 
-    Args:
-        job: what to do.
-        out: where what is printed goes.
-        err: where what is printed to standard error goes.
-        answer: where one pickled `Result` or `Failure` goes.
-        stack: where the rank says where it is when it is asked.
-        calls: where the collectives go that it has called, when it is asked.
-        life: asks for them, and ends when the launcher is gone; then this process ends too.
+    What is printed goes to `out` and `err`, and one pickled `Result` or `Failure` to `answer`.
+    When it is asked, by `life`, the rank says where it is (`stack`) and which collectives it has
+    called (`calls`). When `life` ends the launcher is gone, and this process ends too.
     """
     process = os.getpid()
-    _settle(job, out, err, stack, calls, life)
+    _settle(job, out, err, stack)
+    threading.Thread(target=_heed_launcher, args=(job, calls, life), daemon=True).start()
     try:
         message: Result | Failure = Result(_call(job), _called(job))
     except BaseException as error:
@@ -83,14 +77,7 @@ def run(
     os._exit(0 if isinstance(message, Result) else 1)
 
 
-def _settle(
-    job: Job,
-    out: Connection,
-    err: Connection,
-    stack: Connection,
-    calls: Connection,
-    life: Connection,
-) -> None:
+def _settle(job: Job, out: Connection, err: Connection, stack: Connection) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # an interrupt in the notebook reaches the launcher alone
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the server is shielded from it
@@ -105,7 +92,6 @@ def _settle(
         # line by line, also when print's text goes to a pipe
         stream = os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False)
         setattr(sys, name, stream)
-    threading.Thread(target=_heed_launcher, args=(job, calls, life), daemon=True).start()
     faulthandler.enable(file=stack.fileno())  # where it was when a library ended the process
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, file=stack.fileno(), all_threads=False)
@@ -175,11 +161,7 @@ def _called(job: Job) -> Calls:
 
 
 def travelling(result: Any) -> bytes:
-    """A rank's result as bytes.
-
-    Raises:
-        TypeError: it cannot become bytes.
-    """
+    """A rank's result as bytes; `TypeError` where it cannot become bytes."""
     try:
         return packed(result)
     except Exception as error:
@@ -193,13 +175,9 @@ def failure(
     error: BaseException, frames: tuple[TraceFrame, ...], calls: Calls | None = None
 ) -> Failure:
     """What a rank has to say of an exception."""
-    told = causes_of(error), traceback_of(error)
-    return Failure(type(error).__name__, said(error), frames, calls or {}, *told)
-
-
-def said(error: BaseException) -> str:
-    """An exception's message, if it has one, in characters that can be printed."""
     try:
-        return str(error).strip().encode(errors="backslashreplace").decode()
-    except Exception:
-        return ""
+        message = str(error).strip().encode(errors="backslashreplace").decode()
+    except Exception:  # an exception of the reader's own that cannot be printed
+        message = ""
+    origin = causes_of(error), traceback_of(error)
+    return Failure(type(error).__name__, message, frames, calls or {}, *origin)

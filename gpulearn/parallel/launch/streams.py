@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-__all__ = ["RankLines", "prefixed_output"]
-
 WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")  # as Python writes it
 BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
 
@@ -119,11 +117,7 @@ class Prefixed:
 
 @contextlib.contextmanager
 def prefixed_output(rank_of: Callable[[], int | None]) -> Iterator[None]:
-    """Let each line that a simulated rank prints begin with its number.
-
-    Args:
-        rank_of: says which rank the thread is that asks, or None.
-    """
+    """Let each line that a simulated rank prints begin with its number, by `rank_of` its thread."""
     before = sys.stdout, sys.stderr
     prefixed = [Prefixed(stream, rank_of) if stream else None for stream in before]
     sys.stdout, sys.stderr = prefixed

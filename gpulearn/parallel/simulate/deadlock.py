@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from types import FrameType, TracebackType
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import location, own_frames
 from gpulearn.parallel.launch.messages import TraceFrame
 from gpulearn.parallel.simulate.network import AnyRequest, Request
 
-__all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
-
-MOST_RANKS = 8  # that are listed
+MAX_RANKS = 8  # that are listed
 
 
 def frames_of_error(error: BaseException) -> tuple[TraceFrame, ...]:
     """The stack of an exception, outermost first, as far as it is the reader's."""
-    found: list[TraceFrame] = []
-    trace: TracebackType | None = error.__traceback__
-    while trace:
-        code = trace.tb_frame.f_code
-        found.append(TraceFrame(code.co_filename, trace.tb_lineno, code.co_name))
-        trace = trace.tb_next
-    return tuple(own_frames(found))
+    return _own(traceback.walk_tb(error.__traceback__))
 
 
 def frames_of_thread(thread: threading.Thread) -> tuple[TraceFrame, ...]:
     """Where a thread is now, outermost first, as far as it is the reader's."""
-    frame: FrameType | None = sys._current_frames().get(thread.ident or 0)
-    found: list[TraceFrame] = []
-    while frame:
-        found.append(TraceFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        frame = frame.f_back
-    return tuple(own_frames(found[::-1]))
+    frame = sys._current_frames().get(thread.ident or 0)
+    return _own(reversed(list(traceback.walk_stack(frame) if frame else ())))
+
+
+def _own(stack: Iterable[tuple[FrameType, int]]) -> tuple[TraceFrame, ...]:
+    frames = [TraceFrame(f.f_code.co_filename, line, f.f_code.co_name) for f, line in stack]
+    return tuple(own_frames(frames))
 
 
 def deadlock(
@@ -43,34 +37,22 @@ def deadlock(
 ) -> RankError:
     """The error for ranks of which none can go on: who waits for whom, and where.
 
-    Args:
-        waiting: what each rank that is left waits for.
-        threads: the threads of all ranks.
+    `waiting` is what each rank that is left waits for; `threads` are those of all ranks.
     """
     ring = _ring(waiting)
-    shown = ring or sorted(waiting)
-    lines = [
-        f"deadlock: {len(waiting)} of {len(threads)} ranks wait, and none can go on.",
-        *(
-            f"  rank {rank} {waiting[rank]}{_where(frames_of_thread(threads[rank]))}"
-            + _gone(waiting[rank].peer, waiting)
-            for rank in shown[:MOST_RANKS]
-        ),
-    ]
-    if len(waiting) > len(shown[:MOST_RANKS]):
-        lines.append(f"  and {len(waiting) - len(shown[:MOST_RANKS])} more")
-    lines.append(_advice([waiting[rank] for rank in shown], bool(ring)))
+    ranks = ring or sorted(waiting)
+    lines = [f"deadlock: {len(waiting)} of {len(threads)} ranks wait, and none can go on."]
+    for rank in ranks[:MAX_RANKS]:
+        frames = frames_of_thread(threads[rank])
+        where = f" in {location(frames[-1])}" if frames else ""
+        gone = "" if waiting[rank].peer in waiting else ", which has ended"
+        lines.append(f"  rank {rank} {waiting[rank]}{where}{gone}")
+    if (more := len(waiting) - len(ranks[:MAX_RANKS])) > 0:
+        lines.append(f"  and {more} more")
+    lines.append(_advice([waiting[rank] for rank in ranks], bool(ring)))
     error = RankError("\n".join(lines))
-    error.rank = shown[0]
+    error.rank = ranks[0]
     return error
-
-
-def _where(frames: Sequence[TraceFrame]) -> str:
-    return f" in {location(frames[-1])}" if frames else ""
-
-
-def _gone(peer: int, waiting: Mapping[int, Request | AnyRequest]) -> str:
-    return "" if peer in waiting else ", which has ended"
 
 
 def _ring(waiting: Mapping[int, Request | AnyRequest]) -> list[int]:
@@ -82,9 +64,9 @@ def _ring(waiting: Mapping[int, Request | AnyRequest]) -> list[int]:
             path.append(rank)
             rank = waiting[rank].peer
         if rank in path:
-            found = path[path.index(rank) :]
-            first = found.index(min(found))
-            return found[first:] + found[:first]
+            ring = path[path.index(rank) :]
+            first = ring.index(min(ring))
+            return ring[first:] + ring[:first]
     return []
 
 

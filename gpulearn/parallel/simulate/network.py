@@ -20,8 +20,6 @@ from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.scheduler import Scheduler
 from gpulearn.parallel.torch_messages import misfit
 
-__all__ = ["AnyRequest", "Network", "Request", "SimulatedChannel"]
-
 BARRIER = -1  # the tag of a barrier's own messages
 
 

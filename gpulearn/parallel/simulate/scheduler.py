@@ -12,8 +12,6 @@ from typing import NoReturn
 
 import torch
 
-__all__ = ["Ended", "Scheduler"]
-
 GRACE_SECONDS = 1.0  # for a rank that is ended to tidy up
 
 
@@ -24,14 +22,10 @@ class Ended(BaseException):
 class Scheduler:
     """Threads of which one runs at a time: the rank with the smallest (clock, rank) is next.
 
-    Since messages are posted in the order of the simulated clock, the outcome depends neither
-    on the operating system nor on how fast this machine is.
-
-    Attributes:
-        clocks: seconds of each rank's simulated clock.
-        holder: the rank that runs; -1 before the first.
-        since: when its turn began, on the clock of `time.monotonic`.
-        over: set when nobody can go on: all are done, one has failed, or all wait.
+    Since messages are posted in the order of the simulated clock, the outcome depends neither on
+    the operating system nor on how fast this machine is. `holder` is the rank that runs, -1 before
+    the first, and `since` when its turn began, by `time.monotonic`; `over` is set when nobody can
+    go on: all are done, one has failed, or all wait.
     """
 
     def __init__(self, size: int) -> None:

@@ -21,12 +21,8 @@ from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results
 from gpulearn.parallel.launch.rank import failure, travelling
 from gpulearn.parallel.launch.streams import prefixed_output
 from gpulearn.parallel.links import Link, as_link
-from gpulearn.parallel.simulate.deadlock import (
-    MOST_RANKS,
-    deadlock,
-    frames_of_error,
-    frames_of_thread,
-)
+from gpulearn.parallel.simulate.deadlock import MAX_RANKS as MAX_LISTED
+from gpulearn.parallel.simulate.deadlock import deadlock, frames_of_error, frames_of_thread
 from gpulearn.parallel.simulate.network import Network, SimulatedChannel
 from gpulearn.parallel.simulate.scheduler import Ended, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
@@ -34,16 +30,10 @@ from gpulearn.require import shown
 from gpulearn.train.history import progress_bar
 from simt.device.selection import waited_seconds
 
-__all__ = ["counted", "exits_fail", "simulate"]
-
 
 @contextlib.contextmanager
 def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
-    """While simulated ranks run, `os._exit` in one of them fails that rank.
-
-    Args:
-        rank_of: says which rank the thread is that asks, or None.
-    """
+    """While simulated ranks run, `os._exit` in one of them, by `rank_of` its thread, fails it."""
     before, process = os._exit, os.getpid()
 
     def leave(status: int) -> Any:
@@ -69,24 +59,19 @@ PATIENCE_SECONDS = 1.0  # a run that takes less shows nothing
 def counted(ranks: int, count: Callable[[], int]) -> Iterator[Callable[[], None]]:
     """A bar without an end, since nobody knows how many messages there will be.
 
-    Args:
-        ranks: how many ranks there are.
-        count: says how many messages have gone.
-
-    Yields:
-        What to call now and then: it shows the count, from the second second on. At the end
-        nothing stays.
+    Yields what to call now and then: it shows the `count` of messages, from the second second
+    on. At the end nothing stays.
     """
-    begun = time.monotonic()
+    start = time.monotonic()
     bars: list[Any] = []
-    with contextlib.ExitStack() as shown:
+    with contextlib.ExitStack() as stack:
 
         def show() -> None:
-            if not bars and time.monotonic() - begun > PATIENCE_SECONDS:
+            if not bars and time.monotonic() - start > PATIENCE_SECONDS:
                 bar = progress_bar(
                     True, None, doing=f"{ranks:,} ranks", unit=" messages", stays=False
                 )
-                bars.append(shown.enter_context(bar))
+                bars.append(stack.enter_context(bar))
             if bars and bars[0] is not None:
                 bars[0].update(count() - bars[0].n)
 
@@ -94,7 +79,7 @@ def counted(ranks: int, count: Callable[[], int]) -> Iterator[Callable[[], None]
 
 
 R = TypeVar("R")
-MOST = 1024
+MAX_RANKS = 1024
 # torch has one state of random numbers, and Python one standard output
 _one_at_a_time = threading.Lock()
 
@@ -125,10 +110,6 @@ def simulate(
     Returns:
         Results, simulated clocks, messages, bytes, and a timeline.
 
-    Raises:
-        BadInput: there is no such number of ranks or no such link, or an argument cannot travel.
-        RankError: a rank failed, or all wait for one another; each is named with its line.
-
     >>> import gpulearn as gl
     >>> def pass_on():
     ...     import torch
@@ -142,8 +123,8 @@ def simulate(
     ([0.0, 7.0], [4, 0], 1.004e-06)
     """
     ranks = require.whole("nprocs", nprocs)
-    if ranks > MOST:
-        raise BadInput(f"nprocs is {ranks}: at most {MOST:,} ranks can be simulated.")
+    if ranks > MAX_RANKS:
+        raise BadInput(f"nprocs is {ranks}: at most {MAX_RANKS:,} ranks can be simulated.")
     require.above_zero("timeout", timeout)
     if not callable(fn):
         raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
@@ -223,7 +204,7 @@ class _Run(Generic[R]):
                 raise
             except BaseException as error:
                 raised = failure(error, frames_of_error(error))
-                self._failures[rank] = replace(raised, said=_explained(raised.said))
+                self._failures[rank] = replace(raised, message=_explained(raised.message))
                 self._scheduler.leave(rank, failed=True)
             else:
                 self._scheduler.leave(rank, failed=False)
@@ -266,14 +247,14 @@ class _Run(Generic[R]):
             stuck.messages = self._network.count
             return stuck
         outcomes: list[Result | Failure] = [Result(b"")] * self._size
-        for rank in sorted(waiting)[:MOST_RANKS]:
+        for rank in sorted(waiting)[:MAX_LISTED]:
             frames = frames_of_thread(self._threads[rank])
             outcomes[rank] = Failure("", f"was ended where it {waiting[rank]}", frames)
         for rank, raised in self._failures.items():
             outcomes[rank] = replace(raised, moment=0.0)
         error = error_of(outcomes)
-        if error and len(waiting) > MOST_RANKS:
-            more = RankError(f"{error}\nand {len(waiting) - MOST_RANKS} more waited")
+        if error and len(waiting) > MAX_LISTED:
+            more = RankError(f"{error}\nand {len(waiting) - MAX_LISTED} more waited")
             more.rank, more.traceback = error.rank, error.traceback
             return more
         return error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,8 +11,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from gpulearn.parallel.links import Link
 from gpulearn.perf.timing import format_seconds
-
-__all__ = ["KINDS", "Interval", "Simulation"]
 
 R = TypeVar("R")
 KINDS = ("compute", "send", "receive", "wait")
@@ -36,15 +34,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation(Generic[R]):
-    """What simulated ranks did.
-
-    Attributes:
-        results: what each rank returned.
-        link: the link between any two ranks.
-        clocks: simulated seconds of each rank when it ended.
-        messages: how many messages went from one rank to another, by (sender, receiver).
-        bytes_moved: how many bytes, by (sender, receiver).
-    """
+    """What simulated ranks did: what each returned, and its clock in seconds when it ended."""
 
     results: list[R]
     link: Link
@@ -84,30 +74,23 @@ class Simulation(Generic[R]):
     @cached_property
     def timeline(self) -> tuple[Interval, ...]:
         """What each rank did when, by rank and start."""
-        found = [Interval(int(r), "compute", a, b) for r, a, b in _rows(self.computed, 3)]
-        busy: dict[int, list[tuple[float, float]]] = {}
-        for source, target, size, start, end in _rows(self.moved, 5):
-            one, other = int(source), int(target)
-            found.append(Interval(one, "send", start, end, other, int(size)))
-            found.append(Interval(other, "receive", start, end, one, int(size)))
-            for rank in (one, other):
-                busy.setdefault(rank, []).append((start, end))
-        for spans in busy.values():
-            spans.sort()
-        waits: dict[int, list[tuple[float, float]]] = {}
+        intervals = [Interval(int(r), "compute", a, b) for r, a, b in _rows(self.computed, 3)]
+        busy: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+        for sender, receiver, size, start, end in _rows(self.moved, 5):
+            ends = int(sender), int(receiver)
+            for kind, rank, peer in (("send", *ends), ("receive", *ends[::-1])):
+                intervals.append(Interval(rank, kind, start, end, peer, int(size)))
+                busy[rank].append((start, end))
+        waits: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
         for waiter, start, end in _rows(self.blocked, 3):
-            waits.setdefault(int(waiter), []).append((start, end))
+            waits[int(waiter)].append((start, end))
         for rank, spans in waits.items():
-            for start, end in _without(spans, busy.get(rank, [])):
-                found.append(Interval(rank, "wait", start, end))
-        return tuple(sorted(found))
+            for start, end in _without(spans, sorted(busy[rank])):
+                intervals.append(Interval(rank, "wait", start, end))
+        return tuple(sorted(intervals))
 
     def share(self, kind: str, rank: int | None = None) -> float:
-        """The part of the run that a rank spent on one kind, between 0 and 1.
-
-        Args:
-            kind: one of `KINDS`.
-            rank: a rank, or None for the mean of all.
+        """The part of the run that a rank, or all on average, spent on one of `KINDS`, 0 to 1.
 
         >>> import gpulearn as gl
         >>> gl.simulate(lambda: gl.parallel.compute(gl.parallel.rank()), 3).share("compute", rank=1)

@@ -10,8 +10,6 @@ from importlib import resources
 
 from gpulearn.require import choice
 
-__all__ = ["RECIPES", "recipe"]
-
 RECIPES = {
     "slurm_one_node": "slurm_one_node.sbatch",
     "slurm_nodes": "slurm_nodes.sbatch",
@@ -28,9 +26,6 @@ def recipe(name: str) -> str:
     Args:
         name: "slurm_one_node", "slurm_nodes", "slurm_requeue" (signal before the time limit, and
             back into the queue), "kubernetes_job", "kubernetes_elastic" or "ssh_nodes".
-
-    Raises:
-        BadInput: there is none of that name.
 
     >>> print(recipe("slurm_nodes").splitlines()[3])
     #SBATCH --nodes=2

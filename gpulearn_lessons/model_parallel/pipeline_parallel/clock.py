@@ -19,8 +19,6 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_ou
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 from gpulearn_lessons.model_parallel.pipeline_parallel.validity import check_schedule
 
-__all__ = ["PassSpan", "ScheduleTimes", "bubble_fraction", "time_schedule", "zero_bubble_fraction"]
-
 NO_TIME = Link(latency=0.0, bandwidth=1e30, name="messages that take no time")
 
 
@@ -35,13 +33,7 @@ class PassSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class ScheduleTimes:
-    """A schedule on the simulated clock.
-
-    Attributes:
-        schedule: what each rank does.
-        spans: when it does it, rank by rank.
-        link: what lies between two ranks.
-    """
+    """A schedule on the simulated clock: when each rank does what, rank by rank."""
 
     schedule: Schedule
     spans: tuple[PassSpan, ...]
@@ -58,7 +50,7 @@ class ScheduleTimes:
         busy = [0.0] * len(self.schedule.ranks)
         for span in self.spans:
             busy[span.rank] += span.end - span.start
-        return [1 - one / self.seconds for one in busy]
+        return [1 - seconds / self.seconds for seconds in busy]
 
     @property
     def bubble(self) -> float:
@@ -92,9 +84,6 @@ def time_schedule(
         link: between two ranks; messages take no time if None.
         size: bytes of what one stage sends to the next, and of the gradient that comes back.
 
-    Raises:
-        BadInput: the schedule cannot be carried out, or a time is not above zero.
-
     >>> import gpulearn as gl
     >>> time_schedule(model_parallel.schedule("GPipe", ranks=4, micro_batches=4))
     GPipe: 21 s on 4 ranks, modelled; the bubble is 42.9%
@@ -106,11 +95,11 @@ def time_schedule(
         "F": _of_stages("forward", forward, schedule),
         "B": _of_stages("backward", backward, schedule),
     }
-    times["I"] = [one * (1 - weights) for one in times["B"]]
-    times["W"] = [one * weights for one in times["B"]]
-    chosen = NO_TIME if link is None else link
-    nbytes = require.from_zero("size", size)
-    run = simulate(_be_timed, len(schedule.ranks), schedule, times, nbytes, link=chosen)
+    times["I"] = [seconds * (1 - weights) for seconds in times["B"]]
+    times["W"] = [seconds * weights for seconds in times["B"]]
+    size = require.from_zero("size", size)
+    link = NO_TIME if link is None else link
+    run = simulate(_timed, len(schedule.ranks), schedule, times, size, link=link)
     spans = [
         PassSpan(rank, action, start, end)
         for rank, (actions, pairs) in enumerate(zip(schedule.ranks, run.results, strict=True))
@@ -121,27 +110,24 @@ def time_schedule(
 
 def _of_stages(name: str, given: float | Sequence[float], schedule: Schedule) -> list[float]:
     """The seconds of each stage."""
+    count = schedule.stages
     if isinstance(given, Sequence):
-        if len(given) != schedule.stages:
-            raise BadInput(
-                f"{name} has {len(given)} times, and there are {schedule.stages} stages."
-            )
-        for one in given:
-            require.above_zero(f"an entry of {name}", one)
+        if len(given) != count:
+            raise BadInput(f"{name} has {len(given)} times, and there are {count} stages.")
+        for seconds in given:
+            require.above_zero(f"an entry of {name}", seconds)
         return list(given)
     require.above_zero(name, given)
-    return [
-        given / len(schedule.stages_of(schedule.place[stage])) for stage in range(schedule.stages)
-    ]
+    return [given / len(schedule.stages_of(schedule.place[stage])) for stage in range(count)]
 
 
-class _Timed:
+class _TimedWork:
     """Passes that only take time."""
 
     tells_shapes = False
 
     def __init__(self, times: dict[str, list[float]], size: int) -> None:
-        self._times = times
+        self._times = times  # kind of pass → seconds of each stage
         self._size = size
         self.spans: list[tuple[float, float]] = []
 
@@ -155,10 +141,11 @@ class _Timed:
         return torch.zeros(self._size, dtype=torch.uint8)
 
 
-def _be_timed(
+def _timed(
     schedule: Schedule, times: dict[str, list[float]], size: int
 ) -> list[tuple[float, float]]:
-    work = _Timed(times, size)
+    """When this rank begins and ends each of its passes."""
+    work = _TimedWork(times, size)
     carry_out(schedule, work)
     return work.spans
 
@@ -172,47 +159,7 @@ def bubble_fraction(ranks: int, micro_batches: int, chunks: int = 1) -> float:
     large-scale language model training on GPU clusters using Megatron-LM", 2021, section 2.2,
     where the idle time is divided by the work, not by the whole).
 
-    Args:
-        ranks: p.
-        micro_batches: m.
-        chunks: v, stages on each rank.
-
-    Raises:
-        BadInput: one is not a whole number above zero.
-
     >>> bubble_fraction(ranks=4, micro_batches=4)
     0.42857142857142855
     """
     return (ranks - 1) / (chunks * micro_batches + ranks - 1)
-
-
-@require.sizes("ranks", "micro_batches")
-@require.positive("forward", "for_input", "for_weights")
-def zero_bubble_fraction(
-    ranks: int,
-    micro_batches: int,
-    forward: float = 1.0,
-    for_input: float = 1.0,
-    for_weights: float = 1.0,
-) -> float:
-    """The part of their time that ranks are idle in ZB-H1.
-
-    They wait for (p−1)·(F + I − W), where 1F1B waits for (p−1)·(F + I + W) (Qi et al., "Zero
-    bubble pipeline parallelism", ICLR 2024, table 1). That holds for at least as many
-    micro-batches as ranks, and where W is at most as long as F and as I; else they wait longer.
-
-    Args:
-        ranks: p.
-        micro_batches: m.
-        forward: F, seconds of a forward pass.
-        for_input: I, of the half of the backward pass that is for the input.
-        for_weights: W, of the half for the weights.
-
-    Raises:
-        BadInput: a number is not above zero.
-
-    >>> zero_bubble_fraction(ranks=4, micro_batches=4)
-    0.2
-    """
-    waits = (ranks - 1) * (forward + for_input - for_weights)
-    return waits / (micro_batches * (forward + for_input + for_weights) + waits)

@@ -19,19 +19,13 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.validity import (
     needs,
 )
 
-__all__ = ["PassWork", "carry_out", "position"]
-
 # of what travels between stages, by their number in a header
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-MOST_AXES = 6
+MAX_AXES = 6
 
 
 class PassWork(Protocol):
-    """What a rank does in a pass.
-
-    Attributes:
-        tells_shapes: whether the shape of a forward result travels before it.
-    """
+    """What a rank does in a pass; with `tells_shapes` a forward result's shape travels first."""
 
     tells_shapes: bool
 
@@ -43,11 +37,7 @@ class PassWork(Protocol):
 
 
 def position(schedule: Schedule, ranks: Sequence[int] | None) -> tuple[int, tuple[int, ...]]:
-    """Which rank of the pipeline this one is, and the numbers of all of its ranks.
-
-    Raises:
-        BadInput: there are not as many ranks as the schedule has, or this is none of them.
-    """
+    """Which rank of the pipeline this one is, and the numbers of all of its ranks."""
     peers = tuple(range(world_size())) if ranks is None else require.several("ranks", ranks)
     if len(peers) != len(schedule.ranks):
         raise BadInput(
@@ -62,19 +52,12 @@ def position(schedule: Schedule, ranks: Sequence[int] | None) -> tuple[int, tupl
 def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = None) -> None:
     """Go through this rank's actions: receive, do, begin to send.
 
-    A send lets its rank go on at once, so that a schedule without a circle comes to its end.
-
-    Args:
-        schedule: what each rank does; one that `check_schedule` refuses does not begin.
-        work: what an action is.
-        ranks: the ranks of the pipeline, first to last; all if None.
-
-    Raises:
-        BadInput: the schedule cannot be carried out, or not by these ranks.
+    A send lets its rank go on at once, so that a schedule without a circle comes to its end; one
+    that `check_schedule` refuses does not begin. `ranks` are those of the pipeline, all if None.
     """
     check_schedule(schedule)
     me, peers = position(schedule, ranks)
-    kept: dict[int, Tensor] = {}  # what one stage of this rank has made for another, by tag
+    kept: dict[int, Tensor] = {}  # results of one stage of this rank for another, by tag
     leaving: dict[int, list[Handle]] = {}
     for action in schedule.ranks[me]:
         given = None
@@ -86,41 +69,41 @@ def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = 
             if action.goes_back:  # then what this stage has sent is there, and can be let go
                 for handle in leaving.pop(_tag(action._replace(kind="F"), source, schedule), []):
                     handle.wait()
-        made = work.do(action, given)
-        if target is None or made is None:
+        result = work.do(action, given)
+        if target is None or result is None:
             continue
         tag = _tag(action, target, schedule)
         if schedule.place[target] == me:
-            kept[tag] = made
+            kept[tag] = result
             continue
         to = peers[schedule.place[target]]
         tells = work.tells_shapes and action.kind == "F"
-        header = [isend(_header(made), to, tag)] if tells else []
-        leaving[tag] = [*header, isend(made, to, tag)]
+        header = [isend(_header(result), to, tag)] if tells else []
+        leaving[tag] = [*header, isend(result, to, tag)]
     for handles in leaving.values():
         for handle in handles:
             handle.wait()
 
 
 def _tag(action: Action, target: int, schedule: Schedule) -> int:
-    """A number for what an action makes or takes, as stage `target` receives it."""
+    """A number for an action's result or input, as stage `target` receives it."""
     return 2 * (action.micro * schedule.stages + target) + action.goes_back
 
 
 def _received(work: PassWork, action: Action, source: int, tag: int) -> Tensor:
     if not (work.tells_shapes and action.kind == "F"):
         return recv(work.landing(action), source, tag)
-    header = recv(torch.empty(2 + MOST_AXES, dtype=torch.int64), source, tag).tolist()
-    kind, axes, *shape = header
+    header = recv(torch.empty(2 + MAX_AXES, dtype=torch.int64), source, tag)
+    kind, axes, *shape = header.tolist()
     return recv(torch.empty(shape[:axes], dtype=DTYPES[kind]), source, tag)
 
 
-def _header(made: Tensor) -> Tensor:
+def _header(result: Tensor) -> Tensor:
     """Dtype, number of axes, and shape: what a receiver has to know."""
-    if made.dtype not in DTYPES or made.ndim > MOST_AXES:
+    if result.dtype not in DTYPES or result.ndim > MAX_AXES:
         raise BadInput(
-            f"a stage makes {shown(made)} of {made.dtype}: the next one takes floating-point "
-            f"numbers with at most {MOST_AXES} axes."
+            f"a stage makes {shown(result)} of {result.dtype}: the next one takes floating-point "
+            f"numbers with at most {MAX_AXES} axes."
         )
-    rest = [0] * (MOST_AXES - made.ndim)
-    return torch.tensor([DTYPES.index(made.dtype), made.ndim, *made.shape, *rest])
+    padding = [0] * (MAX_AXES - result.ndim)
+    return torch.tensor([DTYPES.index(result.dtype), result.ndim, *result.shape, *padding])

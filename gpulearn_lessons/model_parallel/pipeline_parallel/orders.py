@@ -6,8 +6,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 
-__all__ = ["SCHEDULES", "pipeline_schedule", "schedule", "warm_up"]
-
 SCHEDULES = ("naive", "GPipe", "1F1B", "interleaved", "ZB-H1")
 
 
@@ -31,10 +29,6 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
         micro_batches: m, into how many parts a batch is cut.
         chunks: v, stages on each rank, for "interleaved": rank r has stages r, r + p, r + 2·p, …
 
-    Raises:
-        BadInput: the name is not known, only "interleaved" can have chunks, or the ranks do not
-            divide its micro-batches.
-
     >>> schedule("1F1B", ranks=2, micro_batches=3)
     rank  stages  order
     ----  ------  -----------------
@@ -49,38 +43,30 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
         return _interleaved(p, m, v)
     if v > 1:
         raise BadInput(f"chunks is {v}: {name} has one stage on each rank; take 'interleaved'.")
-    orders = []
-    for rank in range(p):
-        forward = [("F", micro) for micro in range(m)]
-        backward = [("B", micro) for micro in range(m)]
-        if name == "naive":
-            orders.append([one for pair in zip(forward, backward, strict=True) for one in pair])
-        elif name == "GPipe":
-            orders.append(forward + backward)
-        elif name == "1F1B":
-            orders.append(pipeline_schedule(rank, p, m))
-        else:
-            orders.append(_zero_bubble(rank, p, m))
+    if name == "naive":
+        orders = [[(kind, micro) for micro in range(m) for kind in "FB"]] * p
+    elif name == "GPipe":
+        orders = [[(kind, micro) for kind in "FB" for micro in range(m)]] * p
+    else:
+        order_of = pipeline_schedule if name == "1F1B" else _zero_bubble
+        orders = [order_of(rank, p, m) for rank in range(p)]
     return Schedule(name, orders)
 
 
-@require.together(lambda given: _checked(given))
+def _checked(given: dict[str, object]) -> None:
+    p = require.whole("ranks", given["ranks"])
+    require.whole("micro_batches", given["micro_batches"])
+    if require.from_zero("rank", given["rank"]) >= p:
+        raise BadInput(f"rank is {given['rank']}: there are {p} ranks, 0 to {p - 1}.")
+
+
+@require.together(_checked)
 def pipeline_schedule(rank: int, ranks: int, micro_batches: int) -> list[tuple[str, int]]:
     """The order of one rank in 1F1B: some forward passes, then backward and forward in turn.
 
-    Rank r of p begins with p − r forward passes, since its first gradient has to come from the
-    last rank; after each backward pass follows one forward pass, as long as there are any.
-
-    Args:
-        rank: r, from 0; rank r has stage r.
-        ranks: p.
-        micro_batches: m.
-
-    Returns:
-        Pairs such as ("F", 0) and ("B", 0), forward and backward of micro-batch 0.
-
-    Raises:
-        BadInput: there is no such rank, or no micro-batch.
+    Rank r of p, which has stage r, begins with p − r forward passes, since its first gradient has
+    to come from the last rank; after each backward pass follows one forward pass, as long as there
+    are any. Returns pairs such as ("F", 0) and ("B", 0), forward and backward of micro-batch 0.
 
     >>> pipeline_schedule(1, ranks=2, micro_batches=2)
     [('F', 0), ('B', 0), ('F', 1), ('B', 1)]
@@ -92,13 +78,6 @@ def pipeline_schedule(rank: int, ranks: int, micro_batches: int) -> list[tuple[s
         if micro + warm < micro_batches:
             order.append(("F", micro + warm))
     return order
-
-
-def _checked(given: dict[str, object]) -> None:
-    p = require.whole("ranks", given["ranks"])
-    require.whole("micro_batches", given["micro_batches"])
-    if require.from_zero("rank", given["rank"]) >= p:
-        raise BadInput(f"rank is {given['rank']}: there are {p} ranks, 0 to {p - 1}.")
 
 
 def _zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
@@ -125,8 +104,7 @@ def warm_up(rank: int, ranks: int, micro_batches: int, chunks: int) -> int:
     wait once more for each rank behind it, on the way there and on the way back. One pass more
     belongs to the first pair.
     """
-    most = (ranks - rank - 1) * 2 + (chunks - 1) * ranks + 1
-    return min(most, micro_batches * chunks)
+    return min((ranks - rank - 1) * 2 + (chunks - 1) * ranks + 1, micro_batches * chunks)
 
 
 def _interleaved(p: int, m: int, v: int) -> Schedule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,6 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
-__all__ = ["KINDS_OF_PASS", "Action", "Schedule"]
-
 KINDS_OF_PASS = {
     "F": "forward",
     "B": "backward",
@@ -23,12 +22,9 @@ KINDS_OF_PASS = {
 
 
 class Action(NamedTuple):
-    """One pass of one micro-batch through one stage.
+    """One pass of one micro-batch through one stage, both counted from 0.
 
-    Attributes:
-        kind: "F" forward, "B" backward; or its halves, "I" for the input and "W" for the weights.
-        micro: the micro-batch, from 0.
-        stage: the stage, from 0.
+    `kind` is "F" forward, "B" backward; or its halves, "I" for the input and "W" for the weights.
 
     >>> print(Action("F", 3, 0))
     F3
@@ -49,15 +45,10 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """What each rank of a pipeline does, in order.
+    """What each rank of a pipeline does, in order; `name` is what tables and figures call it.
 
-    Attributes:
-        name: what tables and figures call it.
-        ranks: for each rank its actions. A pair such as ("F", 0) stands for an action of the
-            stage that has the rank's number; a triple names the stage as well.
-
-    Raises:
-        BadInput: something in it is no action.
+    For each rank, `ranks` has its actions. A pair such as ("F", 0) stands for an action of the
+    stage that has the rank's number; a triple names the stage as well.
 
     >>> Schedule("by hand", [[("F", 0), ("B", 0)], [("F", 0), ("B", 0)]])
     rank  stages  order
@@ -71,28 +62,27 @@ class Schedule:
     ranks: tuple[tuple[Action, ...], ...]
 
     def __init__(self, name: str, ranks: Sequence[Sequence[Any]]) -> None:
-        given = require.several("ranks", ranks, "one list of actions for each rank")
-        if not given:
+        orders = require.several("ranks", ranks, "one list of actions for each rank")
+        if not orders:
             raise BadInput("ranks is empty: give one list of actions for each rank.")
+        actions = tuple(_actions(rank, order) for rank, order in enumerate(orders))
         object.__setattr__(self, "name", name)
-        object.__setattr__(
-            self, "ranks", tuple(_actions(rank, one) for rank, one in enumerate(given))
-        )
+        object.__setattr__(self, "ranks", actions)
 
     @property
     def micro_batches(self) -> int:
         """How many there are."""
-        return 1 + max((a.micro for one in self.ranks for a in one), default=-1)
+        return 1 + max((a.micro for actions in self.ranks for a in actions), default=-1)
 
     @property
     def stages(self) -> int:
         """How many there are on all ranks."""
-        return 1 + max((a.stage for one in self.ranks for a in one), default=-1)
+        return 1 + max((a.stage for actions in self.ranks for a in actions), default=-1)
 
     @cached_property
     def place(self) -> dict[int, int]:
         """Stage → the rank that has it."""
-        return {a.stage: rank for rank, one in enumerate(self.ranks) for a in one}
+        return {a.stage: rank for rank, actions in enumerate(self.ranks) for a in actions}
 
     def stages_of(self, rank: int) -> list[int]:
         """The stages of a rank, ascending."""
@@ -108,11 +98,7 @@ class Schedule:
         [1, 2, 1, 0]
         """
         change = {"F": 1, "B": -1, "I": 0, "W": -1}
-        total, found = 0, []
-        for action in self.ranks[rank]:
-            total += change[action.kind]
-            found.append(total)
-        return found
+        return list(itertools.accumulate(change[action.kind] for action in self.ranks[rank]))
 
     @property
     def most_held(self) -> list[int]:
@@ -140,22 +126,19 @@ class Schedule:
         return self.table()._repr_html_()
 
 
-def _actions(rank: int, given: Any) -> tuple[Action, ...]:
-    found = []
-    for one in require.several(f"the order of rank {rank}", given, "[('F', 0), ('B', 0)]"):
-        if not isinstance(one, tuple | list) or len(one) not in (2, 3):
+def _actions(rank: int, order: Any) -> tuple[Action, ...]:
+    actions = []
+    for entry in require.several(f"the order of rank {rank}", order, "[('F', 0), ('B', 0)]"):
+        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
             raise BadInput(
-                f"rank {rank} is to do {shown(one)}: an action is a pair such as ('F', 0), or "
+                f"rank {rank} is to do {shown(entry)}: an action is a pair such as ('F', 0), or "
                 f"('F', 0, 2) with its stage."
             )
-        kind, micro, *stage = one
+        kind, micro, *stage = entry
         if kind not in KINDS_OF_PASS:
-            raise BadInput(f"rank {rank} is to do {shown(one)}: the first is 'F', 'B', 'I' or 'W'.")
-        found.append(
-            Action(
-                kind,
-                require.from_zero("micro-batch", micro),
-                require.from_zero("stage", stage[0]) if stage else rank,
+            raise BadInput(
+                f"rank {rank} is to do {shown(entry)}: the first is 'F', 'B', 'I' or 'W'."
             )
-        )
-    return tuple(found)
+        micro = require.from_zero("micro-batch", micro)
+        actions.append(Action(kind, micro, require.from_zero("stage", [*stage, rank][0])))
+    return tuple(actions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +16,80 @@ from gpulearn.train.memory import Kept
 from gpulearn.train.recompute import in_stages
 from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_out, position
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
-from gpulearn_lessons.model_parallel.pipeline_parallel.weights_later import SplitStage
 
-__all__ = ["PipelineStep", "run_schedule", "split_stages"]
+
+class SplitStage:
+    """One forward pass through a stage to `output`, whose backward pass can be done in two halves.
+
+    For y = x·Wᵀ + b with the gradient g of y, the gradient of the input is g·W, and only that is
+    needed by the stage before. That of the weights is gᵀ·x, a product of the same size, which
+    can wait (Qi et al., "Zero bubble pipeline parallelism", ICLR 2024, section 2). It waits for
+    each `nn.Linear`; all other parameters, of norms and tables, get theirs in the first half.
+
+    >>> layer, x = nn.Linear(2, 2), torch.ones(3, 2, requires_grad=True)
+    >>> passed = SplitStage(layer, x)
+    >>> passed.for_input(torch.ones(3, 2)).shape, layer.weight.grad
+    (torch.Size([3, 2]), None)
+    >>> passed.for_weights()
+    >>> layer.weight.grad.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+
+    def __init__(self, module: nn.Module, given: Tensor) -> None:
+        self._given = given
+        self._seen: list[tuple[nn.Linear, Tensor, Tensor]] = []  # layer, what came in, came out
+        self._late: list[tuple[nn.Linear, Tensor, Tensor]] = []  # layer, what came in, gradient
+        linear = [part for part in module.modules() if isinstance(part, nn.Linear)]
+        later = {id(p) for part in linear for p in part.parameters(recurse=False)}
+        self._others = [p for p in module.parameters() if p.requires_grad and id(p) not in later]
+        hooks = [part.register_forward_hook(self._note) for part in linear]
+        try:
+            self.output: Tensor = module(given)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _note(self, layer: Any, given: tuple[Tensor, ...], output: Tensor) -> None:
+        if output.requires_grad:
+            self._seen.append((layer, given[0].detach(), output))
+
+    def for_input(self, gradient: Tensor | None, result: Tensor | None = None) -> Tensor | None:
+        """The first half: the gradient of the input; None if it needs none.
+
+        `gradient` is that of the result, None for a loss; the result is the output, or what was
+        computed from it.
+        """
+        result = self.output if result is None else result
+        if not result.requires_grad:
+            return None
+        inputs = [self._given] if self._given.requires_grad else []
+        wanted = [*inputs, *self._others, *(output for _, _, output in self._seen)]
+        # torch computes what leads to these, and leaves the product for a layer's weights out
+        gradients = list(torch.autograd.grad(result, wanted, gradient, allow_unused=True))
+        own = gradients.pop(0) if inputs else None
+        for parameter in self._others:
+            _add(parameter, gradients.pop(0))
+        for (layer, given, _), of_output in zip(self._seen, gradients, strict=True):
+            if of_output is not None:
+                self._late.append((layer, given, of_output))
+        self._seen.clear()
+        return own
+
+    def for_weights(self) -> None:
+        """The second half: the gradients of each linear layer's weights and bias."""
+        for layer, given, gradient in self._late:
+            flat = gradient.flatten(0, -2)
+            if layer.weight.requires_grad:
+                _add(layer.weight, flat.mT @ given.flatten(0, -2))
+            if layer.bias is not None and layer.bias.requires_grad:
+                _add(layer.bias, flat.sum(0))
+        self._late.clear()
+
+
+def _add(parameter: Tensor, gradient: Tensor | None) -> None:
+    if gradient is not None:
+        parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Stages = Sequence[nn.Module] | Mapping[int, nn.Module]
@@ -27,10 +99,9 @@ Stages = Sequence[nn.Module] | Mapping[int, nn.Module]
 class PipelineStep:
     """What one step of a pipeline was on this rank.
 
-    Attributes:
-        loss: mean over the batch, on the rank of the last stage; None on the others.
-        held: forward passes whose activations were held, at most at any time.
-        held_bytes: what autograd stored for those that were held, at most at any time.
+    `loss` is the mean over the batch, on the rank of the last stage, None on the others; `held` and
+    `held_bytes` are the forward passes whose activations were held, and what autograd stored for
+    them, at most at any time.
     """
 
     loss: float | None
@@ -41,14 +112,7 @@ class PipelineStep:
 def split_stages(layers: nn.Sequential, stages: int) -> list[nn.Module]:
     """Cut a chain of layers into stages of consecutive ones, as even in number as can be.
 
-    The stages share the layers with the model.
-
-    Args:
-        layers: such as a `gl.nn.Decoder`, whose layers are its embedding, blocks and scores.
-        stages: how many, at most one a layer.
-
-    Raises:
-        BadInput: layers is no `nn.Sequential`, or there are fewer layers than stages.
+    The stages share the layers with the model, such as a `gl.nn.Decoder`.
 
     >>> [len(stage) for stage in split_stages(nn.Sequential(*map(nn.Identity, range(5))), 3)]
     [2, 2, 1]
@@ -83,10 +147,6 @@ def run_schedule(
     Returns:
         The loss, and how much was held.
 
-    Raises:
-        BadInput: the schedule cannot be carried out, or does not fit stages, micro-batches or
-            ranks.
-
     >>> import gpulearn as gl
     >>> def step():
     ...     torch.manual_seed(0)
@@ -106,37 +166,37 @@ def run_schedule(
 
 def _own(schedule: Schedule, me: int, stages: Stages) -> dict[int, nn.Module]:
     """The modules of this rank's stages."""
-    known = stages if isinstance(stages, Mapping) else dict(enumerate(stages))
-    if not isinstance(stages, Mapping) and len(known) != schedule.stages:
+    modules = stages if isinstance(stages, Mapping) else dict(enumerate(stages))
+    if not isinstance(stages, Mapping) and len(modules) != schedule.stages:
         raise BadInput(
-            f"stages has {len(known)} entries, and the schedule {schedule.name!r} is for "
+            f"stages has {len(modules)} entries, and the schedule {schedule.name!r} is for "
             f"{schedule.stages}."
         )
-    wanted = schedule.stages_of(me)
-    if missing := [stage for stage in wanted if stage not in known]:
+    own = schedule.stages_of(me)
+    if missing := [stage for stage in own if stage not in modules]:
         raise BadInput(f"stages lacks stage {missing[0]}, which this rank has by the schedule.")
-    for stage in wanted:
-        if not isinstance(known[stage], nn.Module):
-            raise BadInput(f"stage {stage} is {shown(known[stage])}: give an nn.Module.")
-    return {stage: known[stage] for stage in wanted}
+    for stage in own:
+        if not isinstance(modules[stage], nn.Module):
+            raise BadInput(f"stage {stage} is {shown(modules[stage])}: give an nn.Module.")
+    return {stage: modules[stage] for stage in own}
 
 
 def _parts(
     schedule: Schedule, micro_batches: Sequence[tuple[Tensor, Tensor]]
 ) -> list[tuple[Tensor, Tensor]]:
     """The micro-batches, none of which is empty."""
-    found = list(require.several("micro_batches", micro_batches, "[(inputs, targets), …]"))
-    if len(found) != schedule.micro_batches:
+    pairs = list(require.several("micro_batches", micro_batches, "[(inputs, targets), …]"))
+    if len(pairs) != schedule.micro_batches:
         raise BadInput(
-            f"there are {len(found)} micro-batches, and the schedule {schedule.name!r} is for "
+            f"there are {len(pairs)} micro-batches, and the schedule {schedule.name!r} is for "
             f"{schedule.micro_batches}."
         )
-    for number, pair in enumerate(found):
+    for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise BadInput(f"micro-batch {number} is {shown(pair)}: give (inputs, targets).")
         if not len(pair[0]):
             raise BadInput(f"micro-batch {number} has no rows: cut the batch into fewer.")
-    return found
+    return pairs
 
 
 class _Pass:
@@ -144,15 +204,15 @@ class _Pass:
 
     def __init__(self, module: nn.Module, given: Tensor, split: bool) -> None:
         self._given = given
-        self._kept = Kept(module)
-        with self._kept.watch():
+        self.kept = Kept(module)
+        with self.kept.watch():
             self._split = SplitStage(module, given) if split else None
             self.output: Tensor = self._split.output if self._split else module(given)
         self._result = self.output  # what the backward pass starts from
 
     def weigh(self, loss: Loss, targets: Tensor, share: float) -> float:
         """Go on to the loss; returns its part of the mean."""
-        with self._kept.watch():
+        with self.kept.watch():
             self._result = loss(self.output, targets) * share
         return float(self._result.detach())
 
@@ -172,11 +232,6 @@ class _Pass:
         """The second half."""
         assert self._split
         self._split.for_weights()
-
-    @property
-    def bytes(self) -> int:
-        """What autograd has stored."""
-        return self._kept.bytes()
 
 
 class _Training:
@@ -224,5 +279,6 @@ class _Training:
         if self.total is not None and action.stage == self._last:
             self.total += passed.weigh(self._loss, targets, len(inputs) / self._rows)
         self.held = max(self.held, len(self._passes))
-        self.held_bytes = max(self.held_bytes, sum(one.bytes for one in self._passes.values()))
+        stored = sum(passed.kept.bytes() for passed in self._passes.values())
+        self.held_bytes = max(self.held_bytes, stored)
         return passed.output.detach()

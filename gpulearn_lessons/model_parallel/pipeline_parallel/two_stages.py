@@ -10,25 +10,21 @@ from torch.nn import functional
 
 from gpulearn.parallel.communicator import rank, recv, send
 
-__all__ = ["mend_the_pipeline"]
-
 Batch = Sequence[tuple[Tensor, Tensor]]
 
 
 def mend_the_pipeline(stage: nn.Module, batches: Sequence[Batch], lr: float = 0.1) -> None:
     """Train this rank's stage by SGD with momentum 0.9, as one process would train both.
 
-    Rank 0 has the first stage and rank 1 the second. One micro-batch at a time goes forwards
-    through both and back; after the last one of a batch follows one step.
+    Rank 0 has the first stage and rank 1 the second, each from (n, width) to (n, width). One
+    micro-batch at a time goes forwards through both and back; after the last one of a batch follows
+    one step.
 
     Args:
-        stage: of this rank; what comes out has the shape of what goes in, (n, width).
+        stage: of this rank.
         batches: each a list of micro-batches, pairs of inputs and targets, (n, width) each; the
             last one may have fewer rows. The same on both ranks.
         lr: learning rate.
-
-    Raises:
-        RankError: this is no rank.
 
     >>> import gpulearn as gl
     >>> def weight():

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from gpulearn.errors import BadInput
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
 
-__all__ = ["check_schedule", "needed_by", "needs"]
-
 # of one micro-batch on one stage: the passes that there are, in order
 WHOLE, SPLIT = ("F", "B"), ("F", "I", "W")
 
@@ -32,17 +30,9 @@ def needed_by(action: Action, schedule: Schedule) -> int | None:
 def check_schedule(schedule: Schedule, *, blocking: bool = False) -> None:
     """Refuse a schedule that leaves a pass out, does it too early, or would never end.
 
-    Each rank receives just before the pass that needs what comes, and sends just after the one
-    that makes it.
-
-    Args:
-        schedule: what each rank is to do.
-        blocking: whether a send ends only when the other side receives, as `gl.parallel.send`
-            does; else it lets its rank go on at once, as `isend`.
-
-    Raises:
-        BadInput: a pass is missing, is there twice or comes too early on its rank, or ranks wait
-            for one another in a ring; the sentence names each of them.
+    Each rank receives just before the pass that needs the message, and sends just after the one
+    that makes it. A blocking send ends only when the other side receives, as `gl.parallel.send`;
+    else it lets its rank go on at once, as `isend`.
 
     >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("F", 0)]]))
     Traceback (most recent call last):
@@ -67,7 +57,7 @@ def _check_passes(schedule: Schedule) -> None:
                 raise BadInput(
                     f"stage {stage} is on rank {rank} and on rank {other}: it can be on one alone."
                 )
-        if twice := [one for one, n in Counter(actions).items() if n > 1]:
+        if twice := [action for action, n in Counter(actions).items() if n > 1]:
             raise BadInput(f"rank {rank} does {_named(twice[0], schedule)} twice.")
     every = {action for actions in schedule.ranks for action in actions}
     for stage in range(count):
@@ -91,30 +81,29 @@ def _check_order(rank: int, schedule: Schedule) -> None:
     for action in schedule.ranks[rank]:
         first = {"B": "F", "I": "F", "W": "I"}.get(action.kind)
         if first and action._replace(kind=first) not in done:
-            before = action._replace(kind=first)
+            early, late = (_named(a, schedule) for a in (action, action._replace(kind=first)))
             why = (
                 "a backward pass needs what its forward pass kept"
                 if first == "F"
                 else "the half for the weights needs what the half for the input found"
             )
-            one, other = (_named(a, schedule) for a in (action, before))
-            raise BadInput(f"rank {rank} does {one} before {other}: {why}.")
+            raise BadInput(f"rank {rank} does {early} before {late}: {why}.")
         done.add(action)
 
 
 @dataclass(frozen=True)
 class _Wait:
-    """A rank that cannot go on: at which action, and on which rank what it waits for."""
+    """A rank that cannot go on: at which action, on which rank, for whose pass if it receives."""
 
     action: Action
     peer: int
-    sends: bool
+    giver: Action | None = None
 
 
 def _stuck(schedule: Schedule, blocking: bool) -> dict[int, _Wait]:
     """Carry the schedule out without any work; who waits when nobody can go on."""
-    made: set[tuple[int, Action]] = set()  # (stage that needs it, action)
-    state: dict[int, _Wait] = {}
+    results: set[tuple[int, Action]] = set()  # (stage that needs it, action)
+    waits: dict[int, _Wait] = {}
     receiving: set[Action] = set()  # what their ranks have come to
 
     def steps(rank: int) -> Iterator[_Wait]:
@@ -123,32 +112,31 @@ def _stuck(schedule: Schedule, blocking: bool) -> dict[int, _Wait]:
             source, target = needs(action, schedule), needed_by(action, schedule)
             if source is not None:
                 giver = _same_pass(action, source, schedule)
-                peer = schedule.place[source]
                 receiving.add(action)
-                while (action.stage, giver) not in made:
-                    yield _Wait(action, peer, sends=False)
+                while (action.stage, giver) not in results:
+                    yield _Wait(action, schedule.place[source], giver)
                 receiving.discard(action)
             if target is not None:
                 taker, peer = _same_pass(action, target, schedule), schedule.place[target]
                 while blocking and peer != rank and taker not in receiving:
-                    yield _Wait(action, peer, sends=True)
-                made.add((target, action))
+                    yield _Wait(action, peer)
+                results.add((target, action))
 
     running = {rank: steps(rank) for rank in range(len(schedule.ranks))}
     moved = True
     while moved:
         moved = False
-        for rank, one in list(running.items()):
-            before = (len(made), state.get(rank))
-            wait = next(one, None)
+        for rank, passes in list(running.items()):
+            before = (len(results), waits.get(rank))
+            wait = next(passes, None)
             if wait is None:
                 del running[rank]
-                state.pop(rank, None)
+                waits.pop(rank, None)
                 moved = True
                 continue
-            state[rank] = wait
-            moved |= before != (len(made), wait)
-    return state
+            waits[rank] = wait
+            moved |= before != (len(results), wait)
+    return waits
 
 
 def _same_pass(action: Action, stage: int, schedule: Schedule) -> Action:
@@ -167,26 +155,18 @@ def _ring(waiting: dict[int, _Wait], schedule: Schedule) -> str:
     while rank not in path:
         path.append(rank)
         rank = waiting[rank].peer
-    ring = path[path.index(rank) :]
-    parts = []
-    for one in ring:
-        wait = waiting[one]
-        action = wait.action
-        if wait.sends:
-            what = f"rank {one} sends the result of {_named(action, schedule)} to rank {wait.peer}"
-        else:
-            source = needs(action, schedule)
-            assert source is not None
-            giver = _same_pass(action, source, schedule)
-            what = (
-                f"rank {one} needs {_named(giver, schedule)} of rank {wait.peer} for "
-                f"{_named(action, schedule)}"
-            )
-        parts.append(what)
+    ring = {rank: waiting[rank] for rank in path[path.index(rank) :]}
+    parts = [
+        f"rank {rank} needs {_named(wait.giver, schedule)} of rank {wait.peer} for "
+        f"{_named(wait.action, schedule)}"
+        if wait.giver
+        else f"rank {rank} sends the result of {_named(wait.action, schedule)} to rank {wait.peer}"
+        for rank, wait in ring.items()
+    ]
     end = (
-        "a send ends when the other side receives"
-        if any(waiting[one].sends for one in ring)
-        else "each comes before what the next one waits for"
+        "each comes before what the next one waits for"
+        if all(wait.giver for wait in ring.values())
+        else "a send ends when the other side receives"
     )
     return f"deadlock: {', and '.join(parts)}: {end}."
 

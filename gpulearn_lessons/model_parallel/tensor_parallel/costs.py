@@ -8,17 +8,12 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 
-__all__ = ["part_activation_bytes", "part_parameters", "tensor_parallel_bytes"]
-
 
 def part_parameters(shape: DecoderShape, ranks: int) -> int:
     """Parameters on each rank: the matrices are divided, norms and some biases are not.
 
     Of a block 12·w²/N in the matrices, 7·w/N biases of columns, 2·w biases after sums and 4·w in
     norms; two tables of ⌈v/N⌉·w, places t·w, and 2·w in the last norm.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
 
     >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
     >>> part_parameters(shape, 1) == shape.parameters(), part_parameters(shape, 4)
@@ -33,22 +28,13 @@ def part_parameters(shape: DecoderShape, ranks: int) -> int:
 def part_activation_bytes(
     shape: DecoderShape, rows: int, ranks: int, itemsize: int = 4, *, by_places: bool = False
 ) -> int:
-    """Bytes that the loss of a batch keeps on each rank for the backward pass.
+    """Bytes that the loss of a batch of `rows` contexts keeps on each rank for the backward pass.
 
-    With n = b·t tokens a block keeps 12·n·w/N numbers of what is divided, b·h/N·t² shares of
-    attention and a mask of t² bytes. Input and output of its two norms, 4·n·w + 4·n, are on every
-    rank; `by_places` the inputs are divided too. The ends keep 2·n·w + 2·n likewise, the scores
-    2·n·⌈v/N⌉ + n, and 18·n + ⌈v/N⌉ bytes say which tokens are whose.
-
-    Args:
-        shape: the decoder.
-        rows: b, each of a whole context.
-        ranks: N.
-        itemsize: bytes of a number.
-        by_places: as of `TensorParallelDecoder`.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
+    With b rows of t places, n = b·t tokens, a block keeps 12·n·w/N numbers of what is divided,
+    b·h/N·t² shares of attention and a mask of t² bytes. Input and output of its two norms, 4·n·w +
+    4·n, are on every rank; `by_places`, as of `TensorParallelDecoder`, the inputs are divided too.
+    The ends keep 2·n·w + 2·n likewise, the scores 2·n·⌈v/N⌉ + n, and 18·n + ⌈v/N⌉ bytes say which
+    tokens are whose.
     """
     count, t, w = _ranks(shape, ranks), shape.context, shape.width
     n = require.whole("rows", rows) * t
@@ -63,22 +49,13 @@ def part_activation_bytes(
 def tensor_parallel_bytes(
     shape: DecoderShape, rows: int, ranks: int, itemsize: int = 4, *, by_places: bool = False
 ) -> int:
-    """Bytes that all ranks together send, forward and backward.
+    """Bytes that all ranks together send, forward and backward, for `rows` contexts.
 
     A block has two all-reduces forward and two backward, of b·t·w numbers each; the tables have
     one each way, and the loss three of b·t. Round a ring an all-reduce of S bytes sends
-    2·(N−1)·S. `by_places` each is an all-gather and a reduce-scatter of (N−1)·S each; the
-    gradients of norms, places and biases after sums are added besides.
-
-    Args:
-        shape: the decoder.
-        rows: b, each of a whole context.
-        ranks: N.
-        itemsize: bytes of a number.
-        by_places: as of `TensorParallelDecoder`.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
+    2·(N−1)·S. `by_places`, as of `TensorParallelDecoder`, each is an all-gather and a
+    reduce-scatter of (N−1)·S each; the gradients of norms, places and biases after sums are added
+    besides.
 
     >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
     >>> tensor_parallel_bytes(shape, 16, 2)

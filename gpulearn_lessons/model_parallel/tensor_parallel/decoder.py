@@ -24,8 +24,6 @@ from gpulearn_lessons.model_parallel.tensor_parallel.operations import (
     sum_of_ranks,
 )
 
-__all__ = ["TensorParallelDecoder"]
-
 
 class EmbeddingPart(nn.Module):
     """This rank's rows of the token table; a row that it lacks comes from the others' sum."""
@@ -69,18 +67,11 @@ class Norm(nn.Module):
 class TensorParallelDecoder(nn.Sequential):
     """A decoder of which this rank has its part: (b, t) of int64 → (b, t, ⌈vocabulary/N⌉).
 
-    Its blocks run as those of `Decoder`, with other layers in them. Each rank has some of the
-    heads, some columns of the wide layer, and some rows of both tables; norms, places and the
-    biases that are added after a sum are on all ranks, with the same gradients.
-
-    Args:
-        decoder: the whole model, the same on all ranks; it is left as it is.
-        by_places: split the rows' places over the ranks wherever the layers do not (sequence
-            parallelism, arXiv 2205.05198): no rank keeps all of a norm's input.
-
-    Raises:
-        BadInput: the ranks do not divide the heads.
-        RankError: this is no rank.
+    Its blocks run as those of `Decoder`, the same on all ranks and left as it is, with other layers
+    in them. Each rank has some of the heads, some columns of the wide layer, and some rows of both
+    tables; norms, places and the biases that are added after a sum are on all ranks, with the same
+    gradients. `by_places` splits the rows' places over the ranks wherever the layers do not
+    (sequence parallelism, arXiv 2205.05198): no rank keeps all of a norm's input.
 
     >>> import gpulearn as gl
     >>> import torch

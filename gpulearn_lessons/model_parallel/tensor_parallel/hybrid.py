@@ -16,8 +16,6 @@ from gpulearn_lessons.model_parallel.tensor_parallel.decoder import TensorParall
 from gpulearn_lessons.model_parallel.tensor_parallel.layers import vocabulary_loss
 from gpulearn_lessons.model_parallel.tensor_parallel.mesh import Mesh
 
-__all__ = ["HybridDecoder"]
-
 
 class _Stage(nn.Sequential):
     """Layers of one stage, which speak along the tensor axis wherever they are called."""
@@ -36,18 +34,8 @@ class HybridDecoder(nn.Module):
     """This rank's part of a decoder on a mesh: its stage's layers, of each its columns or rows.
 
     All rows of a replica go through the pipeline at once, as one micro-batch. For a schedule of
-    several, `stage` and `loss` are what each of them needs.
-
-    Args:
-        decoder: the whole model, the same on all ranks; it is left as it is.
-        mesh: as many ranks as there are.
-
-    Attributes:
-        stage: this rank's layers.
-
-    Raises:
-        BadInput: there are more stages than layers and tables, or the mesh does not fit.
-        RankError: this is no rank.
+    several, `stage`, this rank's layers, and `loss` are what each of them needs. The mesh has as
+    many ranks as there are, and the whole decoder, the same on all ranks, is left as it is.
 
     >>> import gpulearn as gl
     >>> from gpulearn.nn.transformer_costs import DecoderShape
@@ -83,16 +71,9 @@ class HybridDecoder(nn.Module):
             return vocabulary_loss(scores.flatten(0, 1), targets.flatten(), first)
 
     def loss_and_gradients(self, tokens: Tensor) -> float:
-        """Gradients of the mean loss over all rows, in every parameter's `grad`.
+        """Gradients of the mean loss over all rows, in every parameter's `grad`; returns that loss.
 
-        Args:
-            tokens: (b, t + 1), the same on all ranks, a row for each replica at least.
-
-        Returns:
-            The loss over all rows, the same on all ranks.
-
-        Raises:
-            BadInput: there are more replicas than rows.
+        `tokens`, (b, t + 1), are the same on all ranks, a row for each replica at least.
         """
         if len(tokens) < self.mesh.sizes["data"]:
             raise BadInput(f"data is {self.mesh.sizes['data']}: there are {len(tokens)} rows.")

@@ -40,9 +40,6 @@ def column_parallel(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         weight: (o/N, i): this rank's rows of torch's W, each of which makes a column of the result.
         bias: (o/N,), of the same columns.
 
-    Returns:
-        (…, o/N).
-
     >>> import gpulearn as gl
     >>> def gradient():
     ...     x, weight = torch.ones(1, 2, requires_grad=True), torch.eye(2)[[gl.parallel.rank()]]
@@ -102,13 +99,8 @@ def split_heads(weight: Tensor, heads: int) -> Tensor:
 class ColumnParallel(nn.Module):
     """This rank's columns of what a linear layer makes: (…, i) → (…, o/N).
 
-    Args:
-        whole: the layer, the same on all ranks.
-        copies: whether the gradient of the input is added over the ranks here; not where several
-            layers share an input that `copy_to_ranks` has been given once.
-
-    Raises:
-        BadInput: the ranks do not divide the columns.
+    With `copies` the gradient of the input is added over the ranks here; not where several layers
+    share an input that `copy_to_ranks` has been given once.
     """
 
     def __init__(self, whole: nn.Linear, *, copies: bool = True) -> None:
@@ -128,14 +120,8 @@ class ColumnParallel(nn.Module):
 class RowParallel(nn.Module):
     """A linear layer of which each rank multiplies its part of the input: (…, i/N) → (…, o).
 
-    The bias is added once, after the sum.
-
-    Args:
-        whole: the layer, the same on all ranks.
-        by_places: leave each rank its places of the sum alone, (b, t, i/N) → (b, t/N, o).
-
-    Raises:
-        BadInput: the ranks do not divide the inputs.
+    The bias is added once, after the sum. `by_places` leaves each rank its places of the sum alone,
+    (b, t, i/N) → (b, t/N, o).
     """
 
     def __init__(self, whole: nn.Linear, *, by_places: bool = False) -> None:
@@ -153,16 +139,10 @@ class RowParallel(nn.Module):
 
 
 class VocabularyParallel(nn.Module):
-    """This rank's rows of a table of tokens, for looking up and for scores.
+    """This rank's rows of a table of tokens, (v, w), for looking up and for scores.
 
-    Where N does not divide the vocabulary, the last ranks' tables end with rows of zeros.
-
-    Args:
-        table: (v, w), the whole table, the same on all ranks.
-
-    Attributes:
-        first: the token of this rank's first row.
-        weight: (⌈v/N⌉, w), this rank's rows.
+    Where N does not divide the vocabulary, the last ranks' tables end with rows of zeros. `weight`,
+    (⌈v/N⌉, w), are this rank's rows, the first of which is of the token `first`.
     """
 
     def __init__(self, table: Tensor) -> None:
@@ -177,8 +157,7 @@ class VocabularyParallel(nn.Module):
         """Rows of the tokens that this rank has, zeros for the others: (…) → (…, w)."""
         here = tokens - self.first
         mine = (here >= 0) & (here < len(self.weight))
-        found = self.weight[here.where(mine, 0)]
-        return found * mine[..., None]
+        return self.weight[here.where(mine, 0)] * mine[..., None]
 
     def forward(self, x: Tensor) -> Tensor:
         """Scores of this rank's tokens, −∞ for rows beyond the vocabulary: (…, w) → (…, ⌈v/N⌉)."""
@@ -220,11 +199,7 @@ def vocabulary_loss(scores: Tensor, targets: Tensor, first: int) -> Tensor:
 
 
 def own_part(what: str, count: int) -> slice:
-    """This rank's part of so many columns, inputs or heads.
-
-    Raises:
-        BadInput: the ranks do not divide them.
-    """
+    """This rank's part of so many columns, inputs or heads."""
     ranks = world_size()
     if count % ranks:
         raise BadInput(

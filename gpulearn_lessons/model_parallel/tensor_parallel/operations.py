@@ -21,8 +21,6 @@ from gpulearn.parallel.collectives import all_gather, reduce_scatter
 from gpulearn.parallel.communicator import current, using_channel, world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["copy_to_ranks", "gather_places", "scatter_sums", "sum_of_ranks"]
-
 
 class _Conjugate(torch.autograd.Function):
     """One operation forward, the other one backward."""
@@ -58,9 +56,6 @@ def _scatter(x: Tensor) -> Tensor:
 def copy_to_ranks(x: Tensor) -> Tensor:
     """Use one x on all ranks: a copy forward, an all-reduce of its gradients backward.
 
-    Args:
-        x: the same on all ranks.
-
     >>> import gpulearn as gl
     >>> def gradient():
     ...     x = torch.ones(1, requires_grad=True)
@@ -77,9 +72,6 @@ def sum_of_ranks(x: Tensor) -> Tensor:
     """Add the ranks' x: an all-reduce forward, a copy of the gradient backward.
 
     What follows is the same on all ranks, so that each has the whole gradient of the sum already.
-
-    Args:
-        x: of one shape on all ranks.
 
     >>> import gpulearn as gl
     >>> def gradient():
@@ -114,9 +106,6 @@ def scatter_sums(x: Tensor) -> Tensor:
     """Add the ranks' x and keep this rank's places: (b, t, …) → (b, t/N, …).
 
     Forward a reduce-scatter, backward an all-gather: together the bytes of one all-reduce.
-
-    Raises:
-        BadInput: the ranks do not divide the places.
 
     >>> import gpulearn as gl
     >>> def added():

@@ -21,8 +21,6 @@ from gpulearn_lessons.parameter_server.server.replica import (
     unit_push,
 )
 
-__all__ = ["Crash", "CrashRun", "crash_everywhere", "run_with_crashes"]
-
 TRIES = 3  # that a worker sends one push while nobody dies
 WORDS = {
     "received": "when it has come",
@@ -50,8 +48,7 @@ class CrashRun:
     """What became of all pushes in one run with crashes.
 
     Attributes:
-        crashes: where they were.
-        said: the same in words, empty without a crash.
+        said: where the crashes were, in words.
         applied: how often each push was applied on the primary, of shape (workers, pushes).
         on_backup: the same on its backup.
         acknowledged: which pushes a worker was told to be safe.
@@ -76,15 +73,13 @@ class CrashRun:
         """What is wrong, in one sentence without its full stop, or None."""
         after = f"{self.said}: " if self.said else ""
         if self.stuck is not None:
-            push = _named(self.stuck)
-            return f"{after}{push} is sent again and again and never acknowledged"
-        for where, count in (("primary", self.applied), ("backup", self.on_backup)):
-            for worker, number in np.argwhere(count != 1):
-                push = f"push {number + 1} of worker {worker}"
-                if count[worker, number] == 0:
+            return f"{after}{_named(self.stuck)} is sent again and again and never acknowledged"
+        for where, counts in (("primary", self.applied), ("backup", self.on_backup)):
+            for worker, number in np.argwhere(counts != 1):
+                push, count = f"push {number + 1} of worker {worker}", counts[worker, number]
+                if count == 0:
                     return f"{after}{push} was acknowledged, and is missing on the {where}"
-                times = f"{count[worker, number]:g} times"
-                return f"{after}{push} is applied {times} on the {where}"
+                return f"{after}{push} is applied {count:g} times on the {where}"
         return None
 
 
@@ -175,9 +170,8 @@ def run_with_crashes(
 ) -> CrashRun:
     """Send the pushes of all workers in turns, with these crashes.
 
-    A push that is not acknowledged is sent again, after those of the other workers.
-
-    Each push adds 1 to a weight of its own, whatever the rate.
+    A push that is not acknowledged is sent again, after those of the other workers. Each adds 1
+    to a weight of its own, whatever the rate.
 
     >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
     >>> run = run_with_crashes(serve_with_backup, [Crash("primary", 2)])
@@ -191,7 +185,6 @@ def run_with_crashes(
     primary, backup = (ServerState(np.zeros(workers * pushes), lr=lr) for _ in range(2))
     pair = _Pair(handle, run, primary, backup)
     for number in range(1, pushes + 1):
-        # a push that has to be sent again comes after those of the other workers
         waiting = [(worker, 0) for worker in range(workers)]
         while waiting:
             worker, tries = waiting.pop(0)
@@ -219,13 +212,8 @@ def crash_everywhere(
 ) -> Iterator[CrashRun]:
     """Runs with a crash of each named process, one after another, at every point for it.
 
-    Args:
-        handle: what a server does with a push.
-        whom: who dies first, who dies next; empty for a run without a crash. Two servers never
-            die at one push, since a new backup needs a primary to get its state from.
-        workers: how many workers.
-        pushes: how many each of them sends.
-        lr: the servers' rate.
+    `whom` names who dies first, who next. Two servers never die at one push, since a new backup
+    needs a primary to get its state from.
 
     >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
     >>> runs = list(crash_everywhere(serve_with_backup, ["primary"]))
@@ -233,15 +221,17 @@ def crash_everywhere(
     (24, [])
     """
     sizes: dict[str, Any] = {"workers": workers, "pushes": pushes, "lr": lr}
-    known: list[tuple[Crash, ...]] = [()]
-    for one in whom:
-        longer = []
-        for crashes in known:
-            first = crashes[-1].event + 1 if crashes else 0
-            for event in range(first, run_with_crashes(handle, crashes, **sizes).events):
-                longer.append((*crashes, Crash(one, event)))
-        known = longer
-    for crashes in known:
+    series: list[tuple[Crash, ...]] = [()]
+    for victim in whom:
+        series = [
+            (*crashes, Crash(victim, event))
+            for crashes in series
+            for event in range(
+                crashes[-1].event + 1 if crashes else 0,
+                run_with_crashes(handle, crashes, **sizes).events,
+            )
+        ]
+    for crashes in series:
         run = run_with_crashes(handle, crashes, **sizes)
         if "both are gone" not in run.said:
             yield run

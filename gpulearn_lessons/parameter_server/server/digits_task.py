@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
 from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
@@ -16,11 +15,9 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 from gpulearn.train.models import MLP
 
-__all__ = ["DigitsTask"]
-
 
 class DigitsTask:
-    """An MLP on the digits, dealt out to clients.
+    """An MLP on the digits, dealt out to clients; `start` are its first weights, of shape (n,).
 
     Args:
         samples: how many training digits each client has; together at most 1,438.
@@ -29,13 +26,6 @@ class DigitsTask:
         by_digit: whether each client has digits of its own, the first the zeros and so on;
             otherwise all are shuffled.
         seed: of the weights and of the order.
-
-    Attributes:
-        samples: as given.
-        start: the weights at the beginning, of shape (n,).
-
-    Raises:
-        BadInput: there are not so many digits, or a number is out of range.
 
     >>> task = DigitsTask([800, 100])
     >>> tuple(task.start.shape), task.gradient(task.start, 1, 0).shape == task.start.shape
@@ -51,11 +41,10 @@ class DigitsTask:
         by_digit: bool = False,
         seed: int = 0,
     ) -> None:
-        self.samples = tuple(require.whole("an entry of samples", one) for one in samples)
+        self.samples = tuple(require.whole("an entry of samples", count) for count in samples)
         self.batch = require.whole("batch", batch)
-        data = digits()
         self._images, self._labels, self._test_images, self._test_labels = (
-            torch.from_numpy(part) for part in data
+            torch.from_numpy(part) for part in digits()
         )
         if sum(self.samples) > len(self._labels):
             raise BadInput(
@@ -65,8 +54,7 @@ class DigitsTask:
         self._model = MLP((64, require.whole("hidden", hidden), 10), seed=seed)
         self.start = parameters_to_vector(self._model.parameters()).detach()
         generator = torch.Generator().manual_seed(seed)
-        order = torch.randperm(len(self._labels), generator=generator)
-        order = order[: sum(self.samples)]
+        order = torch.randperm(len(self._labels), generator=generator)[: sum(self.samples)]
         if by_digit:
             order = order[self._labels[order].argsort(stable=True)]
         self._rows = order.split(list(self.samples))
@@ -75,10 +63,7 @@ class DigitsTask:
     def gradient(self, weights: Tensor, client: int, step: int) -> Tensor:
         """The gradient of the mean loss over one batch of a client, the same in every run.
 
-        Args:
-            weights: of shape (n,).
-            client: whose digits.
-            step: which of its batches; after all its digits come all of them again, shuffled.
+        After all of a client's digits come all of them again, shuffled: `step` counts its batches.
         """
         rows = self._rows[client]
         size = min(self.batch, len(rows))
@@ -87,8 +72,7 @@ class DigitsTask:
         mine = rows[torch.randperm(len(rows), generator=generator)[place * size :][:size]]
         vector_to_parameters(weights, self._model.parameters())
         loss = functional.cross_entropy(self._model(self._images[mine]), self._labels[mine])
-        found = torch.autograd.grad(loss, list(self._model.parameters()))
-        return parameters_to_vector(found)
+        return parameters_to_vector(torch.autograd.grad(loss, list(self._model.parameters())))
 
     def loss(self, weights: Tensor) -> float:
         """The mean loss over the digits that are held out."""
@@ -100,12 +84,7 @@ class DigitsTask:
         return float(right.double().mean())
 
     def _scores(self, weights: Tensor) -> Tensor:
-        sizes = [parameter.numel() for parameter in self._model.parameters()]
-        named = self._model.named_parameters()
-        parts = {
-            name: part.view_as(parameter)
-            for (name, parameter), part in zip(named, weights.split(sizes), strict=True)
-        }
+        vector_to_parameters(weights, self._model.parameters())
         with torch.no_grad():
-            scores: Tensor = functional_call(self._model, parts, (self._test_images,))
+            scores: Tensor = self._model(self._test_images)
         return scores

@@ -1,7 +1,6 @@
-"""What the processes of a replicated server did, written down as they did it.
+"""What the processes of a replicated server did, each event written before the process goes on.
 
-Each line is in the file before the process goes on, so that a process that is killed leaves all
-that it has done. All processes read one clock of the machine.
+So a process that is killed leaves all that it has done. All read one clock of the machine.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from typing import NamedTuple
 
 from gpulearn_lessons.parameter_server.server.replica import Push, ServerState
 
-__all__ = ["EventLog", "ProcessEvent", "read_events"]
+FILE = "events"
 
 
 class ProcessEvent(NamedTuple):
     """One thing that one process did.
 
     `moment` is in nanoseconds of the machine's clock, `who` such as "server 1" or "worker 0", and
-    `push` the worker and the number of a push, or None. A server also notes in `times` how often
-    its weights count that push, if it is one of `unit_push`.
+    `push` the worker and number of a push, or None; `times` is how often a server's weights count
+    it.
     """
 
     moment: int
@@ -37,15 +36,14 @@ class EventLog:
 
     def __init__(self, folder: str, who: str) -> None:
         self.who = who
-        self._file = os.open(_file(folder), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._file = os.open(Path(folder) / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def note(self, what: str, push: Push | None = None, state: ServerState | None = None) -> None:
-        """Write down what this process does, with a push or without."""
-        times = 0
-        if push is not None and state is not None:
-            times = round(-float(state.weights @ push.gradient))
-        named = None if push is None else push[:2]
-        line = json.dumps((time.monotonic_ns(), self.who, what, named, times)) + "\n"
+        """Write down what this process does; on a server also how often it counts the push."""
+        counted = push is not None and state is not None
+        times = round(-float(state.weights @ push.gradient)) if counted else 0  # type: ignore[union-attr]
+        push_id = None if push is None else push[:2]
+        line = json.dumps((time.monotonic_ns(), self.who, what, push_id, times)) + "\n"
         os.write(self._file, line.encode())
 
     def close(self) -> None:
@@ -53,14 +51,10 @@ class EventLog:
         os.close(self._file)
 
 
-def _file(folder: str) -> Path:
-    return Path(folder) / "events"
-
-
 def read_events(folder: str) -> tuple[ProcessEvent, ...]:
     """All events of a run, in order."""
-    found = []
-    for line in _file(folder).read_text("ascii").splitlines():
+    events = []
+    for line in (Path(folder) / FILE).read_text("ascii").splitlines():
         moment, who, what, push, times = json.loads(line)
-        found.append(ProcessEvent(moment, who, what, push and tuple(push), times))
-    return tuple(sorted(found, key=lambda event: event.moment))
+        events.append(ProcessEvent(moment, who, what, push and tuple(push), times))
+    return tuple(sorted(events, key=lambda event: event.moment))

@@ -8,7 +8,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.forkserver import context, meeting_place, surroundings
 from gpulearn.parallel.launch.messages import packed
 from gpulearn_lessons.parameter_server.server.events import EventLog, ProcessEvent, read_events
-from gpulearn_lessons.parameter_server.server.kill_plan import ANY_MOMENT, Kill, drawn, known
-from gpulearn_lessons.parameter_server.server.processes import be_server, be_worker
+from gpulearn_lessons.parameter_server.server.processes import (
+    POINTS,
+    WORKER_POINTS,
+    be_server,
+    be_worker,
+)
 from gpulearn_lessons.parameter_server.server.replica import (
     PushHandler,
     ServerState,
@@ -26,9 +30,20 @@ from gpulearn_lessons.parameter_server.server.replica import (
     serve_with_backup,
 )
 
-__all__ = ["KillReport", "run_with_kills"]
-
+WHOM = ("primary", "backup", "worker")
+ANY_MOMENT = "any moment"
 LONGEST_SECONDS = 0.004  # until a kill from outside; a push takes a few tenths of a millisecond
+
+
+class Kill(NamedTuple):
+    """One process that is killed: whose, and at which point of its program.
+
+    `whom` is "primary", "backup" or "worker"; `point` is a name of
+    `gpulearn_lessons.parameter_server.server.processes` or "any moment", when the signal comes from outside.
+    """
+
+    whom: str
+    point: str
 
 
 @dataclass(frozen=True)
@@ -93,10 +108,6 @@ def run_with_kills(
         handle: what a server does with a push.
         timeout: seconds that the whole run may take.
 
-    Raises:
-        BadInput: a number is out of range, or a kill has no such point.
-        RankError: `handle` raised, or the run did not come to its end in time.
-
     >>> run_with_kills([Kill("primary", "forwarded"), Kill("worker", "pushed")], pushes=20)
     2 kills, 40 pushes acknowledged: 0 lost, 0 applied twice
     """
@@ -105,17 +116,34 @@ def run_with_kills(
     if not hasattr(os, "fork"):
         raise BadInput("Processes start on Linux and macOS; on Windows run the notebook in WSL.")
     random = np.random.default_rng(require.from_zero("seed", seed))
-    planned = drawn(kills, random) if isinstance(kills, int) else [known(kill) for kill in kills]
+    plan = _drawn(kills, random) if isinstance(kills, int) else [_known(kill) for kill in kills]
     with meeting_place() as folder:
-        run = _Run(planned, workers, pushes, random, str(folder), packed(handle))
+        run = _Run(plan, workers, pushes, random, str(folder), packed(handle))
         try:
             return run.run(float(timeout))
         finally:
             run.end()
 
 
+def _drawn(count: int, random: np.random.Generator) -> list[Kill]:
+    """So many kills: whom, and where, each as likely as the others."""
+    victims = [str(random.choice(WHOM)) for _ in range(require.from_zero("kills", count))]
+    return [Kill(whom, str(random.choice(_points(whom)))) for whom in victims]
+
+
+def _known(kill: Kill) -> Kill:
+    whom = require.choice("process to kill", kill[0], WHOM)
+    return Kill(whom, require.choice("point", kill[1], _points(whom)))
+
+
+def _points(whom: str) -> list[str]:
+    """Where a process may die; a backup forwards nothing."""
+    points = WORKER_POINTS if whom == "worker" else POINTS
+    return [p for p in points if whom != "backup" or "forward" not in p] + [ANY_MOMENT]
+
+
 @dataclass
-class _Process:
+class _Member:
     """One process as the launcher sees it."""
 
     kind: str  # "server" or "worker"
@@ -132,44 +160,44 @@ class _Process:
 class _Run:
     """The launcher: it starts all, hears who has died, and says who is primary."""
 
-    planned: list[Kill]
+    plan: list[Kill]
     workers: int
     pushes: int
     random: np.random.Generator
     folder: str
     packed: bytes
-    members: list[_Process] = field(default_factory=list)
+    members: list[_Member] = field(default_factory=list)
     started: int = 0
-    whole: bool = False
-    done: list[Kill] = field(default_factory=list)
-    victim: _Process | None = None
+    whole: bool = False  # whether the backup has all that the primary has
+    kills: list[Kill] = field(default_factory=list)  # carried out
+    victim: _Member | None = None
     allowed: int = 0  # pushes of each worker that may be sent so far: each kill has its share
     gap: int = 0  # pushes until the next kill
-    strike: float | None = None  # when a kill comes from outside
+    strike_at: float | None = None  # when a kill comes from outside
 
     def run(self, timeout: float) -> KillReport:
-        begun = time.monotonic()
+        start = time.monotonic()
         self.acknowledged = np.zeros((self.workers, self.pushes), bool)
         self.primary, self.backup = self._server(), self._server()
         self._order(self.primary, "serve")
-        self._allow(self.pushes // (len(self.planned) + 1))
+        self._allow(self.pushes // (len(self.plan) + 1))
         for worker in range(self.workers):
             self._worker(worker)
-        while not self._finished():
-            if time.monotonic() - begun > timeout:
+        while not (self.whole and sum(m.done for m in self.members) == self.workers):
+            if time.monotonic() - start > timeout:
                 raise RankError(
                     f"after {timeout:g} seconds {int(self.acknowledged.sum())} of "
                     f"{self.acknowledged.size} pushes are acknowledged: the others still wait"
                 )
-            self._plan()
+            self._advance_plan()
             self._listen()
             if not self.primary.listens:
-                begun = time.monotonic()  # the first processes take as long as the machine is busy
+                start = time.monotonic()  # the first processes take as long as the machine is busy
         states = [self._state_of(server) for server in (self.primary, self.backup)]
         applied, copies = (count_pushes(state, self.workers) for state in states)
-        taken = time.monotonic() - begun
+        seconds = time.monotonic() - start
         events = read_events(self.folder)
-        return KillReport(applied, copies, self.acknowledged, tuple(self.done), taken, events)
+        return KillReport(applied, copies, self.acknowledged, tuple(self.kills), seconds, events)
 
     def end(self) -> None:
         """Leave no process and no open file behind."""
@@ -180,56 +208,53 @@ class _Run:
             member.process.close()
             member.control.close()
 
-    def _start(self, kind: str, number: int, target: Any, *args: Any) -> _Process:
+    def _start(self, kind: str, number: int, target: Any, *args: Any) -> _Member:
         chosen = context()
         ours, theirs = chosen.Pipe()
         process = chosen.Process(target=target, args=(*args, theirs), daemon=True)
         with surroundings():
             process.start()
         theirs.close()
-        self.members.append(_Process(kind, number, process, ours))
+        self.members.append(_Member(kind, number, process, ours))
         return self.members[-1]
 
-    def _server(self) -> _Process:
+    def _server(self) -> _Member:
         self.started += 1
         size = self.workers * self.pushes
         args = self.started, self.folder, size, self.packed
         return self._start("server", self.started, be_server, *args)
 
-    def _worker(self, worker: int) -> _Process:
+    def _worker(self, worker: int) -> None:
         missing = np.flatnonzero(~self.acknowledged[worker])
         first = int(missing[0]) + 1 if len(missing) else self.pushes + 1
         args = worker, first, self.workers, self.pushes, self.folder
-        started = self._start("worker", worker, be_worker, *args)
-        self._order(started, "upto", self.allowed)
-        return started
+        self._order(self._start("worker", worker, be_worker, *args), "upto", self.allowed)
 
     def _allow(self, number: int) -> None:
         """Let each worker send its pushes up to this number; the last are for the last kill."""
-        over = len(self.done) == len(self.planned)
+        over = len(self.kills) == len(self.plan)
         self.allowed = self.pushes if over else min(self.pushes, max(self.allowed, number))
         for member in self.members:
             if member.kind == "worker":
                 self._order(member, "upto", self.allowed)
 
-    def _finished(self) -> bool:
-        return self.whole and sum(member.done for member in self.members) == self.workers
-
-    def _plan(self) -> None:
+    def _advance_plan(self) -> None:
         """Choose the next victim, and strike where it is time."""
         waiting = self.allowed < self.pushes and self.acknowledged[:, : self.allowed].all()
         if self.whole and waiting:
             self._allow(self.allowed + 1)  # nobody has come to where one is to die
-        if self.strike is not None and time.monotonic() >= self.strike:
-            self.strike = None
+        if self.strike_at is not None and time.monotonic() >= self.strike_at:
+            self.strike_at = None
             if self.victim is not None:
-                self._note_kill(self.victim)
+                log = EventLog(self.folder, f"{self.victim.kind} {self.victim.number}")
+                log.note("is killed")  # which the victim cannot write down
+                log.close()
                 os.kill(self.victim.process.pid, signal.SIGKILL)
         if self.victim is not None and self.victim.done:
-            self.victim, self.strike = None, None  # a worker that was quicker
-        if self.victim or not self.whole or self.gap > 0 or len(self.done) == len(self.planned):
+            self.victim, self.strike_at = None, None  # a worker that was quicker
+        if self.victim or not self.whole or self.gap > 0 or len(self.kills) == len(self.plan):
             return
-        kill = self.planned[len(self.done)]
+        kill = self.plan[len(self.kills)]
         alive = [m for m in self.members if m.kind == "worker" and not m.done]
         if not alive:
             return
@@ -237,40 +262,31 @@ class _Run:
             kill.whom, alive[self.random.integers(len(alive))]
         )
         if kill.point == ANY_MOMENT:
-            self.strike = time.monotonic() + self.random.uniform(0, LONGEST_SECONDS)
+            self.strike_at = time.monotonic() + self.random.uniform(0, LONGEST_SECONDS)
         else:
             self._order(self.victim, "die", kill.point, 1 + int(self.random.integers(3)))
 
-    def _note_kill(self, victim: _Process) -> None:
-        """Write a kill from outside down, which its victim cannot."""
-        log = EventLog(self.folder, f"{victim.kind} {victim.number}")
-        log.note("is killed")
-        log.close()
-
     def _listen(self) -> None:
         """Take what the processes say, and see which have died."""
-        known: dict[Any, _Process] = {}
-        for member in self.members:
-            known[member.process.sentinel] = member
-            if not member.closed:
-                known[member.control] = member
-        pause = 0.5 if self.strike is None else max(0.0, self.strike - time.monotonic())
-        ready = wait(list(known), pause)
-        for one in ready:
-            if isinstance(one, Connection):
-                self._hear(known[one])
-        for one in ready:
-            if not isinstance(one, Connection):
-                self._bury(known[one])
+        sources: dict[Any, _Member] = {m.process.sentinel: m for m in self.members}
+        sources |= {m.control: m for m in self.members if not m.closed}
+        pause = 0.5 if self.strike_at is None else max(0.0, self.strike_at - time.monotonic())
+        ready = wait(list(sources), pause)
+        for source in ready:
+            if isinstance(source, Connection):
+                self._hear(sources[source])
+        for source in ready:
+            if not isinstance(source, Connection):
+                self._bury(sources[source])
 
-    def _hear(self, member: _Process) -> None:
+    def _hear(self, member: _Member) -> None:
         try:
             while member.control.poll():
                 self._take(member, member.control.recv())
         except (EOFError, OSError):
             member.closed = True
 
-    def _take(self, member: _Process, message: Any) -> None:
+    def _take(self, member: _Member, message: Any) -> None:
         match message:
             case ("listens",):
                 member.listens = True
@@ -282,16 +298,16 @@ class _Run:
             case ("acknowledged", number):
                 self.acknowledged[member.number, number - 1] = True
                 self.gap -= 1
-            case ("who", asked):
-                member.asks = asked
+            case ("who", former):
+                member.asks = former
                 self._say_primary()
             case ("done",):
                 member.done = True
-            case ("failed", said):
+            case ("failed", error):
                 who = "a server" if member.kind == "server" else f"worker {member.number}"
-                raise RankError(f"{who} raised {said}")
+                raise RankError(f"{who} raised {error}")
 
-    def _bury(self, member: _Process) -> None:
+    def _bury(self, member: _Member) -> None:
         """A process has died: another takes its place."""
         self._hear(member)
         self.members.remove(member)
@@ -300,11 +316,11 @@ class _Run:
         member.process.close()
         member.control.close()
         if member is self.victim:
-            self.victim, self.strike = None, None
-            self.done.append(self.planned[len(self.done)])
-            share = self.acknowledged.size // (len(self.planned) + 1)
+            self.victim, self.strike_at = None, None
+            self.kills.append(self.plan[len(self.kills)])
+            share = self.acknowledged.size // (len(self.plan) + 1)
             self.gap = int(self.random.integers(1 + max(0, share - 4 * self.workers)))
-            self._allow(self.pushes * (len(self.done) + 1) // (len(self.planned) + 1))
+            self._allow(self.pushes * (len(self.kills) + 1) // (len(self.plan) + 1))
         elif code != -signal.SIGKILL:
             raise RankError(f"a {member.kind} ended with exit code {code}")
         if member.kind == "worker":
@@ -319,16 +335,15 @@ class _Run:
 
     def _say_primary(self) -> None:
         for member in self.members:
-            if member.asks in (None, self.primary.number) or not self.primary.listens:
-                continue
-            self._order(member, "primary", self.primary.number)
-            member.asks = None
+            if member.asks not in (None, self.primary.number) and self.primary.listens:
+                self._order(member, "primary", self.primary.number)
+                member.asks = None
 
-    def _order(self, member: _Process, *order: Any) -> None:
+    def _order(self, member: _Member, *order: Any) -> None:
         with contextlib.suppress(OSError):  # it has just died, which is seen soon
             member.control.send(order)
 
-    def _state_of(self, server: _Process) -> ServerState:
+    def _state_of(self, server: _Member) -> ServerState:
         self._order(server, "end")
         while True:
             message = server.control.recv()

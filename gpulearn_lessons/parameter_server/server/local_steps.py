@@ -88,17 +88,8 @@ def local_fixed_point(
 
         θ = Σ (1 − rᵢ) cᵢ / Σ (1 − rᵢ)
 
-    With every = 1 that is Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many local steps it
-    goes towards the plain mean of the cᵢ.
-
-    Args:
-        curvatures: λᵢ of each rank, above zero.
-        minima: cᵢ of each rank.
-        lr: learning rate, below 2/λ for each.
-        every: local steps between two averages.
-
-    Raises:
-        BadInput: a number is out of range, or there is not one minimum for each curvature.
+    for `curvatures` λᵢ, `minima` cᵢ and a rate below 2/λᵢ for each. With every = 1 that is
+    Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many steps it goes towards the mean of the cᵢ.
 
     >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=1), 6)
     0.9

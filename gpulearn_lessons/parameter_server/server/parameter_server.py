@@ -30,10 +30,9 @@ from gpulearn.parallel.communicator import (
 from gpulearn.parallel.torch_messages import TorchChannel
 from gpulearn_lessons.parameter_server.server.staleness import bounded_staleness
 
-__all__ = ["ServerRun", "Update", "apply_gradient", "train_with_server"]
-
 Gradient = Callable[[Tensor, int, int], Tensor]
 Apply = Callable[[Any, Any, float, int, int], int]
+Seconds = Sequence[float] | Callable[[int, int], float]
 
 
 class Update(NamedTuple):
@@ -50,14 +49,11 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class ServerRun:
-    """What a server saw.
+    """What a server saw: the weights at the end, of shape (n,), and all updates in order.
 
-    Attributes:
-        weights: at the end, of shape (n,).
-        updates: all of them, in order.
-        losses: after every update, where the server was asked to watch; else empty.
-        late: gradients that came after the last update and were thrown away.
-        seconds: from the first weights sent until the last worker was told to stop.
+    `losses` are those after each update, where the server was asked to watch; `late` counts the
+    gradients that came after the last update and were thrown away; `seconds` lie between the first
+    weights sent and the last worker told to stop.
     """
 
     weights: Tensor
@@ -89,7 +85,7 @@ def train_with_server(
     pushes: int,
     lr: float,
     bound: float = math.inf,
-    seconds: Sequence[float] | Callable[[int, int], float] = (),
+    seconds: Seconds = (),
     apply: Apply = apply_gradient,
     watch: Callable[[Tensor], float] | None = None,
 ) -> ServerRun | None:
@@ -116,10 +112,6 @@ def train_with_server(
     Returns:
         What the server saw, on rank 0; None on the workers.
 
-    Raises:
-        BadInput: a number is out of range, or there is not a time for each worker.
-        RankError: there is no worker.
-
     >>> import gpulearn as gl
     >>> def halve(weights, worker, step):
     ...     return weights
@@ -142,9 +134,7 @@ def train_with_server(
     return None
 
 
-def _work(
-    gradient: Gradient, start: Tensor, seconds: Sequence[float] | Callable[[int, int], float]
-) -> None:
+def _work(gradient: Gradient, start: Tensor, seconds: Seconds) -> None:
     """Be a worker, until the server says stop."""
     worker, step, answer = rank() - 1, 0, torch.empty(start.numel() + 1, dtype=start.dtype)
     while recv(answer, source=0)[-1] > 0:
@@ -178,7 +168,7 @@ class _Server:
         self.clocks = [0] * self.workers  # steps that each has done
 
     def serve(self, pushes: int) -> ServerRun:
-        begun, version = clock(), 0
+        start, version = clock(), 0
         updates: list[Update] = []
         losses: list[float] = []
         waiting: set[int] = set()
@@ -186,10 +176,9 @@ class _Server:
         while version < pushes:
             worker = self._next()
             staleness = version - self.seen[worker]
-            version = self.apply(
-                self.weights, self.inbox[worker], self.lr, version, self.seen[worker]
-            )
-            updates.append(Update(worker, staleness, clock() - begun))
+            gradient = self.inbox[worker]
+            version = self.apply(self.weights, gradient, self.lr, version, self.seen[worker])
+            updates.append(Update(worker, staleness, clock() - start))
             if self.watch is not None:
                 losses.append(float(self.watch(self.weights)))
             self.clocks[worker] += 1
@@ -202,13 +191,11 @@ class _Server:
         self._stop(waiting)
         while self.arriving:  # their gradients are not wanted any more
             self._stop([self._next()])
-        seen = tuple(updates), tuple(losses)
-        return ServerRun(self.weights, *seen, late, clock() - begun)
+        return ServerRun(self.weights, tuple(updates), tuple(losses), late, clock() - start)
 
     def _next(self) -> int:
         """Whose gradient has come, the first of those that are under way."""
-        order = list(self.arriving)
-        worker = order[wait_any([self.arriving[one] for one in order])]
+        worker = list(self.arriving)[wait_any(list(self.arriving.values()))]
         del self.arriving[worker]
         return worker
 
@@ -218,8 +205,8 @@ class _Server:
         for worker in workers:
             self.seen[worker] = version
             self.arriving[worker] = irecv(self.inbox[worker], source=worker + 1)
-        for sent in [isend(answer, to=worker + 1) for worker in workers]:
-            sent.wait()
+        for message in [isend(answer, to=worker + 1) for worker in workers]:
+            message.wait()
 
     def _stop(self, workers: Any) -> None:
         for worker in sorted(workers):

@@ -7,11 +7,10 @@ it may also be a broken cable, and who is primary has to be agreed on by a major
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from gpulearn_lessons.parameter_server.server.replica import (
     unit_push,
 )
 
-__all__ = ["POINTS", "WORKER_POINTS", "be_server", "be_worker"]
-
 POINTS = (
     "received",
     "before forward",
@@ -38,108 +35,95 @@ POINTS = (
     "acknowledged",
 )
 WORKER_POINTS = ("before push", "pushed", "acknowledged")
-GONE = (EOFError, ConnectionError, OSError)
+GONE = (EOFError, OSError)
 
 
 class Over(Exception):  # noqa: N818 - no error: the launcher has ended, or wants an end
     """There is nobody left to work for."""
 
 
-@dataclass
-class Fuse:
-    """Kills its own process at the `count`-th pass of a named point."""
-
-    log: EventLog
-    point: str = ""
-    count: int = 0
-
-    def at(self, point: str) -> None:
-        """Pass a point, or die there."""
-        if point == self.point:
-            self.count -= 1
-            if self.count <= 0:
-                self.log.note("is killed")
-                os.kill(os.getpid(), signal.SIGKILL)
-
-
-def address(folder: str, number: int) -> str:
-    """Where a server listens."""
-    return str(Path(folder) / f"server-{number}")
-
-
-def connected(folder: str, number: int) -> Connection | None:
-    """A connection to a server, or None if it is gone."""
-    plug = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        plug.connect(address(folder, number))
-    except OSError:
-        plug.close()
-        return None
-    return Connection(plug.detach())
-
-
 def be_server(number: int, folder: str, size: int, packed: bytes, control: Connection) -> None:
-    """Be one server, first as backup, until the launcher ends or says so.
-
-    Args:
-        number: of the server; each that is started has the next one.
-        folder: where the sockets lie.
-        size: of the weights.
-        packed: the function that takes a push, by cloudpickle.
-        control: to the launcher.
-    """
-    server = _Server(number, folder, control, size, cloudpickle.loads(packed))
-    _say_failures(server.run, control)
+    """Be the server of this number, first as backup; `packed` takes a push, by cloudpickle."""
+    _Server(number, folder, control, size, cloudpickle.loads(packed)).live()
 
 
 def be_worker(
     worker: int, first: int, workers: int, pushes: int, folder: str, control: Connection
 ) -> None:
-    """Be one worker: send each push until it is acknowledged, then the next.
-
-    Args:
-        worker: its number, from 0.
-        first: the number of the first push that the launcher does not know to be acknowledged.
-        workers: how many there are.
-        pushes: how many each sends.
-        folder: where the servers' sockets lie.
-        control: to the launcher.
-    """
-    one = _Worker(worker, workers, pushes, folder, control)
-    _say_failures(lambda: one.run(first), control)
+    """Be one worker: send each push from `first` until it is acknowledged, then the next."""
+    _Worker(worker, first, workers, pushes, folder, control).live()
 
 
-def _say_failures(run: Callable[[], None], control: Connection) -> None:
-    """Run, and tell the launcher of an exception; it hears of a kill from the system."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher ends this process
-    try:
-        run()
-    except Over:
-        pass
-    except BaseException as error:
+class _Process:
+    """What servers and workers have in common: orders of the launcher, a log, a point to die at."""
+
+    def __init__(self, who: str, folder: str, control: Connection) -> None:
+        self.folder = folder
+        self.control = control  # to the launcher
+        self.log = EventLog(folder, who)
+        self.last_point, self.passes = "", 0
+
+    def live(self) -> None:
+        """Run, and tell the launcher of an exception; it hears of a kill from the system."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher ends this process
         try:
-            control.send(("failed", f"{type(error).__name__}: {error}"))
+            self.run()
+        except Over:
+            pass
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                self.control.send(("failed", f"{type(error).__name__}: {error}"))
+
+    def run(self) -> None:
+        raise NotImplementedError
+
+    def obey(self) -> None:
+        """Wait for an order of the launcher, and follow it."""
+        try:
+            order = self.control.recv()
+        except GONE:
+            raise Over from None
+        if order[0] == "die":
+            _, self.last_point, self.passes = order
+        else:
+            self.follow(order)
+
+    def follow(self, order: Any) -> None:
+        raise NotImplementedError
+
+    def at(self, point: str) -> None:
+        """Pass a point of the program, or die there."""
+        if point == self.last_point:
+            self.passes -= 1
+            if self.passes <= 0:
+                self.log.note("is killed")
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def connected(self, server: int) -> Connection | None:
+        """A connection to a server, or None if it is gone."""
+        plug = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            plug.connect(_address(self.folder, server))
         except OSError:
-            return
+            plug.close()
+            return None
+        return Connection(plug.detach())
 
 
-class _Server:
+class _Server(_Process):
     """One server: a backup that becomes primary when it is told to."""
 
     def __init__(
         self, number: int, folder: str, control: Connection, size: int, handle: PushHandler
     ) -> None:
+        super().__init__(f"server {number}", folder, control)
         self.state = ServerState(np.zeros(size))
         self.handle = handle
-        self.folder = folder
-        self.control = control
-        self.log = EventLog(folder, f"server {number}")
-        self.fuse = Fuse(self.log)
         self.primary = False
         self.backup: Connection | None = None
         self.peers: list[Connection] = []
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(address(folder, number))
+        self.listener.bind(_address(folder, number))
         self.listener.listen(64)
         control.send(("listens",))
 
@@ -147,23 +131,15 @@ class _Server:
         while True:
             ready = wait([self.control, self.listener, *self.peers])
             if self.control in ready:  # first: it may say that this server is the primary now
-                self._obey(self._from_launcher())
+                self.obey()
                 continue
             if self.listener in ready:
                 self.peers.append(Connection(self.listener.accept()[0].detach()))
-            for peer in [one for one in self.peers if one in ready]:
+            for peer in [peer for peer in self.peers if peer in ready]:
                 self._take_from(peer)
 
-    def _from_launcher(self) -> Any:
-        try:
-            return self.control.recv()
-        except GONE:
-            raise Over from None
-
-    def _obey(self, order: Any) -> None:
+    def follow(self, order: Any) -> None:
         match order:
-            case ("die", point, count):
-                self.fuse = Fuse(self.log, point, count)
             case ("serve",):
                 # what the old primary had sent before it died comes first
                 for peer in list(self.peers):
@@ -171,8 +147,12 @@ class _Server:
                         self._take_from(peer)
                 self.primary = True
                 self.log.note("serves")
-            case ("replicate", number):
-                self._transfer(number)
+            case ("replicate", number):  # give a new backup all that this server has
+                if self.backup is not None:
+                    self.backup.close()
+                self.backup = self.connected(number)
+                if self._backup_takes(self.state):
+                    self.control.send(("whole", number))
             case ("end",):
                 self.control.send(("state", self.state))
                 raise Over
@@ -191,100 +171,88 @@ class _Server:
             self._answer(peer, 0)
             return
         self.log.note("receives", message, self.state)
+        self.at("received")
         if self.primary:
-            self.fuse.at("received")
             self.handle(self.state, message, self._forward, lambda push: self._tell(peer, push))
             self.log.note("is done", message, self.state)
         else:
-            self.fuse.at("received")
             self.handle(self.state, message, lambda push: None, lambda push: None)
             self.log.note("has taken", message, self.state)
-            self.fuse.at("before acknowledge")
+            self.at("before acknowledge")
             self._answer(peer, message.number)
-            self.fuse.at("acknowledged")
+            self.at("acknowledged")
 
     def _tell(self, peer: Connection, push: Push) -> None:
         self.log.note("has taken", push, self.state)
-        self.fuse.at("before acknowledge")
+        self.at("before acknowledge")
         self.log.note("acknowledges", push, self.state)
         self._answer(peer, push.number)
-        self.fuse.at("acknowledged")
+        self.at("acknowledged")
 
     def _answer(self, peer: Connection, number: int) -> None:
-        try:
+        with contextlib.suppress(*GONE):  # that it is gone is seen when it is next read
             peer.send(number)
-        except GONE:
-            return  # that it is gone is seen when it is next read
 
     def _forward(self, push: Push) -> None:
         """Hand a push to the backup; where that one dies, to the next, which has the state then."""
-        self.fuse.at("before forward")
-        while not self._asked_backup(push):
+        self.at("before forward")
+        while not self._backup_takes(push):
             if self.backup is None:  # nothing is acknowledged until there are two copies again
-                self._obey(self._from_launcher())
-        self.fuse.at("forwarded")
+                self.obey()
+        self.at("forwarded")
 
-    def _asked_backup(self, message: Push | ServerState) -> bool:
+    def _backup_takes(self, message: Push | ServerState) -> bool:
         """Send a message to the backup; whether it has taken it."""
         backup = self.backup
+        if backup is None:
+            return False
         try:
-            if backup is not None:
-                backup.send(message)
-                self.fuse.at("forward under way")
-            while backup is not None:
-                ready = wait([backup, self.control])
-                if backup in ready:
+            backup.send(message)
+            self.at("forward under way")
+            while self.backup is backup:  # else there is another one now: that one is gone
+                if backup in wait([backup, self.control]):
                     backup.recv()
                     return True
-                self._obey(self._from_launcher())
-                if self.backup is not backup:  # there is another one now: that one is gone
-                    return False
+                self.obey()
         except GONE:
-            if backup is not None:
-                backup.close()
+            backup.close()
             if self.backup is backup:
                 self.backup = None
         return False
 
-    def _transfer(self, number: int) -> None:
-        """Give a new backup all that this server has."""
-        if self.backup is not None:
-            self.backup.close()
-        self.backup = connected(self.folder, number)
-        if self._asked_backup(self.state):
-            self.control.send(("whole", number))
 
-
-class _Worker:
+class _Worker(_Process):
     """One worker."""
 
     def __init__(
-        self, worker: int, workers: int, pushes: int, folder: str, control: Connection
+        self, worker: int, first: int, workers: int, pushes: int, folder: str, control: Connection
     ) -> None:
-        self.worker = worker
-        self.shape = (workers, pushes)
-        self.folder = folder
-        self.control = control
-        self.log = EventLog(folder, f"worker {worker}")
-        self.fuse = Fuse(self.log)
+        super().__init__(f"worker {worker}", folder, control)
+        self.pushes = [unit_push(worker, n, workers, pushes) for n in range(first, pushes + 1)]
         self.primary = -1
         self.upto = 0  # the last push that the launcher allows so far
         self.server: Connection | None = None
 
-    def run(self, first: int) -> None:
-        for number in range(first, self.shape[1] + 1):
-            push = unit_push(self.worker, number, *self.shape)
-            while number > self.upto or self.control.poll():
-                self._obey()
-            self.fuse.at("before push")
+    def run(self) -> None:
+        for push in self.pushes:
+            while push.number > self.upto or self.control.poll():
+                self.obey()
+            self.at("before push")
             while not self._acknowledged(push):
                 self._find_primary()
             self.log.note("hears", push)
-            self.fuse.at("acknowledged")
-            self.control.send(("acknowledged", number))
+            self.at("acknowledged")
+            self.control.send(("acknowledged", push.number))
         self.control.send(("done",))
         while True:  # until the launcher ends it
-            self._obey()
+            self.obey()
+
+    def follow(self, order: Any) -> None:
+        match order:
+            case ("primary", number):
+                self.primary = number
+            case ("upto", number):
+                self.upto = number
 
     def _acknowledged(self, push: Push) -> bool:
         """Send a push; whether it was acknowledged."""
@@ -293,11 +261,10 @@ class _Worker:
         self.log.note("sends", push)
         try:
             self.server.send(push)
-            self.fuse.at("pushed")
+            self.at("pushed")
             while True:
-                ready = wait([self.server, self.control])
-                if self.server not in ready:
-                    self._obey()
+                if self.server not in wait([self.server, self.control]):
+                    self.obey()
                 elif self.server.recv() == push.number:
                     return True
         except (EOFError, ConnectionError):
@@ -308,29 +275,16 @@ class _Worker:
         if self.server is not None:
             self.server.close()
             self.server = None
-        self._tell("who", self.primary)
-        asked = self.primary
-        while self.primary == asked:
-            self._obey()
-        self.server = connected(self.folder, self.primary)
-
-    def _tell(self, *message: Any) -> None:
+        former = self.primary
         try:
-            self.control.send(message)
+            self.control.send(("who", former))
         except OSError:
             raise Over from None
+        while self.primary == former:
+            self.obey()
+        self.server = self.connected(self.primary)
 
-    def _obey(self) -> None:
-        try:
-            order = self.control.recv()
-        except (EOFError, OSError):
-            raise Over from None
-        match order:
-            case ("die", point, count):
-                self.fuse = Fuse(self.log, point, count)
-            case ("primary", number):
-                self.primary = number
-            case ("upto", number):
-                self.upto = number
-            case ("end",):
-                raise Over
+
+def _address(folder: str, server: int) -> str:
+    """Where a server listens."""
+    return str(Path(folder) / f"server-{server}")

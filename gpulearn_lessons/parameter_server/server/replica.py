@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Push", "PushHandler", "ServerState", "count_pushes", "serve_with_backup", "unit_push"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -27,14 +25,7 @@ class Push(NamedTuple):
 
 @dataclass
 class ServerState:
-    """What one server has in memory.
-
-    Attributes:
-        weights: of shape (n,).
-        applied: worker → the number of its last push that was applied; a worker without one is
-            missing.
-        lr: learning rate.
-    """
+    """What one server has in memory: `applied` is each worker's last push that was applied."""
 
     weights: Array
     applied: dict[int, int] = field(default_factory=dict)
@@ -78,11 +69,7 @@ def serve_with_backup(
 def unit_push(worker: int, number: int, workers: int, pushes: int) -> Push:
     """A push that adds 1 to a place of its own, so that the weights count what was applied.
 
-    Args:
-        worker: who sends it, from 0.
-        number: which of its pushes, from 1.
-        workers: how many workers there are.
-        pushes: how many pushes each of them sends.
+    `worker` counts from 0 and `number` from 1; there are `workers` that send `pushes` each.
 
     >>> unit_push(1, 2, workers=2, pushes=3).gradient
     array([ 0.,  0.,  0.,  0., -1.,  0.])

@@ -12,14 +12,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = [
-    "apply_stale_gradient",
-    "bounded_staleness",
-    "delayed_descent",
-    "growth_with_delay",
-    "largest_stable_rate",
-]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -54,10 +46,9 @@ def bounded_staleness(
 ) -> list[int]:
     """Which of the waiting workers may go on: those at most `bound` steps ahead of the slowest.
 
-    A worker's clock counts the steps that it has done, and a worker that waits has just ended
-    one. Bound 0 is synchronous training, since nobody goes on until all have done as many steps;
-    an infinite bound is asynchronous training. Between them lies the stale-synchronous server of
-    Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server",
+    Bound 0 is synchronous training, since nobody goes on until all have done as many steps; an
+    infinite bound is asynchronous training. Between them lies the stale-synchronous server of Ho
+    et al., "More effective distributed ML via a stale synchronous parallel parameter server",
     NIPS 2013.
 
     Args:
@@ -78,22 +69,15 @@ def bounded_staleness(
 def largest_stable_rate(curvature: float, delay: int) -> float:
     """The rate below which descent with gradients that are `delay` updates old converges.
 
-    On J(θ) = λθ²/2 it is θ_{t+1} = θ_t − ηλ·θ_{t−τ}. A solution zᵗ needs z^{τ+1} = z^τ − ηλ, and
-    the descent converges iff all such z lie inside of the unit circle. They do for small ηλ > 0,
-    and leave it where z = e^{iφ}: then ηλ = z^τ(1 − z) = 2 sin(φ/2) · e^{i(τφ + φ/2 − π/2)} is
-    real and positive, so that φ(τ + 1/2) = π/2 (modulo 2π), and the first to leave has the least
-    such ηλ. With φ = π/(2τ + 1)
+    On J(θ) = λθ²/2, `curvature` λ, it is θ_{t+1} = θ_t − ηλ·θ_{t−τ}. A solution zᵗ needs z^{τ+1} =
+    z^τ − ηλ, and the descent converges iff all such z lie inside of the unit circle. They do for
+    small ηλ > 0, and leave it where z = e^{iφ}: then ηλ = z^τ(1 − z) = 2 sin(φ/2) ·
+    e^{i(τφ + φ/2 − π/2)} is real and positive, so that φ(τ + 1/2) = π/2 (modulo 2π), and the first
+    to leave has the least such ηλ. With φ = π/(2τ + 1)
 
         η < (2/λ) · sin(π / (2(2τ + 1)))
 
     which is 2/λ without delay, and about π/(2λτ) for a long one.
-
-    Args:
-        curvature: λ, above zero.
-        delay: τ, how many updates old each gradient is.
-
-    Raises:
-        BadInput: a number is out of range.
 
     >>> [round(largest_stable_rate(1.0, delay), 3) for delay in (0, 1, 2, 10)]
     [2.0, 1.0, 0.618, 0.149]
@@ -105,22 +89,15 @@ def largest_stable_rate(curvature: float, delay: int) -> float:
 def growth_with_delay(step: float, delay: int) -> float:
     """By how much a descent with stale gradients grows or shrinks per update, in the long run.
 
-    The largest |z| among the roots of z^{τ+1} − z^τ + ηλ; it converges below 1.
-
-    Args:
-        step: ηλ, rate times curvature.
-        delay: τ, how many updates old each gradient is.
-
-    Raises:
-        BadInput: a number is out of range.
+    The largest |z| among the roots of z^{τ+1} − z^τ + ηλ, with `step` ηλ and `delay` τ; it
+    converges below 1.
 
     >>> round(growth_with_delay(0.5, 0), 3), round(growth_with_delay(1.0, 1), 3)
     (0.5, 1.0)
     """
     require.above_zero("step", step)
     coefficients = np.zeros(require.from_zero("delay", delay) + 2)
-    coefficients[0] = 1.0
-    coefficients[1] = -1.0
+    coefficients[:2] = 1.0, -1.0
     coefficients[-1] += step
     return float(np.abs(np.roots(coefficients)).max())
 
@@ -131,19 +108,7 @@ def delayed_descent(
     """Distances from the minimum of λθ²/2, update by update, with gradients `delay` updates old.
 
     Before the first update all weights are `start`, so the first gradients are computed there.
-
-    Args:
-        rate: η.
-        delay: τ.
-        curvature: λ.
-        steps: how many updates.
-        start: θ at the beginning.
-
-    Returns:
-        |θ|, of shape (steps + 1,).
-
-    Raises:
-        BadInput: a number is out of range.
+    Returns |θ|, of shape (steps + 1,), for `rate` η and `curvature` λ.
 
     >>> delayed_descent(0.5, 1, steps=4)
     array([1.  , 0.5 , 0.  , 0.25, 0.25])

@@ -26,7 +26,7 @@ from gpulearn import exercise as topics_of
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.judge import catalogue as catalogue_module
 from gpulearn.judge import diagnosis, limits, trial
-from gpulearn.judge.answers import Answers
+from gpulearn.judge.answers import Answers, Wrong
 from gpulearn.judge.catalogue import catalogue, find
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Case, Exercise, TooLong
@@ -34,6 +34,7 @@ from gpulearn.judge.kernel_exercise import Launch
 from simt.host import dispatcher
 
 from ..exercise.answers_noise_and_schedules import slopes_by_unit_vectors
+from ..support.rights import rights_of
 
 EXERCISES = list(catalogue().values())
 LIMIT = diagnosis.SECONDS  # as a learner meets it
@@ -47,7 +48,7 @@ WRONG = [
 RIGHT = [
     pytest.param(e, answer, id=f"{e.name}-{i}")
     for e in EXERCISES
-    for i, answer in enumerate((e.reference, *e.answers.rights))
+    for i, answer in enumerate((e.reference, *rights_of(e)))
 ]
 
 
@@ -105,7 +106,7 @@ def test_each_right_answer_passes(exercise, answer):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_catalogue_is_rich_enough(exercise):
     assert len(exercise.answers.wrongs) >= 8
-    assert len(exercise.answers.rights) >= 2
+    assert len(rights_of(exercise)) >= 2
     assert exercise.task.endswith(".")
 
 
@@ -443,13 +444,11 @@ def test_a_function_that_runs_nothing_is_told(answer, word):
 
 
 def test_a_known_answer_that_takes_too_long_gives_no_hint_and_no_error():
-    answers = Answers()
-
-    @answers.wrong("that one is slow.")
     def slow(m, n, p):
         raise TooLong("it ran for 2 seconds")
 
-    one = dataclasses.replace(find("matmul_flops"), answers=answers)
+    known = Answers([Wrong(lambda: slow, "that one is slow.")])
+    one = dataclasses.replace(find("matmul_flops"), known=lambda: known)
     assert "it returns 0, expected" in diagnose(one, lambda m, n, p: 0)
 
 
@@ -757,8 +756,7 @@ def test_a_hint_that_names_code_is_for_answers_with_that_code():
     def truncated(x):
         return x + int(x)
 
-    answers = Answers(solution)
-    answers.wrong("math.floor(x) is added, which nobody asked for.")(rounded)
-    exercise = Exercise("Give x.", solution, lambda: [Case("x = 2.5", (2.5,))], answers)
+    known = Answers([Wrong(lambda: rounded, "math.floor(x) is added, which nobody asked for.")])
+    exercise = Exercise("Give x.", solution, lambda: [Case("x = 2.5", (2.5,))], known=lambda: known)
     assert "nobody asked" in diagnose(exercise, rounded)
     assert diagnose(exercise, truncated) == "for x = 2.5, it returns 4.5, expected 2.5."

@@ -10,7 +10,7 @@ from numba import njit
 from gpulearn import cuda
 from gpulearn.errors import MachineFault
 from gpulearn.judge import budgets, launches, stubs
-from gpulearn.judge.answers import Answers
+from gpulearn.judge.answers import Answers, Wrong
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Refused
 from gpulearn.judge.kernel_exercise import (
@@ -26,7 +26,17 @@ from simt.device import selection
 from simt.host import api
 
 NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
-answers = Answers()
+WRONGS = []
+
+
+def wrong(hint):
+    """Mark a wrong answer with the hint that it must get."""
+
+    def mark(answer):
+        WRONGS.append(Wrong(lambda: answer, hint))
+        return answer
+
+    return mark
 
 
 @cuda.jit
@@ -36,26 +46,26 @@ def scale(a, factor, out):
         out[j, i] = factor * a[j, i]
 
 
-@answers.wrong("the block index is never used: every block does the work of block 0.")
+@wrong("the block index is never used: every block does the work of block 0.")
 def block_ignored(a, factor, out):
     i, j = cuda.threadIdx.x, cuda.threadIdx.y
     if j < a.shape[0] and i < a.shape[1]:
         out[j, i] = factor * a[j, i]
 
 
-@answers.wrong("a column too many: the columns are 0 to shape[1] - 1.")
+@wrong("a column too many: the columns are 0 to shape[1] - 1.")
 def guard_off_by_one(a, factor, out):
     i, j = cuda.grid(2)
     if j < a.shape[0] and i <= a.shape[1]:
         out[j, i] = factor * a[j, i]
 
 
-@answers.wrong("nothing is computed: the kernel is empty.")
+@wrong("nothing is computed: the kernel is empty.")
 def nothing(a, factor, out):
     pass
 
 
-@answers.wrong(NEIGHBOURS)
+@wrong(NEIGHBOURS)
 def down_the_columns(a, factor, out):
     i, j = cuda.grid(2)
     while i < a.shape[0]:
@@ -92,16 +102,18 @@ def cases():
     return made
 
 
-SCALE = kernel_exercise(
-    SCALED,
-    task="Multiply.",
-    cases=cases,
-    answers=answers,
-    budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
+SCALE = dataclasses.replace(
+    kernel_exercise(
+        SCALED,
+        task="Multiply.",
+        cases=cases,
+        budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
+    ),
+    known=lambda: Answers(WRONGS),
 )
 
 
-@pytest.mark.parametrize("wrong", answers.wrongs, ids=lambda w: w.answer.__name__)
+@pytest.mark.parametrize("wrong", WRONGS, ids=lambda w: w.answer.__name__)
 def test_known_mistakes_get_their_hint(wrong):
     assert diagnose(SCALE, wrong.answer).lower().endswith(wrong.hint.lower())
 
@@ -616,7 +628,7 @@ def test_one_block_is_not_called_the_first_of_several():
         "a pair", (np.ones((1, 2), np.float32), np.float32(3), np.empty((1, 2), np.float32)),
         grid=1, block=1, outputs=(2,),
     )  # fmt: skip
-    said = diagnose(dataclasses.replace(SCALE, cases=lambda: [one], answers=Answers()), first_only)
+    said = diagnose(dataclasses.replace(SCALE, cases=lambda: [one], known=Answers), first_only)
     assert said == "for a pair, out[0, 1] is never written; all others are right."
 
 

@@ -1,6 +1,7 @@
 """Exercises in a file of their own: found, checked, proved."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,50 +50,67 @@ def test_the_example_proves_itself(capsys):
 
 def test_the_readme_s_example_is_an_exercise(tmp_path, capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (example,) = [
-        one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Answers(" in one
-    ]
+    ((module, hints),) = re.findall(
+        r"```python\n([^`]*Exercise\([^`]*)```.*?```hints\n(.*?)```", text, re.DOTALL
+    )
     file = tmp_path / "my_exercises.py"
-    file.write_text(example, encoding="utf-8")
+    file.write_text(module, encoding="utf-8")
+    (tmp_path / "trapezoid_area.hints").write_text(hints, encoding="utf-8")
     assert command_line.main(["check", str(file)]) == 0
     assert f"```\n{capsys.readouterr().out}```" in text
-    file.write_text(example.replace("[2.0, 4.0, 10.0]", "[0.0, 0.0, 0.0]"), encoding="utf-8")
+    file.write_text(module.replace("[2.0, 4.0, 10.0]", "[0.0, 0.0, 0.0]"), encoding="utf-8")
     assert command_line.main(["check", str(file)]) == 1
     told, _, advice = capsys.readouterr().out.partition("  It knows")
     assert f"```\n{told}```" in text
     assert advice
 
 
-@pytest.mark.parametrize("made", ["np.cumsum(x)", "list(np.cumsum(x))"])
+@pytest.mark.parametrize("result", ["np.cumsum(x)", "list(np.cumsum(x))"])
 def test_a_solution_may_return_an_array_and_of_a_list_the_check_says_what_to_do(
-    made, tmp_path, capsys
+    result, tmp_path, capsys
 ):
     file = tmp_path / "mine.py"
     file.write_text(
-        "import numpy as np\n\nfrom gpulearn.judge import Answers, Case, Exercise\n\n\n"
-        f"def sums(x):\n    return {made}\n\n\n"
-        "answers = Answers(sums)\n"
-        'answers.edit({"cumsum": "cumprod"}, "those are the products: add.")\n'
+        "import numpy as np\n\nfrom gpulearn.judge import Case, Exercise\n\n\n"
+        f"def sums(x):\n    return {result}\n\n\n"
         'cases = lambda: [Case("two", (np.array([2.0, 3.0]),))]\n'
-        'SUMS = Exercise("Add up.", sums, cases, answers)\n',
+        'SUMS = Exercise("Add up.", sums, cases)\n',
         encoding="utf-8",
     )
-    of_a_list = made.startswith("list")
+    hints = "cumsum → cumprod\n> those are the products: add.\n"
+    (tmp_path / "sums.hints").write_text(hints, encoding="utf-8")
+    of_a_list = result.startswith("list")
     assert command_line.main(["check", str(file)]) == of_a_list
     told = capsys.readouterr().out
     assert ("Its solution returns a list, and only numbers and NumPy" in told) == of_a_list
 
 
-def test_a_mistake_that_is_not_told_apart_is_shown(tmp_path, capsys):
-    text = FILE.read_text(encoding="utf-8")
-    file = tmp_path / "mine.py"
-    edit = 'answers.edit({"total = 0.0": "total = 0"}, "that is an integer.")\nTRAPEZOID_AREA ='
-    file.write_text(text.replace("TRAPEZOID_AREA =", edit), encoding="utf-8")
-    assert command_line.main(["check", str(file)]) == 1
+@pytest.fixture
+def copied(tmp_path):
+    """The example's files, to be changed."""
+    shutil.copytree(FILE.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / FILE.name
+
+
+def test_a_mistake_that_is_not_told_apart_is_shown(copied, capsys):
+    with copied.with_name("trapezoid_area.hints").open("a", encoding="utf-8") as hints:
+        hints.write("\ntotal = 0.0 → total = 0\n> that is an integer.\n")
+    assert command_line.main(["check", str(copied)]) == 1
     told = capsys.readouterr().out
     assert "trapezoid_area: 8 of 9" in told
     assert "wrong answer 6 must be told: that is an integer." in told
     assert "passes" in told
+
+
+def test_hints_that_are_not_there_or_cannot_be_read_are_told(copied, capsys):
+    hints = copied.with_name("trapezoid_area.hints")
+    hints.write_text("/ 2\n> that is twice the area.\n", encoding="utf-8")
+    assert command_line.main(["check", str(copied)]) == 2
+    assert "trapezoid_area.hints, line 1: `/ 2` is no answer" in capsys.readouterr().err
+    hints.unlink()
+    assert command_line.main(["check", str(copied)]) == 0
+    said = "It knows 0 wrong answers: think of 5 or more, in trapezoid_area.hints."
+    assert said in capsys.readouterr().out
 
 
 def test_a_right_answer_that_is_refused_is_shown():
@@ -125,10 +143,14 @@ def test_a_file_that_makes_no_exercise_is_told(tmp_path, capsys, text, said):
     assert said in capsys.readouterr().err
 
 
-def test_a_changed_file_is_read_anew(tmp_path):
-    file = tmp_path / "mine.py"
-    text = FILE.read_text(encoding="utf-8")
-    file.write_text(text, encoding="utf-8")
-    assert own.exercises_of(str(file))["trapezoid_area"].task.startswith("Add up")
-    file.write_text(text.replace("Add up", "Sum"), encoding="utf-8")
-    assert own.exercises_of(str(file))["trapezoid_area"].task.startswith("Sum")
+def test_changed_files_are_read_anew(copied):
+    def exercise():
+        return own.exercises_of(str(copied))["trapezoid_area"]
+
+    assert exercise().task.startswith("Add up")
+    copied.write_text(copied.read_text().replace("Add up", "Sum"), encoding="utf-8")
+    assert exercise().task.startswith("Sum")
+    assert len(exercise().answers.wrongs) == 5
+    hints = copied.with_name("trapezoid_area.hints")
+    hints.write_text("/ 2 →\n> that is twice the area.\n", encoding="utf-8")
+    assert exercise().answers.hints == {"that is twice the area.": 1}

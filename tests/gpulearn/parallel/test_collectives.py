@@ -15,12 +15,7 @@ from gpulearn.parallel.costs import all_reduce_cost
 
 LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8, torch.float16]
-OPS = {
-    "sum": operator.add,
-    "product": operator.mul,
-    "max": torch.maximum,
-    "min": torch.minimum,
-}
+OPS = {"sum": operator.add, "product": operator.mul, "max": torch.maximum, "min": torch.minimum}
 COUNTS = st.integers(1, 9)
 SHAPES = st.lists(st.integers(0, 5), max_size=3)
 quick = settings(max_examples=30, deadline=None)
@@ -140,20 +135,19 @@ def test_messages_bytes_and_seconds_are_those_of_the_formulas(algorithm, count):
 
 
 def test_the_formulas_are_those_of_the_literature():
-    alpha, beta, size = LINK.alpha, LINK.beta, 1e6
+    size = 1e6
+    message = LINK.alpha + size * LINK.beta
     for count, log in ((2, 1), (8, 3), (1024, 10)):
-        assert gl.parallel.all_reduce_seconds("root", count, size, LINK) == pytest.approx(
-            2 * (count - 1) * (alpha + size * beta)
-        )
-        assert gl.parallel.all_reduce_seconds("tree", count, size, LINK) == pytest.approx(
-            2 * log * (alpha + size * beta)
-        )
-        assert gl.parallel.all_reduce_seconds("doubling", count, size, LINK) == pytest.approx(
-            log * (alpha + size * beta)
-        )
-        assert gl.parallel.all_reduce_seconds("ring", count, size, LINK) == pytest.approx(
-            2 * (count - 1) * alpha + 2 * (count - 1) / count * size * beta
-        )
+        chunks = 2 * (count - 1) * (LINK.alpha + size / count * LINK.beta)
+        expected = {
+            "root": 2 * (count - 1) * message,
+            "tree": 2 * log * message,
+            "doubling": log * message,
+            "ring": chunks,
+        }
+        for algorithm, seconds in expected.items():
+            modelled = gl.parallel.all_reduce_seconds(algorithm, count, size, LINK)
+            assert modelled == pytest.approx(seconds), algorithm
 
 
 @pytest.mark.parametrize("numbers", [0, 1, 5, 23])
@@ -168,10 +162,6 @@ def test_every_rank_of_the_ring_sends_its_part_also_where_chunks_differ(numbers)
 
 
 def test_the_cost_of_the_others():
-    def speaks(name):
-        data = torch.ones(64)
-        getattr(gl.parallel, name)(data)
-
     for name, rounds, size in (
         ("broadcast", 3, 256),
         ("reduce", 3, 256),
@@ -179,7 +169,7 @@ def test_the_cost_of_the_others():
         ("reduce_scatter", 7, 32),
         ("all_to_all", 7, 32),
     ):
-        run = gl.simulate(speaks, 8, name, link=LINK)
+        run = gl.simulate(getattr(gl.parallel, name), 8, torch.ones(64), link=LINK)
         assert run.seconds == pytest.approx(rounds * LINK.seconds(size)), name
 
 

@@ -13,20 +13,16 @@ SIZES = [2**n for n in range(10, 27, 4)]
 
 
 def test_presets_are_in_order_and_say_their_source():
-    assert set(LINKS) == {
-        "PCIe 4", "PCIe 5", "NVLink 3", "NVLink 4", "10 Gbit", "100 Gbit", "200 Gbit",
-        "400 Gbit",
-    }  # fmt: skip
-    for name, one in LINKS.items():
-        assert gl.parallel.link(name) is one
-        assert one.source.startswith("bandwidth: ")
-        assert "latency: NCCL" in one.source
-        assert one.seconds(0) == one.latency > 0
-        assert one.seconds(1e9) == pytest.approx(one.alpha + 1e9 * one.beta)
-    order = ["10 Gbit", "100 Gbit", "200 Gbit", "PCIe 4", "400 Gbit", "PCIe 5", "NVLink 3"]
-    order.append("NVLink 4")
+    order = ["10 Gbit", "100 Gbit", "200 Gbit", "PCIe 4", "400 Gbit", "PCIe 5"]
+    order += ["NVLink 3", "NVLink 4"]
     assert sorted(LINKS, key=lambda name: LINKS[name].bandwidth) == order
     assert LINKS["PCIe 4"].bandwidth == pytest.approx(31.5e9, rel=0.001)
+    for name, link in LINKS.items():
+        assert gl.parallel.link(name) is link
+        assert link.source.startswith("bandwidth: ")
+        assert "latency: NCCL" in link.source
+        assert link.seconds(1e9) == pytest.approx(link.alpha + 1e9 * link.beta)
+        assert link.seconds(0) == link.latency > 0
 
 
 @pytest.mark.parametrize(
@@ -114,26 +110,12 @@ def test_halving_and_doubling_has_the_rings_bytes_in_few_rounds():
     [
         (lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0]), "sizes has 2, seconds has 1 entries"),
         (lambda: gl.parallel.fit_alpha_beta([1], [1.0]), "give at least two different ones"),
-        (
-            lambda: gl.parallel.fit_alpha_beta([5, 5], [1.0, 2.0]),
-            "give at least two different ones",
-        ),
         (lambda: gl.parallel.fit_alpha_beta([-1, 5], [1.0, 2.0]), r"sizes is \[-1, 5\]"),
         (lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0, 0.0]), "each time must be above zero"),
-        (
-            lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0, float("nan")]),
-            "seconds is .*list of numbers",
-        ),
         (lambda: gl.parallel.fit_alpha_beta(["a", 2], [1.0, 2.0]), "sizes is .*list of numbers"),
         (lambda: gl.parallel.fit_alpha_beta(3, [1.0]), "sizes is 3: give a list"),
-        (
-            lambda: gl.parallel.fit_link("ring", [1, 1], [1, 2], [1.0, 2.0]),
-            "one rank alone sends nothing",
-        ),
-        (
-            lambda: gl.parallel.fit_link("ring", [2, 2], [8, 8], [1.0, 2.0]),
-            "at least two different",
-        ),
+        (lambda: gl.parallel.fit_link("ring", [1, 1], [1, 2], [1.0, 2.0]), "one rank alone sends"),
+        (lambda: gl.parallel.fit_link("ring", [2, 2], [8, 8], [1.0, 2.0]), "at least two differen"),
         (lambda: gl.parallel.fit_link("rign", [2, 2], [8, 9], [1.0, 2.0]), "did you mean 'ring'"),
         (lambda: gl.parallel.all_reduce_cost("ring", 0, 8), "ranks is 0"),
         (lambda: gl.parallel.halving_doubling_cost(6, 8, LINKS["NVLink 4"]), "a power of two"),

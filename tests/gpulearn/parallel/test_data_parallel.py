@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import itertools
-import sys
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
 import gpulearn as gl
-from gpulearn.parallel.torch_collectives import begin_sum
+from gpulearn.parallel.communicator import rank, world_size
 
 OURS = {
     "naive": gl.parallel.NaiveDataParallel,
@@ -41,11 +40,8 @@ def batch(step, dtype=torch.float32):
 
 
 def new_model(kind, dtype, seed=0):
-    model = (
-        gl.train.LeNet(width=8, dropout=0, seed=seed)
-        if kind == "LeNet"
-        else gl.train.MLP(seed=seed)
-    )
+    lenet = kind == "LeNet"
+    model = gl.train.LeNet(width=8, dropout=0, seed=seed) if lenet else gl.train.MLP(seed=seed)
     return model.to(dtype)
 
 
@@ -60,11 +56,11 @@ def flat(tensors):
 def trained(wrapper, kind="LeNet", dtype=torch.float32, accumulate=1, sizes=None):
     """This rank's weights after some steps on its shards."""
     # each rank starts elsewhere: the wrapper has to make them alike
-    model = new_model(kind, dtype, seed=gl.parallel.rank())
+    model = new_model(kind, dtype, seed=rank())
     replica = OURS[wrapper](model) if wrapper in OURS else DistributedDataParallel(model)
     optimizer = sgd(model)
     for step in range(STEPS):
-        me, size = gl.parallel.rank(), gl.parallel.world_size()
+        me, size = rank(), world_size()
         images, labels = (
             (t.split(sizes) if sizes else t.tensor_split(size))[me] for t in batch(step, dtype)
         )
@@ -87,9 +83,7 @@ def unused(wrapper):
     replica = OURS[wrapper](model)
     for _ in range(2):  # the second time from views into the buckets
         model.zero_grad()
-        replica(
-            torch.ones(2, 4) * (gl.parallel.rank() + 1), left=gl.parallel.rank() == 0
-        ).sum().backward()
+        replica(torch.ones(2, 4) * (rank() + 1), left=rank() == 0).sum().backward()
         replica.average()
     return [None if p.grad is None else p.grad.clone() for p in model.parameters()]
 
@@ -97,36 +91,30 @@ def unused(wrapper):
 def buffers(wrapper):
     """Batch statistics after a forward pass, before which they are made alike."""
     model = nn.BatchNorm1d(2)
-    model.running_mean += 5 * gl.parallel.rank()
+    model.running_mean += 5 * rank()
     replica = OURS[wrapper](model)
     first = model.running_mean.tolist()
-    replica(torch.full((3, 2), float(gl.parallel.rank())))
-    replica(torch.full((3, 2), float(gl.parallel.rank())))
+    replica(torch.full((3, 2), float(rank())))
+    replica(torch.full((3, 2), float(rank())))
     return first, model.running_mean[0].item()
 
 
 def everything():
     torch.set_num_threads(1)
-    one = {name: trained(name) for name in (*OURS, "library")}
-    one["again"] = trained("overlapping")
-    one["accumulated"] = trained("overlapping", accumulate=3)
-    one["accumulated, library"] = trained("library", accumulate=3)
-    one["double"] = trained("overlapping", "MLP", torch.float64)
-    uneven = [BATCH - 3 * (gl.parallel.world_size() - 1), *[3] * (gl.parallel.world_size() - 1)]
-    without = (
-        [BATCH - 2, 2, *[0] * (gl.parallel.world_size() - 2)]
-        if gl.parallel.world_size() > 2
-        else uneven
-    )
+    results = {name: trained(name) for name in (*OURS, "library")}
+    results["again"] = trained("overlapping")
+    results["accumulated"] = trained("overlapping", accumulate=3)
+    results["accumulated, library"] = trained("library", accumulate=3)
+    results["double"] = trained("overlapping", "MLP", torch.float64)
+    others = world_size() - 1
+    uneven = [BATCH - 3 * others, *[3] * others]
+    without = [BATCH - 2, 2, *[0] * (others - 1)] if others > 1 else uneven
     for name in OURS:
-        one[f"uneven, {name}"] = trained(name, "MLP", torch.float64, sizes=uneven)
-        one[f"without, {name}"] = trained(name, "MLP", torch.float64, sizes=without)
-        one[f"unused, {name}"] = unused(name)
-        one[f"buffers, {name}"] = buffers(name)
-    whole = torch.arange(7.0) * (gl.parallel.rank() + 1)
-    begin_sum(whole).wait()
-    one["sum"] = whole
-    return one
+        results[f"uneven, {name}"] = trained(name, "MLP", torch.float64, sizes=uneven)
+        results[f"without, {name}"] = trained(name, "MLP", torch.float64, sizes=without)
+        results[f"unused, {name}"] = unused(name)
+        results[f"buffers, {name}"] = buffers(name)
+    return results
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -164,18 +152,15 @@ def test_two_runs_are_equal_to_the_bit(ranks):
     assert torch.equal(ranks[0]["overlapping"], ranks[0]["again"])
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", OURS)
 def test_two_ranks_are_one_process_with_their_shards_to_the_bit(ranks, name):
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        alone = one_process(shards=len(ranks))
-    finally:
-        torch.set_num_threads(threads)
-    if len(ranks) == 2:
-        assert torch.equal(ranks[0][name], alone)
-    else:  # four are added in another order
-        torch.testing.assert_close(ranks[0][name], alone, rtol=0, atol=1e-6)
+    same(ranks[0][name], one_process(shards=len(ranks)), ranks)
+
+
+def same(result, expected, ranks, atol=1e-6):
+    """Equal to the bit on two ranks; more are added in another order."""
+    torch.testing.assert_close(result, expected, rtol=0, atol=0 if len(ranks) == 2 else atol)
 
 
 @pytest.mark.parametrize("name", [*OURS, "accumulated"])
@@ -194,59 +179,38 @@ def test_double_precision_leaves_rounding_alone(ranks):
 @pytest.mark.parametrize("name", [*OURS, "accumulated"])
 def test_ours_is_the_library(ranks, name):
     theirs = ranks[0]["accumulated, library" if name == "accumulated" else "library"]
-    if len(ranks) == 2:
-        assert torch.equal(ranks[0][name], theirs)
-    else:
-        torch.testing.assert_close(ranks[0][name], theirs, rtol=0, atol=1e-6)
+    same(ranks[0][name], theirs, ranks)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_layer_that_not_all_ranks_use_counts_as_zero_there(ranks, name):
     wanted = []
-    for rank in range(len(ranks)):
+    for number in range(len(ranks)):
         model = Forks()
-        model(torch.ones(2, 4) * (rank + 1), left=rank == 0).sum().backward()
+        model(torch.ones(2, 4) * (number + 1), left=number == 0).sum().backward()
         wanted.append([p.grad for p in model.parameters()])
-    for found in (one[f"unused, {name}"] for one in ranks):
-        for gradient, *parts in zip(found, *wanted, strict=True):
-            there = [part for part in parts if part is not None]
-            assert (gradient is None) == (not there)
-            if there:
-                torch.testing.assert_close(gradient, sum(there) / len(ranks))
+    for results in ranks:
+        for gradient, *parts in zip(results[f"unused, {name}"], *wanted, strict=True):
+            parts = [part for part in parts if part is not None]
+            torch.testing.assert_close(gradient, sum(parts) / len(ranks) if parts else None)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_buffers_start_as_those_of_rank_0_and_are_made_alike(ranks, name):
-    for rank, one in enumerate(ranks):
-        first, last = one[f"buffers, {name}"]
+    for number, results in enumerate(ranks):
+        first, last = results[f"buffers, {name}"]
         assert first == [0, 0]
         # rank 0 sees zeros: what it hands on stays 0, then 0.1 of the rank's own batch is added
-        assert last == pytest.approx(0.1 * rank)
+        assert last == pytest.approx(0.1 * number)
 
 
-def test_sums_are_exact(ranks):
-    total = len(ranks) * (len(ranks) + 1) / 2
-    assert all(torch.equal(one["sum"], torch.arange(7.0) * total) for one in ranks)
-
-
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", OURS)
 def test_simulated_ranks_are_real_ones(ranks, name):
-    def train():
-        return trained(name), unused(name)
-
-    exactly = len(ranks) == 2  # more are added in another order
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        simulated = gl.simulate(train, len(ranks)).results
-    finally:
-        torch.set_num_threads(threads)
+    simulated = gl.simulate(lambda: (trained(name), unused(name)), len(ranks)).results
     for (weights, gradients), real in zip(simulated, ranks, strict=True):
-        torch.testing.assert_close(weights, real[name], rtol=0, atol=0 if exactly else 1e-6)
-        for one, other in zip(gradients, real[f"unused, {name}"], strict=True):
-            assert (one is None) == (other is None)
-            if one is not None:
-                torch.testing.assert_close(one, other, rtol=0, atol=0 if exactly else 1e-5)
+        same(weights, real[name], ranks)
+        same(gradients, real[f"unused, {name}"], ranks, atol=1e-5)
 
 
 def test_a_full_bucket_travels_while_backward_goes_on():
@@ -290,12 +254,10 @@ def test_mistakes_are_named(mistake, said):
     def run():
         if mistake == "module":
             gl.parallel.NaiveDataParallel("model")
-        model = nn.Linear(2, 1 + gl.parallel.rank() * (mistake == "models"))
+        model = nn.Linear(2, 1 + rank() * (mistake == "models"))
         if mistake == "sparse":
             model = nn.Embedding(4, 2, sparse=True)
-        model.weight.requires_grad_(
-            mistake != "thawed" and (mistake != "frozen" or gl.parallel.rank() > 0)
-        )
+        model.weight.requires_grad_(mistake != "thawed" and (mistake != "frozen" or rank() > 0))
         replica = gl.parallel.OverlappingDataParallel(model)
         if mistake in ("samples", "empty"):
             replica.weigh(-1 if mistake == "samples" else 0)
@@ -320,7 +282,7 @@ def test_mistakes_are_named(mistake, said):
 def test_some_ranks_alone_cannot_weigh(saying):
     def run():
         replica = gl.parallel.NaiveDataParallel(nn.Linear(2, 1))
-        if gl.parallel.rank() in saying:
+        if rank() in saying:
             replica.weigh(1)  # the count that a rank has which says nothing
         replica(torch.ones(1, 2)).sum().backward()
         with pytest.raises(gl.errors.TrainingError) as caught:
@@ -344,7 +306,7 @@ def test_samples_are_counts_and_some_rank_has_some(samples, said):
     def run():
         model = nn.Linear(2, 1)
         model(torch.ones(1, 2)).sum().backward()
-        gl.parallel.average_gradients(model, samples=samples[gl.parallel.rank()])
+        gl.parallel.average_gradients(model, samples=samples[rank()])
 
     with pytest.raises(gl.errors.RankError) as caught:
         gl.simulate(run, 2)
@@ -371,26 +333,17 @@ def test_released_hooks_leave_the_model_as_it_was():
     def run():
         model = nn.Linear(2, 1)
         gl.parallel.OverlappingDataParallel(model).release()
-        model(torch.ones(1, 2) * gl.parallel.rank()).sum().backward()
-        model(torch.ones(1, 2) * gl.parallel.rank()).sum().backward()
+        model(torch.ones(1, 2) * rank()).sum().backward()
+        model(torch.ones(1, 2) * rank()).sum().backward()
         return model.weight.grad.tolist()
 
     assert gl.simulate(run, 2).results == [[[0, 0]], [[2, 2]]]
 
 
-def test_a_rank_finds_loaded_what_its_first_optimizer_imports():
-    def imported():
-        before = set(sys.modules)
-        torch.optim.Adam([nn.Parameter(torch.ones(1))])
-        return len(set(sys.modules) - before)
-
-    assert max(gl.launch(imported, 2, timeout=20)) < 20  # else 800, which take a second
-
-
 @pytest.mark.parametrize("wrapper", OURS)
 def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
     def gradients():
-        torch.manual_seed(gl.parallel.rank())
+        torch.manual_seed(rank())
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
         replica = OURS[wrapper](model)
         images = torch.randn(8, 3)
@@ -411,9 +364,8 @@ def test_a_replica_of_a_replica_is_refused(backend):
             nn.Sequential(gl.parallel.OverlappingDataParallel(nn.Linear(3, 1)))
         )
 
-    with pytest.raises(
-        gl.errors.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"
-    ):
+    said = r"holds a replica \(Overl.* the model itself, its .mod"
+    with pytest.raises(gl.errors.RankError, match=said):
         gl.launch(twice, 2, backend=backend)
 
 
@@ -430,20 +382,3 @@ def test_a_step_without_average_is_told(wrapper):
 
     with pytest.raises(gl.errors.RankError, match=r"changed after backward\(\) without average"):
         gl.simulate(forgets, 2)
-
-
-def test_several_backward_passes_before_one_average_are_right():
-    def accumulates():
-        replica = gl.parallel.NaiveDataParallel(new_model("MLP", torch.float32))
-        optimizer = sgd(replica)
-        for _ in range(2):
-            for step in range(2):
-                images, labels = batch(step)
-                functional.cross_entropy(replica(images), labels).backward()
-            replica.average()
-            optimizer.step()
-            optimizer.zero_grad()
-        return flat(replica.parameters())
-
-    one, other = gl.simulate(accumulates, 2).results
-    assert torch.equal(one, other)

@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
 import gpulearn as gl
+from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import MACHINERY
 from gpulearn.parallel.launch.launch import launch
 
@@ -136,7 +137,7 @@ def test_without_a_server_ranks_are_spawned(monkeypatch, capfd):
             raise ValueError("no such digit")
         dist.barrier()
 
-    with pytest.raises(gl.errors.RankError, match="rank 1 of 2 raised ValueError: no such digit"):
+    with pytest.raises(RankError, match="rank 1 of 2 raised ValueError: no such digit"):
         launch(speaks, 2, timeout=20)
     assert len(launched) == 2
     assert sorted(capfd.readouterr().out.splitlines()) == ["[rank 0] here", "[rank 1] here"]
@@ -199,9 +200,9 @@ def test_where_nothing_can_be_printed_ranks_still_work(backend, monkeypatch):
 def test_a_stack_shows_every_file_of_the_reader_and_none_of_ours(backend):
     code = compile("def step(): return 1 / 0", "/home/reader/my_rank.py", "exec")
     exec(code, notebook := {"__name__": "__main__"})
-    with pytest.raises(gl.errors.RankError, match=r"(?m)^  my_rank.py, line 1, in step"):
+    with pytest.raises(RankError, match=r"(?m)^  my_rank.py, line 1, in step"):
         launch(notebook["step"], 1, backend=backend, timeout=20)
-    with pytest.raises(gl.errors.RankError, match="cannot travel back") as caught:
+    with pytest.raises(RankError, match="cannot travel back") as caught:
         launch(lambda: (n for n in range(3)), 1, backend=backend, timeout=20)
     assert "\n" not in str(caught.value)
 
@@ -219,7 +220,7 @@ def test_too_few_open_files_are_told_and_the_next_launch_works(free):
     os.close(lowest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + free, hard))
     try:
-        with pytest.raises(gl.errors.RankError, match="^16 ranks need more open files"):
+        with pytest.raises(RankError, match="^16 ranks need more open files"):
             launch(gl.parallel.rank, 16, timeout=20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -243,7 +244,7 @@ def test_a_message_with_half_a_character_can_be_printed(backend):
     def fails():
         raise ValueError("half: \ud83d")
 
-    with pytest.raises(gl.errors.RankError, match=r"ValueError: half: \\ud83d") as caught:
+    with pytest.raises(RankError, match=r"ValueError: half: \\ud83d") as caught:
         launch(fails, 1, backend=backend, timeout=20)
     assert str(caught.value).encode()
 

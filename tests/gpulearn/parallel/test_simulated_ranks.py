@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn.errors import RankError
 from gpulearn.parallel.simulate import simulate as simulating
 from gpulearn.parallel.simulate.simulate import exits_fail
 
@@ -52,10 +53,6 @@ def test_a_message_goes_from_rank_to_rank():
     assert run.seconds == pytest.approx(3 * one)
 
 
-def test_launch_returns_the_results():
-    assert gl.launch(pass_round, 3, backend="simulated", link="NVLink 4") == [0.0, 1.0, 2.0]
-
-
 def test_1024_ranks_advance_and_end():
     run = simulate(
         lambda: gl.parallel.all_reduce(torch.tensor([gl.parallel.rank()]), algorithm="tree").item(),
@@ -82,16 +79,15 @@ def random_talk(seed):
     return seen
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_two_runs_are_equal_in_everything(seed):
     first, second = (simulate(random_talk, 7, seed) for _ in range(2))
-    assert first.results == second.results
-    assert first.clocks == second.clocks
+    assert (first.results, first.clocks) == (second.results, second.clocks)
     assert first.timeline == second.timeline
     assert min(first.clocks) > 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_timeline_obeys_the_model(seed):
     run = simulate(random_talk, 7, seed)
     for rank in range(7):
@@ -111,11 +107,7 @@ def test_the_timeline_obeys_the_model(seed):
         if i.kind in ("send", "receive"):
             assert i.end - i.start == pytest.approx(LINK.seconds(i.size))
             twin = "receive" if i.kind == "send" else "send"
-            assert other_side(i, twin) in run.timeline
-
-
-def other_side(interval, kind):
-    return interval._replace(rank=interval.peer, peer=interval.rank, kind=kind)
+            assert i._replace(rank=i.peer, peer=i.rank, kind=twin) in run.timeline
 
 
 def test_a_port_sends_one_message_at_a_time_and_a_link_is_shared_by_nobody():
@@ -300,9 +292,7 @@ def test_a_result_that_cannot_be_loaded_is_told():
         def __reduce__(self):
             return int, ("no number",)
 
-    with pytest.raises(
-        gl.errors.RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"
-    ):
+    with pytest.raises(RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"):
         gl.simulate(Sealed, 2)
 
 
@@ -310,9 +300,7 @@ def test_a_rank_that_would_end_the_notebook_fails_alone(monkeypatch):
     ended = []
     monkeypatch.setattr(os, "_exit", ended.append)
     leave = os._exit
-    with pytest.raises(
-        gl.errors.RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"
-    ):
+    with pytest.raises(RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"):
         gl.simulate(lambda: os._exit(3) if gl.parallel.rank() == 1 else gl.parallel.barrier(), 2)
     assert os._exit == leave
     with exits_fail(lambda: 0):
@@ -337,7 +325,7 @@ def test_ranks_may_simulate_ranks():
 
 
 def failure(fn, count, **options):
-    with pytest.raises(gl.errors.RankError) as caught:
+    with pytest.raises(RankError) as caught:
         simulate(fn, count, **options)
     return caught.value
 
@@ -377,28 +365,20 @@ def test_the_ring_of_a_deadlock_is_named_and_those_behind_it_counted():
     assert lines[4] == "  and 3 more"
 
 
-def test_waiting_for_a_rank_that_has_ended():
-    def lonely():
-        if gl.parallel.rank() == 1:
-            gl.parallel.recv(torch.zeros(1), 0)
-
-    error = failure(lonely, 2)
-    assert "rank 1 receives 4 bytes from rank 0" in str(error)
-    assert "which has ended" in str(error)
-    assert error.rank == 1
-
-
-def test_a_skipped_collective_and_a_skipped_barrier():
-    def skips(what):
-        if gl.parallel.rank() != 2:
-            gl.parallel.all_reduce(torch.ones(3)) if what == "reduce" else gl.parallel.barrier()
-
-    error = str(failure(lambda: skips("reduce"), 3))
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: gl.parallel.recv(torch.zeros(1), 0), "receives 4 bytes from rank 0"),
+        (lambda: gl.parallel.all_reduce(torch.ones(3)), "which has ended"),
+        (gl.parallel.barrier, "waits in a barrier for rank"),
+    ],
+    ids=["message", "collective", "barrier"],
+)
+def test_waiting_for_a_rank_that_has_ended(call, said):
+    error = str(failure(lambda: call() if gl.parallel.rank() else None, 3))
+    assert said in error
     assert "which has ended" in error
-    assert error.endswith(
-        "Every rank must take part: one that has ended neither sends nor receives."
-    )
-    assert "waits in a barrier" in str(failure(lambda: skips("barrier"), 3))
+    assert error.endswith("one that has ended neither sends nor receives.")
 
 
 def test_a_rank_that_raises_is_named_and_the_others_end():
@@ -428,10 +408,9 @@ def test_both_sides_must_name_as_many_of_one_dtype():
         else:
             gl.parallel.recv(torch.zeros(size, dtype=dtype), 0)
 
-    assert "rank 0 sends 3 float32, and rank 1 receives 4 float32" in str(
-        failure(lambda: differ(torch.float32, 4), 2)
-    )
-    assert "receives 3 int64" in str(failure(lambda: differ(torch.int64, 3), 2))
+    for dtype, size, wanted in ((torch.float32, 4, "4 float32"), (torch.int64, 3, "3 int64")):
+        error = str(failure(lambda t=dtype, n=size: differ(t, n), 2))
+        assert f"rank 0 sends 3 float32, and rank 1 receives {wanted}" in error
 
 
 def test_a_tensor_that_changes_while_it_is_sent():
@@ -486,7 +465,7 @@ def test_an_interrupt_ends_all(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gpulearn.parallel.simulate.simulate._Run._wait", interrupt)
-    for _ in range(100):  # wherever a rank is: one that is ended twice is an error of its thread
+    for _ in range(50):  # wherever a rank is: one that is ended twice is an error of its thread
         with pytest.raises(KeyboardInterrupt):
             simulate(endless, 3)
 
@@ -494,10 +473,6 @@ def test_an_interrupt_ends_all(monkeypatch):
 def test_torch_distributed_is_not_there():
     error = failure(lambda: torch.distributed.get_rank(), 2)
     assert "simulated ranks speak through gl.parallel.rank, gl.parallel.send" in str(error)
-
-
-def test_a_result_that_cannot_travel():
-    assert "return numbers, arrays, tensors" in str(failure(lambda: threading.Lock(), 2))
 
 
 @pytest.mark.parametrize(
@@ -508,10 +483,7 @@ def test_a_result_that_cannot_travel():
         (lambda: simulate(3, 2), "fn is 3: give the function itself"),
         (lambda: simulate(pass_round, 2, threading.Lock()), "argument 1, .* cannot travel"),
         (lambda: gl.simulate(pass_round, 2, link="NVLink 9"), "There is no link 'NVLink 9': did"),
-        (
-            lambda: gl.simulate(pass_round, 2, link=3),
-            "link is 3: give a gl.parallel.Link or a name",
-        ),
+        (lambda: gl.simulate(pass_round, 2, link=3), "link is 3: give a gl.parallel.Link or a"),
         (lambda: simulate(pass_round, 2, timeout=0), "timeout is 0: give a number above zero"),
         (lambda: gl.launch(pass_round, 2, link=LINK), "only simulated ranks have one to choose"),
     ],
@@ -524,10 +496,7 @@ def test_bad_input_is_told_before_anything_starts(call, said):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (
-            lambda: gl.parallel.send(torch.zeros(1), 0),
-            "to is 0, which is this rank: name another one.",
-        ),
+        (lambda: gl.parallel.send(torch.zeros(1), 0), "to is 0, which is this rank: name another"),
         (lambda: gl.parallel.send(torch.zeros(1), 1), "to is 1: there is rank 0 alone."),
         (lambda: gl.parallel.recv(torch.zeros(1), -1), "source is -1: there is"),
         (lambda: gl.parallel.recv(torch.zeros(1), "1"), "source is '1': there is"),
@@ -535,15 +504,12 @@ def test_bad_input_is_told_before_anything_starts(call, said):
         (lambda: gl.parallel.compute(-1), "seconds is -1: give a number above zero."),
         (lambda: gl.parallel.broadcast(torch.zeros(1), root=3), "root is 3: there is rank 0 alone"),
         (lambda: gl.parallel.all_reduce(torch.zeros(1), op="mean"), "There is no op 'mean'"),
-        (
-            lambda: gl.parallel.all_reduce(torch.zeros(1), algorithm="rign"),
-            "There is no algorithm 'rign'",
-        ),
+        (lambda: gl.parallel.all_reduce(torch.zeros(1), "sum", "rign"), "There is no algorithm"),
         (lambda: gl.parallel.reduce_scatter(torch.tensor(1.0)), "tensor is 1.0, a single number"),
     ],
 )
 def test_bad_input_inside_a_rank_names_rank_and_line(call, said):
-    with pytest.raises(gl.errors.RankError) as caught:
+    with pytest.raises(RankError) as caught:
         simulate(call, 1)
     first, *lines = str(caught.value).splitlines()
     assert first.startswith(f"rank 0 of 1 raised BadInput: {said}")
@@ -551,25 +517,21 @@ def test_bad_input_inside_a_rank_names_rank_and_line(call, said):
     assert "test_simulated_ranks.py" in lines[0]
 
 
-def test_a_tag_is_a_whole_number():
-    error = failure(lambda: gl.parallel.send(torch.zeros(1), 1 - gl.parallel.rank(), tag=-2), 2)
-    assert "raised BadInput: tag is -2: give a whole number from 0." in str(error)
-
-
 def test_outside_of_ranks_there_is_nobody_to_speak_to():
-    with pytest.raises(gl.errors.RankError, match="There are no ranks here"):
+    with pytest.raises(RankError, match="There are no ranks here"):
         gl.parallel.rank()
 
 
 def test_what_a_rank_waits_for_a_core_is_not_counted(monkeypatch):
     def busy():
-        begun = time.monotonic()
-        while time.monotonic() - begun < 0.6:
+        start = time.monotonic()
+        while time.monotonic() - start < 0.6:
             pass
         return gl.parallel.rank()
 
-    with pytest.raises(gl.errors.RankError, match=r"ran for 0\.2 seconds without speaking"):
+    monkeypatch.setattr(simulating, "waited_seconds", lambda thread: 0.0)
+    with pytest.raises(RankError, match=r"ran for 0\.2 seconds without speaking"):
         gl.simulate(busy, 2, timeout=0.2)
-    begun = time.monotonic()
-    monkeypatch.setattr(simulating, "waited_seconds", lambda thread: time.monotonic() - begun)
+    start = time.monotonic()
+    monkeypatch.setattr(simulating, "waited_seconds", lambda thread: time.monotonic() - start)
     assert gl.simulate(busy, 2, timeout=0.2).results == [0, 1]

@@ -82,11 +82,6 @@ def test_daly_is_within_a_thousandth_of_the_best_and_young_while_saving_is_short
     assert cost < 0.25 or longer(young_interval) > 1e-2
 
 
-def test_daly_s_interval_for_a_day_and_six_hours_and_once_in_an_mtbf_for_a_dear_save():
-    assert [round(daly_interval(5, mtbf)) for mtbf in (1440, 360)] == [117, 57]
-    assert daly_interval(2, 1) == daly_interval(7, 1) == 1
-
-
 def test_checkpoint_interval_has_its_units():
     seconds, lost = checkpoint_interval(60, 30, 1000, 10)
     assert seconds == best_interval(60, 100 * 3600)
@@ -108,6 +103,7 @@ def test_bad_input_is_told(call, said):
         call()
 
 
-def test_what_can_never_end_is_lost_whole():
-    assert lost_share(1e6, 1, 0, 1) == 1
+def test_the_extremes():
+    assert daly_interval(2, 1) == daly_interval(7, 1) == 1  # once in an MTBF where a save is dear
+    assert lost_share(1e6, 1, 0, 1) == 1  # what can never end is lost whole
     assert lost_share(np.array([0.5, 1e6]), 0.1, 0, 1)[1] == 1

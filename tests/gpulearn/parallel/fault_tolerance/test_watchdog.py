@@ -88,9 +88,16 @@ def test_the_call_that_is_left_out_is_found_by_its_line(mine, rank, number):
     assert (found.rank, found.number, found.waiting) == (rank, number, (1, 2))
 
 
-def test_in_a_loop_the_last_call_is_named():
-    found = late([called(7, 7, 7), called(7, 7), called(7, 7, 7)])
-    assert (found.rank, found.number) == (1, 3)
+@pytest.mark.parametrize(
+    ("ranks", "rank", "number"),
+    [
+        ([called(7, 7, 7), called(7, 7), called(7, 7, 7)], 1, 3),  # in a loop the last call
+        ([{}, called(1), called(1, 2)], 1, 2),  # a rank of which nothing is known is left out
+    ],
+)
+def test_the_late_call_is_named(ranks, rank, number):
+    behind = late(ranks)
+    assert (behind.rank, behind.number, behind.waiting[-1]) == (rank, number, 2)
 
 
 def test_nobody_is_late_where_all_have_called_as_much_or_nothing_is_known():
@@ -98,11 +105,6 @@ def test_nobody_is_late_where_all_have_called_as_much_or_nothing_is_known():
     assert late([called(1, 5), called(1, 2)]) is None
     assert late([{}, called(1, 2)]) is None
     assert late([{}, {}]) is None
-
-
-def test_a_rank_of_which_nothing_is_known_is_left_out():
-    found = late([{}, called(1), called(1, 2)])
-    assert (found.rank, found.number, found.waiting) == (1, 2, (2,))
 
 
 def test_a_long_record_that_has_lost_its_beginning():

@@ -5,8 +5,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn.errors import BadInput, RankError
-from gpulearn_lessons.model_parallel.tensor_parallel.groups import subgroup
-from gpulearn_lessons.model_parallel.tensor_parallel.mesh import AXES, Mesh
+from gpulearn_lessons.model_parallel.tensor_parallel.mesh import AXES, Mesh, subgroup
 
 
 def test_every_rank_has_its_own_place():

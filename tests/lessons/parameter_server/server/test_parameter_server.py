@@ -79,27 +79,6 @@ def test_asynchronous_and_synchronous_training_send_the_same_bytes():
     assert sum(runs[math.inf].bytes_sent) - sum(runs[0].bytes_sent) == thrown * pair
 
 
-def test_the_first_to_come_is_first():
-    def one():
-        here = gl.parallel.rank()
-        if here:
-            gl.parallel.send(torch.tensor([here]), to=0)
-            return gl.parallel.recv(torch.empty(1), source=0).item()
-        boxes = [torch.tensor([0]) for _ in range(3)]
-        left = {n: gl.parallel.irecv(box, n + 1) for n, box in enumerate(boxes)}
-        order = []
-        while left:
-            keys = list(left)
-            first = keys[wait_any(list(left.values()))]
-            left.pop(first)
-            order.append(boxes[first].item())
-            gl.parallel.send(torch.tensor([2.0]), to=first + 1)
-        return sorted(order)
-
-    assert gl.launch(one, 4) == [[1, 2, 3], 2.0, 2.0, 2.0]
-    assert gl.simulate(one, 4).results == [[1, 2, 3], 2.0, 2.0, 2.0]
-
-
 def test_a_server_that_nobody_speaks_to_is_named():
     def silent():
         if gl.parallel.rank() == 0:

@@ -1,0 +1,304 @@
+"""The stages of ZeRO: shards of the optimizer's state, of the gradients too, of the parameters too.
+
+Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter models", arXiv
+1910.02054, 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gpulearn import require
+from gpulearn.errors import TrainingError
+from gpulearn.parallel.communicator import compute, world_size
+from gpulearn.parallel.data_parallel import send_when_full
+from gpulearn.parallel.links import Link, as_link
+from gpulearn.parallel.torch_collectives import sum_over_ranks
+from gpulearn.train.memory import MemoryBudget
+from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
+from gpulearn_lessons.sharded_training.flat import FlatBlock, Scattering, blocks_of
+
+Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+Blocks = Sequence[nn.Module] | None
+
+
+class ShardedOptimizer:
+    """A model on each rank, and one optimiser's state for all of them.
+
+    After `backward`, `step()` does it all: the gradients are reduce-scattered and divided by N,
+    each rank's optimiser steps its shard, and the new shards are gathered. As many bytes as an
+    all-reduce of the gradients. Rajbhandari et al., "ZeRO: memory optimizations toward training
+    trillion parameter models", arXiv 1910.02054, 2019.
+
+    Args:
+        model: this rank's; all start as rank 0's.
+        make: a list of parameters → their optimiser, as `partial(torch.optim.Adam, lr=0.01)`.
+            It has to treat each number by itself: LARS and LAMB do not.
+        blocks: the modules that are exchanged one by one; the model's children if None.
+        offload: the link to the host, such as "PCIe 4", if the optimiser's state and its
+            parameters are to stay there; None keeps them on the device.
+
+    >>> import gpulearn as gl
+    >>> from functools import partial
+    >>> def weights():
+    ...     model = nn.Sequential(nn.Linear(2, 1, bias=False))
+    ...     nn.init.zeros_(model[0].weight)
+    ...     sharded = ShardedOptimizer(model, partial(torch.optim.SGD, lr=1.0))
+    ...     model(torch.tensor([[1.0, 3.0 * gl.parallel.rank()]])).sum().backward()
+    ...     sharded.step()
+    ...     return model[0].weight.tolist()
+    >>> gl.launch(weights, 2, backend="simulated")
+    [[[-1.0, -1.5]], [[-1.0, -1.5]]]
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        make: Make,
+        *,
+        blocks: Blocks = None,
+        offload: Link | str | None = None,
+    ) -> None:
+        self.model = model
+        self._link = None if offload is None else as_link(offload)
+        self.blocks = blocks_of(model, blocks)
+        self._prepare()
+        self._stepped = [block.shard for block in self.blocks]
+        if self._link is not None:
+            self._stepped = [nn.Parameter(p.detach().to("cpu", copy=True)) for p in self._stepped]
+        self.optimizer = make(self._stepped)
+
+    def _prepare(self) -> None:
+        """What a further stage frees before the optimiser is made."""
+
+    def exchange(self) -> None:
+        """Have the mean gradient of this rank's shards; `step` does it where it was not done."""
+        for block in self.blocks:
+            if block.shard.grad is None:
+                block.shard.grad = reduce_scatter_gradients(block.parameters)
+
+    def clip(self, most: float) -> float:
+        """Shorten the mean gradient to a length: between `backward` and `step`, on every rank.
+
+        Each rank knows its shards alone, so their squares are added up: one all-reduce of one
+        number. Returns the length before.
+        """
+        require.above_zero("most", most)
+        self.exchange()
+        gradients = [block.shard.grad for block in self.blocks if block.shard.grad is not None]
+        own = torch.stack([gradient.square().sum() for gradient in gradients]).sum()
+        length = float(sum_over_ranks(own).sqrt())
+        if length > most:
+            for gradient in gradients:
+                gradient *= most / length
+        return length
+
+    def step(self) -> None:
+        """One step of the optimiser with the mean gradient; no gradients are left."""
+        self.exchange()
+        if self._link is None:
+            self.optimizer.step()
+        else:
+            self._step_on_host(self._link)
+        for block in self.blocks:
+            block.shard.grad = None
+        self._publish()
+
+    def _step_on_host(self, link: Link) -> None:
+        """Gradients go to the host, parameters come back; the clock takes what the link does."""
+        for block, host in zip(self.blocks, self._stepped, strict=True):
+            assert block.shard.grad is not None
+            compute(link.seconds(block.shard.grad.nbytes))
+            host.grad = block.shard.grad.to("cpu")
+        self.optimizer.step()
+        for block, host in zip(self.blocks, self._stepped, strict=True):
+            compute(link.seconds(host.nbytes))
+            block.shard.data.copy_(host.detach())
+            host.grad = None
+
+    def _publish(self) -> None:
+        for block in self.blocks:
+            block.publish()
+
+    def memory(self) -> MemoryBudget:
+        """Bytes that this rank's device keeps now, each storage counted once.
+
+        Parameters: rows and shards with their padding. Gradients: those of parameters and of
+        shards. State: what the optimiser remembers, its count of steps included, unless that is on
+        the host. Left out: activations, and what comes and goes within an exchange.
+        """
+        shards = [block.shard for block in self.blocks]
+        gradients = [owner.grad for owner in (*self.model.parameters(), *shards)]
+        return MemoryBudget(
+            _storages([*(block.rows for block in self.blocks), *shards]),
+            _storages(gradients),
+            0 if self._link is not None else _storages(self._state()),
+            0,
+        )
+
+    def on_host(self) -> int:
+        """Bytes on the host: 0, or offloaded shards and what the optimiser remembers of them."""
+        return 0 if self._link is None else _storages([*self._stepped, *self._state()])
+
+    def _state(self) -> list[Any]:
+        return [value for entry in self.optimizer.state.values() for value in entry.values()]
+
+    def state_of(self, number: int) -> dict[str, Tensor]:
+        """What the optimiser remembers of this rank's shard of a block, by torch's names."""
+        return dict(self.optimizer.state.get(self._stepped[number], {}))
+
+    def restore(self, number: int, name: str, value: Tensor) -> None:
+        """Put back what a checkpoint has of a block: "parameters", or an entry of the state."""
+        stepped, block = self._stepped[number], self.blocks[number]
+        if name != "parameters":
+            self.optimizer.state[stepped][name] = value.to(stepped.device)
+            return
+        for target in (stepped, block.shard):
+            target.data.copy_(value)
+        self._publish()
+
+
+def _storages(tensors: Sequence[Any]) -> int:
+    """Bytes of the memory in which these tensors lie."""
+    storages = [t.untyped_storage() for t in tensors if isinstance(t, Tensor)]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+class ShardedGradients(ShardedOptimizer):
+    """As `ShardedOptimizer`, and of the gradients each rank keeps its shard.
+
+    As soon as `backward` has all gradients of a block, they are reduce-scattered and freed, so
+    that whole gradients are there for one block at a time. Every `backward` has to reach every
+    parameter, since the next block would wait for it.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        make: Make,
+        *,
+        blocks: Blocks = None,
+        offload: Link | str | None = None,
+    ) -> None:
+        super().__init__(model, make, blocks=blocks, offload=offload)
+        self._order = self.blocks[::-1]  # the last block's gradients come first
+        self._hooks = send_when_full([block.parameters for block in self._order], self._full)
+
+    def _full(self, number: int) -> None:
+        """Called by `backward` when a block has all of its gradients."""
+        block = self._order[number]
+        if block.shard.grad is not None:
+            raise TrainingError(
+                "Two backward passes without step() between them: call it after each."
+            )
+        self._reduce(block)
+
+    def _reduce(self, block: FlatBlock) -> None:
+        block.shard.grad = reduce_scatter_gradients(block.parameters)
+
+    def release(self) -> None:
+        """Leave the model without hooks."""
+        for hook in self._hooks:
+            hook.remove()
+
+
+class ShardedParameters(ShardedGradients):
+    """As `ShardedGradients`, and of the parameters each rank keeps its shard.
+
+    Hooks gather a block's parameters before its forward pass and before its backward pass, and
+    free them after each. Between steps they have no numbers: `gathered()` brings them back.
+
+    Args:
+        model: blocks that are run one after another, each with one tensor as its output.
+        make: a list of parameters → their optimiser.
+        blocks: the modules that are gathered and freed one by one, in the order of the forward
+            pass; the model's children if None.
+        offload: the link to the host if the optimiser's state is to stay there.
+        prefetch: whether the next block is gathered while this one computes, and gradients
+            leave while the next one is computed; two blocks are whole at a time then.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        make: Make,
+        *,
+        blocks: Blocks = None,
+        offload: Link | str | None = None,
+        prefetch: bool = False,
+    ) -> None:
+        super().__init__(model, make, blocks=blocks, offload=offload)
+        self._prefetch = prefetch
+        self._leaving: tuple[FlatBlock, Scattering] | None = None
+        for number, block in enumerate(self.blocks):
+            before, after = partial(self._before, number), partial(self._after, number)
+            self._hooks.append(block.module.register_forward_pre_hook(before))
+            self._hooks.append(block.module.register_forward_hook(after))
+
+    def _prepare(self) -> None:
+        for block in self.blocks:
+            block.keep_shard_alone()
+
+    def _before(self, number: int, module: nn.Module, inputs: Any) -> None:
+        self.blocks[number].gather()
+        self._ahead(number + 1)
+
+    def _after(self, number: int, module: nn.Module, inputs: Any, output: Tensor) -> None:
+        self.blocks[number].free()
+        if output.requires_grad:
+            output.register_hook(partial(self._before_backward, number))
+
+    def _before_backward(self, number: int, gradient: Tensor) -> None:
+        self.blocks[number].gather()
+        self._ahead(number - 1)
+
+    def _ahead(self, number: int) -> None:
+        if self._prefetch and 0 <= number < len(self.blocks):
+            self.blocks[number].begin_gather()
+
+    def _full(self, number: int) -> None:
+        """Called by `backward` when a block has all of its gradients: its parameters can go."""
+        self._order[number].free()
+        super()._full(number)
+
+    def _reduce(self, block: FlatBlock) -> None:
+        if not self._prefetch:
+            super()._reduce(block)
+            return
+        self._arrive()
+        self._leaving = block, Scattering(block.take_gradients())
+
+    def _arrive(self) -> None:
+        """Wait for the gradients that are under way."""
+        if self._leaving is not None:
+            block, scattering = self._leaving
+            block.shard.grad = scattering.total() / world_size()
+            self._leaving = None
+
+    def memory(self) -> MemoryBudget:
+        """Bytes that this rank's device keeps now; it waits for gradients that are under way."""
+        self._arrive()
+        return super().memory()
+
+    def exchange(self) -> None:
+        """Wait for the last gradients that are under way."""
+        self._arrive()
+        super().exchange()
+
+    def _publish(self) -> None:
+        """Nothing: a block is gathered when it is used."""
+
+    def gathered(self) -> dict[str, Tensor]:
+        """All parameters by name, whole, on every rank; the model has none afterwards."""
+        whole: dict[str, Tensor] = {}
+        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        for block in self.blocks:
+            block.gather()
+            whole |= {names[p]: p.detach().clone() for p in block.parameters}
+            block.free()
+        return whole
