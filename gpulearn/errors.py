@@ -10,7 +10,7 @@ import linecache
 import re
 import textwrap
 import traceback
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "BadCall",
@@ -29,6 +29,8 @@ __all__ = [
     "TrainingError",
     "WrongAnswer",
 ]
+
+AnyError = TypeVar("AnyError", bound=Exception)
 
 WIDTH = 96  # characters that fit beside JupyterLab's file browser on a small screen
 NAMES_A_LINE = re.compile(r"\bline \d")
@@ -158,6 +160,12 @@ class RankError(GpulearnError, RuntimeError):
 
     Attributes:
         rank: the first that did.
+        kind: the class of what it raised; "deadlock" where ranks wait for each other, or in vain;
+            "" where they ended in another way.
+        message: what it said there, on one line.
+        about: what that is about, in a word, where it is a mistake in the use of ranks.
+        waits: in a deadlock of simulated ranks, who waits: its number, such as "sends to", for
+            which rank, and whether that one has ended; the first few ranks.
         traceback: what Python said there, in full, with the causes; empty if it raised nothing.
         messages: in a deadlock of simulated ranks, how many messages had gone before.
         late: where ranks waited in vain, the rank that did not come to their collective, its number
@@ -165,9 +173,19 @@ class RankError(GpulearnError, RuntimeError):
     """
 
     rank: int = -1
+    kind: str = ""
+    message: str = ""
+    about: str = ""
+    waits: tuple[tuple[int, str, int, bool], ...] | None = None
     traceback: str = ""
     messages: int = 0
     late: Any = None
+
+
+def about(topic: str, error: AnyError) -> AnyError:
+    """The error, with a word on what it is about, for code that has to tell it from others."""
+    vars(error)["about"] = topic
+    return error
 
 
 class NotPassed(GpulearnError):  # noqa: N818 - what an answer is told, not the line that asks

@@ -9,8 +9,6 @@ from types import ModuleType
 
 from gpulearn import exercise
 
-__all__ = ["topics"]
-
 
 def topics() -> Iterator[ModuleType]:
     """The folders of the topics; of their modules none is imported."""
