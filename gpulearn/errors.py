@@ -5,7 +5,7 @@ A message quotes what the caller gave, says what was expected and what to try.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from simt.errors import (
     BadCall,
@@ -37,6 +37,8 @@ __all__ = [
     "WrongAnswer",
 ]
 
+AnyError = TypeVar("AnyError", bound=Exception)
+
 
 class RecordingError(GpulearnError, ValueError):
     """A recording is missing, damaged or of another schema."""
@@ -59,6 +61,12 @@ class RankError(GpulearnError, RuntimeError):
 
     Attributes:
         rank: the first that did.
+        kind: the class of what it raised; "deadlock" where ranks wait for each other, or in vain;
+            "" where they ended in another way.
+        message: what it said there, on one line.
+        about: what that is about, in a word, where it is a mistake in the use of ranks.
+        waits: in a deadlock of simulated ranks, who waits: its number, such as "sends to", for
+            which rank, and whether that one has ended; the first few ranks.
         traceback: what Python said there, in full, with the causes; empty if it raised nothing.
         messages: in a deadlock of simulated ranks, how many messages had gone before.
         late: where ranks waited in vain, the rank that did not come to their collective, its number
@@ -66,9 +74,19 @@ class RankError(GpulearnError, RuntimeError):
     """
 
     rank: int = -1
+    kind: str = ""
+    message: str = ""
+    about: str = ""
+    waits: tuple[tuple[int, str, int, bool], ...] | None = None
     traceback: str = ""
     messages: int = 0
     late: Any = None
+
+
+def about(topic: str, error: AnyError) -> AnyError:
+    """The error, with a word on what it is about, for code that has to tell it from others."""
+    vars(error)["about"] = topic
+    return error
 
 
 class NotPassed(GpulearnError):  # noqa: N818 - what an answer is told, not the line that asks

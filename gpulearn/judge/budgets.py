@@ -16,26 +16,7 @@ if TYPE_CHECKING:
     from gpulearn.judge.launches import Launch
     from simt.report.report import Report
 
-__all__ = [
-    "ALONE",
-    "Budget",
-    "accesses",
-    "atomics",
-    "bank_conflicts",
-    "barriers",
-    "bytes_moved",
-    "contention",
-    "divergence",
-    "float64",
-    "float64_sums",
-    "instructions",
-    "lanes",
-    "operations",
-    "requests",
-    "sectors_per_request",
-    "shared_memory",
-    "shared_passes",
-]
+Limit = Callable[["Launch"], int]
 
 SLACK = 1e-6  # so that a mean that equals the budget is within it
 LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
@@ -62,6 +43,53 @@ class Budget:
     advice: str
 
 
+def _at_most(
+    limit: float | Limit,
+    advice: str,
+    text: str,
+    count: Callable[[Counts, Report], float],
+    *,
+    of: int | None = None,
+    each_line: bool = False,
+) -> Budget:
+    """A budget on a number of the whole launch, of one array, or of each line.
+
+    Args:
+        limit: the largest that is allowed.
+        advice: what to do.
+        text: says the number, with {count}, {s} for its plural, {name} of the array and {line},
+            the one that costs most.
+        count: the number.
+        of: the position of the array among the arguments.
+        each_line: whether the limit is for each line.
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        name = "" if of is None else launch.names(report)[of]
+        counts = report.arrays[name] if name else report.totals
+        line, worst = _worst(report, lambda counts: count(counts, report))
+        number = worst if each_line else count(counts, report)
+        allowed = limit(launch) if callable(limit) else limit
+        if number <= allowed + SLACK:
+            return None
+        s = "s" * (f"{number:.3g}" != "1")
+        told = text.format(count=number, s=s, name=name, line=_line(report, line))
+        return f"{told}, the budget is {f'{allowed:,}'.removesuffix('.0')}"
+
+    return Budget(excess, advice)
+
+
+def _worst(report: Report, cost: Callable[[Counts], float]) -> tuple[int, float]:
+    """The line that costs most, and what it costs."""
+    costs = {line: cost(counts) for line, counts in report.lines.items()}
+    return max(costs.items(), key=lambda item: item[1], default=(0, 0))
+
+
+def _warps(report: Report) -> int:
+    blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
+    return int(blocks * -(-threads // WARP))
+
+
 def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
     """At most so many 32-byte sectors per global load or store request, on each line.
 
@@ -69,15 +97,13 @@ def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
     """
 
     def excess(report: Report, launch: Launch) -> str | None:
-        for kind in ("load", "store"):
-            if only in ("", kind):
-                means = {n: getattr(c, f"sectors_per_{kind}") for n, c in report.lines.items()}
-                worst = max(means, key=lambda n: means[n], default=0)
-                if means.get(worst, 0) > limit + SLACK:
-                    return (
-                        f"{_line(report, worst)} moves {means[worst]:.3g} sectors per {kind} "
-                        f"request, the budget is {limit:g}{_spacing(report, worst, kind)}"
-                    )
+        for kind in [only] if only else ["load", "store"]:
+            line, mean = _worst(report, lambda c: getattr(c, f"sectors_per_{kind}"))  # noqa: B023
+            if mean > limit + SLACK:
+                return (
+                    f"{_line(report, line)} moves {mean:.3g} sectors per {kind} request, "
+                    f"the budget is {limit:g}{_spacing(report, line, kind)}"
+                )
         return None
 
     return Budget(excess, advice)
@@ -86,40 +112,22 @@ def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
 def bank_conflicts(limit: float, *, advice: str) -> Budget:
     """At most so many shared-memory bank conflicts per request, on each line."""
 
-    def excess(report: Report, launch: Launch) -> str | None:
-        means = {n: _conflicts(c) for n, c in report.lines.items()}
-        worst = max(means, key=lambda n: means[n], default=0)
-        if means.get(worst, 0) <= limit + SLACK:
-            return None
-        return (
-            f"{_line(report, worst)} meets {_many(means[worst], 'bank conflict')} per request, "
-            f"the budget is {limit:g}"
-        )
+    def mean(counts: Counts, report: Report) -> float:
+        conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
+        passes = counts.shared_load_wavefronts + counts.shared_store_wavefronts
+        return conflicts / (passes - conflicts) if conflicts else 0.0
 
-    return Budget(excess, advice)
+    text = "{line} meets {count:.3g} bank conflict{s} per request"
+    return _at_most(limit, advice, text, mean, each_line=True)
 
 
-def _conflicts(counts: Counts) -> float:
-    conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
-    passes = counts.shared_load_wavefronts + counts.shared_store_wavefronts
-    return conflicts / (passes - conflicts) if conflicts else 0.0
-
-
-def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
+def barriers(limit: int | Limit, *, advice: str) -> Budget:
     """At most so many barriers that each warp passes."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
-        count = report.totals.barriers / (blocks * -(-threads // WARP))
-        allowed = limit(launch) if callable(limit) else limit
-        if count <= allowed + SLACK:
-            return None
-        return f"each warp passes {_many(count, 'barrier')}, the budget is {allowed}"
-
-    return Budget(excess, advice)
+    text = "each warp passes {count:.3g} barrier{s}"
+    return _at_most(limit, advice, text, lambda counts, report: counts.barriers / _warps(report))
 
 
-def bytes_moved(limit: Callable[[Launch], int], *, advice: str, of: int | None = None) -> Budget:
+def bytes_moved(limit: Limit, *, advice: str, of: int | None = None) -> Budget:
     """At most so many bytes to and from global memory, or to and from one argument.
 
     In whole sectors; an atomic update counts its element twice, read and written.
@@ -142,7 +150,7 @@ def bytes_moved(limit: Callable[[Launch], int], *, advice: str, of: int | None =
     return Budget(excess, advice)
 
 
-def accesses(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+def accesses(limit: Limit, *, of: int, advice: str) -> Budget:
     """At most so many reads and writes of the elements of an argument, however they lie in memory.
 
     Counted are lanes, not sectors, so that it does not matter which of them go together.
@@ -160,69 +168,42 @@ def accesses(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
-def requests(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+def requests(limit: Limit, *, advice: str) -> Budget:
     """At most so many loads and stores of global memory, each by a warp at once."""
 
-    def excess(report: Report, launch: Launch) -> str | None:
-        count = report.totals.global_load_requests + report.totals.global_store_requests
-        allowed = limit(launch)
-        if count <= allowed:
-            return None
-        return f"its warps load and store {count:,} times, the budget is {allowed:,}"
+    def count(counts: Counts, report: Report) -> int:
+        return counts.global_load_requests + counts.global_store_requests
 
-    return Budget(excess, advice)
+    return _at_most(limit, advice, "its warps load and store {count:,} times", count)
 
 
-def atomics(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+def atomics(limit: Limit, *, of: int, advice: str) -> Budget:
     """At most so many atomic operations on the argument at position `of`."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        name = launch.names(report)[of]
-        count, allowed = report.arrays[name].atomics, limit(launch)
-        if count <= allowed:
-            return None
-        return f"it does {count:,} atomic operations on {name}, the budget is {allowed:,}"
-
-    return Budget(excess, advice)
+    text = "it does {count:,} atomic operations on {name}"
+    return _at_most(limit, advice, text, lambda counts, report: counts.atomics, of=of)
 
 
 def contention(limit: int, *, advice: str) -> Budget:
     """At most so many lanes of one request at one address, on each line with atomics."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        worst = max(report.lines, key=lambda n: report.lines[n].atomic_contention, default=0)
-        crowd = report.lines[worst].atomic_contention
-        if crowd <= limit:
-            return None
-        return f"{_line(report, worst)} sends {crowd} lanes to one address, the budget is {limit}"
-
-    return Budget(excess, advice)
+    text = "{line} sends {count} lanes to one address"
+    return _at_most(
+        limit, advice, text, lambda counts, report: counts.atomic_contention, each_line=True
+    )
 
 
-def divergence(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+def divergence(limit: Limit, *, advice: str) -> Budget:
     """At most so many branches at which the lanes of a warp part."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        count, allowed = report.totals.divergent_branches, limit(launch)
-        if count <= allowed:
-            return None
-        worst = max(report.lines, key=lambda n: report.lines[n].divergent_branches)
-        return (
-            f"warps part {count:,} times, most often in {_line(report, worst)}, "
-            f"the budget is {allowed:,}"
-        )
-
-    return Budget(excess, advice)
+    text = "warps part {count:,} times, most often in {line}"
+    return _at_most(limit, advice, text, lambda counts, report: counts.divergent_branches)
 
 
 def shared_memory(*, advice: str, read: bool = True) -> Budget:
     """Shared memory has to be used: written to and, unless `read` is false, read."""
 
     def excess(report: Report, launch: Launch) -> str | None:
-        t = report.totals
-        if not t.shared_store_wavefronts:
+        if not report.totals.shared_store_wavefronts:
             return "it never writes to shared memory"
-        if read and not t.shared_load_wavefronts:
+        if read and not report.totals.shared_load_wavefronts:
             return "it never reads what it writes to shared memory"
         return None
 
@@ -232,28 +213,19 @@ def shared_memory(*, advice: str, read: bool = True) -> Budget:
 def shared_passes(limit: int, *, advice: str) -> Budget:
     """At most so many passes over shared memory for each block, loads and stores together."""
 
-    def excess(report: Report, launch: Launch) -> str | None:
+    def count(counts: Counts, report: Report) -> float:
         x, y, z = report.grid
-        t = report.totals
-        passes = (t.shared_load_wavefronts + t.shared_store_wavefronts) / (x * y * z)
-        if passes <= limit + SLACK:
-            return None
-        return f"each block passes over shared memory {passes:,.0f} times, the budget is {limit}"
+        return (counts.shared_load_wavefronts + counts.shared_store_wavefronts) / (x * y * z)
 
-    return Budget(excess, advice)
+    return _at_most(limit, advice, "each block passes over shared memory {count:,.0f} times", count)
 
 
 def instructions(limit: float, *, advice: str) -> Budget:
     """At most so many statements that each warp carries out, on average."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
-        mean = report.totals.instructions / (blocks * -(-threads // WARP))
-        if mean <= limit:
-            return None
-        return f"each warp carries out {mean:.0f} statements, the budget is {limit:g}"
-
-    return Budget(excess, advice)
+    text = "each warp carries out {count:.0f} statements"
+    return _at_most(
+        limit, advice, text, lambda counts, report: counts.instructions / _warps(report)
+    )
 
 
 def lanes(*, advice: str) -> Budget:
@@ -282,11 +254,8 @@ def float64_sums(*, advice: str) -> tuple[Budget, Budget]:
 
     Where float64 comes in by another way, that is said instead.
     """
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        return _in_float64(report, begun=True)
-
-    return Budget(excess, advice), float64(advice=FLOAT64)
+    begun = Budget(lambda report, launch: _in_float64(report, begun=True), advice)
+    return begun, float64(advice=FLOAT64)
 
 
 def _in_float64(report: Report, begun: bool = False) -> str | None:
@@ -300,20 +269,10 @@ def _in_float64(report: Report, begun: bool = False) -> str | None:
     return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
 
 
-def operations(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+def operations(limit: Limit, *, advice: str) -> Budget:
     """At most so many floating-point operations, of both sizes together."""
-
-    def excess(report: Report, launch: Launch) -> str | None:
-        count, allowed = report.totals.flops32 + report.totals.flops64, limit(launch)
-        if count <= allowed:
-            return None
-        return f"it does {count:,} floating-point operations, the budget is {allowed:,}"
-
-    return Budget(excess, advice)
-
-
-def _many(count: float, what: str) -> str:
-    return f"{count:.3g} {what}{'s' * (f'{count:.3g}' != '1')}"
+    text = "it does {count:,} floating-point operations"
+    return _at_most(limit, advice, text, lambda counts, report: counts.flops32 + counts.flops64)
 
 
 def _line(report: Report, number: int) -> str:

@@ -20,8 +20,6 @@ from gpulearn.judge.launches import Launch
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.kernels.specification import Shape
 
-__all__ = ["ExerciseCall", "Inputs", "case"]
-
 SHOWN = 3  # calls in a printout
 WIDTH = 40  # of an argument that stands within its call
 NEXT = "\n"
@@ -130,17 +128,17 @@ def case(name: str, number: int) -> Inputs:
             f"The check of {exercise.name} has {len(cases)} cases: give a number from 1 to "
             f"{len(cases)}, not {number}."
         )
-    one = cases[number - 1]
-    if isinstance(one, Launch):
-        calls = [ExerciseCall(tuple(one.arguments()), {}, exercise.expected(one))]
+    chosen = cases[number - 1]
+    if isinstance(chosen, Launch):
+        calls = [ExerciseCall(tuple(chosen.arguments()), {}, exercise.expected(chosen))]
     else:
-        calls = _calls(exercise, one)
-    shape = getattr(one, "grid", None), getattr(one, "block", None)
+        calls = _calls(exercise, chosen)
+    shape = getattr(chosen, "grid", None), getattr(chosen, "block", None)
     parameters = inspect.signature(unwrapped(exercise.reference)).parameters
-    return Inputs(exercise.name, one.label, tuple(parameters), tuple(calls), *shape)
+    return Inputs(exercise.name, chosen.label, tuple(parameters), tuple(calls), *shape)
 
 
-def _calls(exercise: Exercise, one: Case) -> list[ExerciseCall]:
+def _calls(exercise: Exercise, case: Case) -> list[ExerciseCall]:
     """What the solution is called with in a case, and what it returns."""
     calls: list[ExerciseCall] = []
 
@@ -153,7 +151,7 @@ def _calls(exercise: Exercise, one: Case) -> list[ExerciseCall]:
         return result
 
     with undisturbed():
-        exercise.run(watched, one)
+        exercise.run(watched, case)
     return calls
 
 

@@ -1,25 +1,47 @@
-"""The catalogue of all exercises: each topic is a folder, each exercise a module of its name.
+"""All exercises: the course's, by name, and those in a file of your own: `my_exercises.py:name`.
 
-A topic names its notebook and lists its exercises in their order; a module's `EXERCISE` is one.
+A topic of the course is a folder that names its notebook and lists its exercises in their order;
+each is a module of its name. A file of your own is such a module, too, and may define several.
+The mistakes that the exercise NAME tells apart stand beside the module, in `NAME.hints`.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from gpulearn import require
-from gpulearn.errors import MissingPackage
-from gpulearn.judge import own
+from gpulearn.errors import BadInput, MissingPackage
 from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.hints import known_answers
 from gpulearn.judge.topics import topics
+from gpulearn.require import shorten
 
-__all__ = ["catalogue", "find", "places"]
+PLACE = re.compile(r"(.+\.py):(\w*)", re.DOTALL)
+
+
+def find(name: object) -> Exercise:
+    """Look an exercise up by name, or by file and name: "my_exercises.py:name".
+
+    Raises:
+        BadInput: there is none of that name; the nearest is named. Or a file cannot be read.
+        MissingPackage: it needs a package that is not here.
+    """
+    if isinstance(name, str) and (place := PLACE.fullmatch(name)):
+        exercises = exercises_of(place[1])
+        return exercises[require.choice(f"exercise in {place[1]}", place[2], exercises)]
+    known = require.choice("exercise", name, places())
+    try:
+        return _of_course(known)
+    except MissingPackage as missing:
+        raise MissingPackage(f"The exercise {known} is not here: {missing}") from None
 
 
 @functools.cache
@@ -29,8 +51,17 @@ def places() -> dict[str, ModuleType]:
     return {name: topic for topic in course for name in topic.EXERCISES}
 
 
+def catalogue() -> dict[str, Exercise]:
+    """All exercises by name, in the order of the course, but for those whose package is absent."""
+    exercises = {}
+    for name in places():
+        with suppress(MissingPackage):
+            exercises[name] = _of_course(name)
+    return exercises
+
+
 @functools.cache
-def _made(name: str) -> Exercise:
+def _of_course(name: str) -> Exercise:
     """An exercise; of all modules only its own is imported, since others may need torch."""
     topic = places()[name]
     try:
@@ -41,32 +72,46 @@ def _made(name: str) -> Exercise:
         if error.name not in require.OPTIONAL:
             raise
         raise require.missing(error.name, "It") from None
-    one: Exercise = module.EXERCISE
-    path = Path(str(module.__file__)).with_suffix(".hints")
-    known = known_answers(one.reference, path, vars(module))
-    return replace(one, notebook=topic.NOTEBOOK, known=known)
+    return _placed(module.EXERCISE, module, topic.NOTEBOOK)
 
 
-def catalogue() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the course, but for those whose package is absent."""
-    found: list[Exercise] = []
-    for name in places():
-        with suppress(MissingPackage):
-            found.append(_made(name))
-    return {one.name: one for one in found}
-
-
-def find(name: object) -> Exercise:
-    """Look an exercise up by name, or by file and name: "my_exercises.py:name".
+def exercises_of(file: str) -> Mapping[str, Exercise]:
+    """All exercises that a file defines, by name.
 
     Raises:
-        BadInput: there is none of that name; the nearest is named.
-        MissingPackage: it needs a package that is not here.
+        BadInput: there is no such file, it cannot be run, or it defines none.
     """
-    if isinstance(name, str) and (found := own.PLACE.fullmatch(name)):
-        return own.find(*found.groups())
-    known = require.choice("exercise", name, places())
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
+    beside = sorted(path.parent.glob("*.hints"))
+    changed = tuple(one.stat().st_mtime_ns for one in (path, *beside))
+    return _of_file(path.resolve(), file, changed)
+
+
+@functools.lru_cache(maxsize=32)
+def _of_file(path: Path, file: str, changed: tuple[int, ...]) -> Mapping[str, Exercise]:
+    """The exercises of a file; it is read anew when it or its hints have changed since."""
+    name = f"gpulearn_exercises_{path.stem}_{abs(hash(path)):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickles look for it there
     try:
-        return _made(known)
-    except MissingPackage as missing:
-        raise MissingPackage(f"The exercise {known} is not here: {missing}") from None
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        reason = shorten(f"{type(error).__name__}: {error}", 200)
+        raise BadInput(f"{file} cannot be run: {reason}") from error
+    exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
+    if not exercises:
+        raise BadInput(f"{file} defines no exercise: it needs an Exercise(…) under some name.")
+    return {one.name: _placed(one, module, one.notebook or path.stem, file) for one in exercises}
+
+
+def _placed(exercise: Exercise, module: ModuleType, notebook: str, file: str = "") -> Exercise:
+    """An exercise of a module, with its place and the known answers from beside the module."""
+    hints = Path(str(module.__file__)).with_name(f"{exercise.name}.hints")
+    known = known_answers(exercise.reference, hints, vars(module))
+    return replace(exercise, notebook=notebook, file=file, known=known)

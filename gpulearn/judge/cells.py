@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["PREDICTED", "checked", "has", "heading", "in_solution_form", "stub_name"]
-
 PREDICTED = re.compile(r"""gl\.predict\(\s*["'](\w+)["']""")
 CHECK = re.compile(r"""gl\.check\(\s*["'](?:[^"']+\.py:)?(\w+)["']""")
 

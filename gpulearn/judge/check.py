@@ -10,9 +10,9 @@ from html import escape
 from typing import Any
 
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
-from gpulearn.judge import own, progress, stubs
+from gpulearn.judge import progress, stubs
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.catalogue import find, places
+from gpulearn.judge.catalogue import exercises_of, find, places
 from gpulearn.judge.diagnosis import Diagnosis, examine
 from gpulearn.judge.exercise import Exercise
 from gpulearn.require import shown
@@ -126,7 +126,7 @@ def _in_cpp(exercise: Exercise, answer: Any) -> Answer:
 def _tally(exercise: Exercise) -> str:
     solved = progress.load().solved
     if exercise.file:
-        there = own.exercises_of(exercise.file).values()
+        there = exercises_of(exercise.file).values()
         return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
     names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."

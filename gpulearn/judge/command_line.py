@@ -13,10 +13,8 @@ import sys
 from collections.abc import Sequence
 
 from gpulearn.errors import GpulearnError
-from gpulearn.judge.own import exercises_of
+from gpulearn.judge.catalogue import exercises_of
 from gpulearn.judge.own_check import proved
-
-__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         reports = []
-        for one in exercises_of(options.file).values():
+        for exercise in exercises_of(options.file).values():
             with contextlib.redirect_stdout(io.StringIO()):  # what known answers print
-                reports.append(proved(one))
+                reports.append(proved(exercise))
             print(reports[-1])
     except GpulearnError as error:
         print(error, file=sys.stderr)
         return 2
-    return int(not all(one.ok for one in reports))
+    return int(not all(report.ok for report in reports))

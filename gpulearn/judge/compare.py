@@ -12,17 +12,6 @@ import numpy as np
 
 from gpulearn.require import shown
 
-__all__ = [
-    "alike",
-    "arrays",
-    "numbers_or_none",
-    "relation",
-    "results",
-    "same_numbers",
-    "told_apart",
-    "tolerance",
-]
-
 NOTHING = "it returns nothing (None): does it end with return?"
 
 EQUAL = 1e-6  # relative; the numbers that are compared come from a few roundings

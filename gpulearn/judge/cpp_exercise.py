@@ -21,8 +21,6 @@ from simt.cpp.compiler import compiler_fault
 from simt.cpp.signature import Parameter
 from simt.cpp.source import CppSource
 
-__all__ = ["cpp_exercise"]
-
 Sizes = Callable[..., tuple[int, ...]]
 
 

@@ -13,7 +13,7 @@ from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Wrong
 from gpulearn.judge.compare import relation
 from gpulearn.judge.exercise import Case, Exercise, Refused
-from gpulearn.judge.isolation import Printed, undisturbed
+from gpulearn.judge.isolation import Printouts, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
 from gpulearn.judge.trial import Raised, cannot_be_called, tried
@@ -63,7 +63,7 @@ def examine(
     outcomes: list[Any] = []
     cases = exercise.cases()
     ready = exercise.ready(answer)
-    printed = Printed()
+    printed = Printouts()
     demanded = unfinished = None
     seconds = SECONDS if seconds is None else seconds
     limit = seconds

@@ -75,13 +75,13 @@ class _Short(io.StringIO):
         return len(text)
 
 
-class Printed:
+class Printouts:
     """What came to standard output, by case.
 
     A check runs an answer on many cases, and on several ranks each: were all prints shown,
     those that matter would not be found.
 
-    >>> printed = Printed()
+    >>> printed = Printouts()
     >>> with printed.during("a vector"):
     ...     print("here")
     >>> printed.show("a vector")
@@ -113,7 +113,8 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     """
     callers: list[str] = []
     library = (*simt.internal.values(),)
-    *wrappers, own = [one.__code__ for one in layers(solution)] or [None]
+    codes = [function.__code__ for function in layers(solution)]
+    wrappers, own = codes[:-1], codes[-1:]
 
     def note(frame: FrameType) -> None:
         caller = frame.f_back
@@ -122,7 +123,7 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
         if caller is not None and not caller.f_code.co_filename.startswith(library):
             callers.append(caller.f_code.co_filename)
 
-    with told_of_calls([own] if own else [], note):
+    with told_of_calls(own, note):
         yield callers
 
 
@@ -130,7 +131,7 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
 def told_of_calls(codes: Collection[CodeType], tell: Callable[[FrameType], None]) -> Iterator[None]:
     """Call `tell` with the frame of each call of functions with such code in this thread."""
     wanted = {id(code) for code in codes}  # equal code may be another function's
-    before = sys.getprofile()
+    before: Any = sys.getprofile()
     outer = before if isinstance(before, FunctionType) else None
 
     def look(frame: FrameType, event: str, argument: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from gpulearn.judge import compare, launches, patterns
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.budgets import ALONE, Budget, lanes
 from gpulearn.judge.exercise import Case, Exercise, Refused
-from gpulearn.judge.launches import Launch
+from gpulearn.judge.launches import Launch as Launch
 from gpulearn.judge.stubs import uncalled
 from gpulearn.kernels.specification import Specification, poison
 from gpulearn.require import shown
@@ -31,8 +30,6 @@ from simt.host.settings import block_order
 from simt.host.xray import Launchable, xray
 from simt.observers.balance import Shares
 from simt.report.report import Report
-
-__all__ = ["Launch", "Outcome", "kernel_exercise"]
 
 Array = np.ndarray[Any, Any]
 
@@ -77,22 +74,22 @@ class Outcome:
     @property
     def evidence(self) -> str:
         """The finding as a sentence with the line that it quotes, or ""."""
-        return self._said(self.finding)
+        return self._sentence(self.finding)
 
     @property
     def suspicion(self) -> str:
         """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
-        found = next((f for f in self.report.findings if f.kind == "negative-index"), None)
-        said = self._said(found)
-        return said[:1].upper() + said[1:]
+        negative = (f for f in self.report.findings if f.kind == "negative-index")
+        sentence = self._sentence(next(negative, None))
+        return sentence[:1].upper() + sentence[1:]
 
-    def _said(self, found: Finding | None) -> str:
-        if found is None:
+    def _sentence(self, finding: Finding | None) -> str:
+        if finding is None:
             return ""
-        text = self.report.source.get(found.line or 0, "").strip()
-        quoted = f" (`{text}`)" if text and not found.function else ""
-        where = str(found).partition(": ")[0] + quoted + ": " if found.line else ""
-        return f"{where}{found.message}."
+        text = self.report.source.get(finding.line or 0, "").strip()
+        quoted = f" (`{text}`)" if text and not finding.function else ""
+        where = str(finding).partition(": ")[0] + quoted + ": " if finding.line else ""
+        return f"{where}{finding.message}."
 
 
 def kernel_exercise(
@@ -219,9 +216,9 @@ def run(answer: Answer, case: Case) -> Outcome:
                 "its result depends on the order in which blocks and threads happen to run"
             )
     if selection.current().kind == "gpu" and not isinstance(answer, CppSource):
-        there = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
-        if said := difference(there, outcomes[0].results):
-            raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
+        on_gpu = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
+        if sentence := difference(on_gpu, outcomes[0].results):
+            raise Refused(f"on the GPU its result is another than on the SIMT machine: {sentence}")
     return outcomes[0]
 
 
@@ -233,14 +230,14 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
         Refused: it writes to an argument that is an input.
     """
     given = launch.arguments()
-    there = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
-        report = xray(answer)[launch.grid, launch.block](*there)
-    for found in report.findings:
-        if found.kind == "machine-fault":
-            raise MachineFault(str(found))
+        report = xray(answer)[launch.grid, launch.block](*on_device)
+    for finding in report.findings:
+        if finding.kind == "machine-fault":
+            raise MachineFault(str(finding))
     names = launch.names(report)
-    for position, (before, after) in enumerate(zip(given, there, strict=True)):
+    for position, (before, after) in enumerate(zip(given, on_device, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue
         counts = report.arrays.get(names.get(position, ""))
@@ -248,7 +245,7 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
         same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
         if stored or not same:
             raise Refused(f"it writes to {names[position]}, which is an input")
-    return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
+    return Outcome(tuple(on_device[p].copy_to_host() for p in launch.results), report, launch)
 
 
 def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
@@ -267,11 +264,11 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"holds at the start means nothing"
                 )
             stored = stores(got, name)
-            said = patterns.describe(
+            pattern = patterns.describe(
                 array, wanted, got.launch, position, empty, name, stored=stored, names=names
             )
             fixed = patterns.fixed_size(got.report.source, got.launch)
-            return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))
+            return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))
     return None
 
 
@@ -314,24 +311,23 @@ def same_finding(one: Any, other: Any) -> bool:
     return _trait(one, one.finding) == _trait(other, other.finding)
 
 
-def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
+def _trait(outcome: Outcome, finding: Finding) -> tuple[Any, ...]:
     """What of a finding does not depend on names and lines."""
     names = outcome.launch.names(outcome.report)
-    argument = next((p for p, name in names.items() if name == found.array), None)
-    if found.kind == "out-of-bounds":
-        return found.kind, argument, found.index, found.count
-    if found.kind == "race":  # the same two threads do the same to the same element
-        threads = tuple(tuple(sorted(t.items())) for t in found.threads)
-        verbs = tuple(re.findall(r"(\w+) it on line", found.message))
-        one_line = found.line == found.other_line
-        warps_only = "no barrier of the block" in found.message  # they had a syncwarp
-        return found.kind, argument, found.index, threads, verbs, one_line, warps_only
-    if found.kind in ("barrier-divergence", "left-before-barrier"):
-        # of a block, wherever its other threads are, or of a warp, whose mask is at fault
-        return "barrier", "mask of" in found.message, "its mask" in found.message
-    if found.kind == "uninitialised-read":
-        return found.kind, "local memory" in found.message
-    return (found.kind,)
+    argument = next((p for p, name in names.items() if name == finding.array), None)
+    match finding.kind:
+        case "out-of-bounds":
+            return finding.kind, argument, finding.index, finding.count
+        case "race":  # the same two threads do the same to the same element
+            threads = tuple(tuple(sorted(t.items())) for t in finding.threads)
+            same_line = finding.line == finding.other_line
+            return finding.kind, argument, finding.index, threads, finding.detail, same_line
+        case "barrier-divergence" | "left-before-barrier":
+            # of a block, wherever its other threads are, or of a warp, whose mask is at fault
+            return "barrier", finding.detail
+        case "uninitialised-read":
+            return finding.kind, "local" in finding.detail
+    return (finding.kind,)
 
 
 def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:

@@ -15,7 +15,6 @@ from simt.device import numba_cuda
 if TYPE_CHECKING:
     from simt.report.report import Report
 
-__all__ = ["Launch", "on_gpu"]
 
 PAD = 256  # elements before and behind each array; keeps its start on a 32-byte sector
 Array = np.ndarray[Any, Any]

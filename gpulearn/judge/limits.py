@@ -15,11 +15,9 @@ from typing import Any
 import simt
 from simt.device.selection import data_bytes, waited_seconds
 
-__all__ = ["MOST_BYTES", "time_limit", "waiting_elsewhere"]
-
 AGAIN_SECONDS = 1.0  # code that swallows one interrupt is interrupted again
 LOOK_SECONDS = 0.1  # between two looks at the memory
-MOST_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the whole process
+MAX_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the whole process
 
 # how long what works for an answer in other processes has waited for a core, one for each
 waiting_elsewhere: list[Callable[[], float]] = []
@@ -44,7 +42,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             yield
         return
     with _memory_held() as held:
-        limit = _Limit(seconds, interrupter(), sys.maxsize if held else MOST_BYTES)
+        limit = _Limit(seconds, interrupter(), sys.maxsize if held else MAX_BYTES)
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         limit.start()
         try:
@@ -58,7 +56,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         finally:
             signal.signal(signal.SIGINT, before)
     if limit.expired:
-        raise TimeoutError(limit.said)
+        raise TimeoutError(limit.message)
 
 
 @functools.cache
@@ -115,7 +113,7 @@ def interrupter(platform: str = sys.platform) -> Callable[[], None]:
 
 @contextmanager
 def _memory_held() -> Iterator[bool]:
-    """Let the system refuse the block more than MOST_BYTES; False where it cannot.
+    """Let the system refuse the block more than MAX_BYTES; False where it cannot.
 
     A thread that looks on comes too late: one line can double a list for seconds and let no other
     thread run meanwhile.
@@ -128,7 +126,7 @@ def _memory_held() -> Iterator[bool]:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = min((n for n in (soft, hard) if n != resource.RLIM_INFINITY), default=sys.maxsize)
-    resource.setrlimit(resource.RLIMIT_DATA, (min(data + MOST_BYTES, most), hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (min(data + MAX_BYTES, most), hard))
     try:
         yield True
     finally:
@@ -150,7 +148,7 @@ class _Limit:
 
     def __init__(self, seconds: float, interrupt: Callable[[], None], most_bytes: int) -> None:
         self.expired = False
-        self.said = ""
+        self.message = ""
         self._interrupt = interrupt
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -175,7 +173,7 @@ class _Limit:
                 if self._stopped.is_set():
                     return
                 if greedy and not self.expired:
-                    self.said = f"it takes more than {MOST_BYTES / (1 << 30):g} GiB of memory"
+                    self.message = f"it takes more than {MAX_BYTES / (1 << 30):g} GiB of memory"
                 self.expired = True
                 self._interrupt()
             end, most = self._clock() + AGAIN_SECONDS, sys.maxsize

@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["draw_weights", "flat_weights", "train_as_one"]
-
 
 def draw_weights(model: nn.Module, random: np.random.Generator) -> None:
     """Give all parameters of a model normally distributed numbers."""

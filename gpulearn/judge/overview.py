@@ -12,8 +12,6 @@ from gpulearn.judge.prediction import predictions
 from gpulearn.judge.stubs import cell_source
 from gpulearn.tables import Table, table
 
-__all__ = ["Solution", "exercises", "progress", "solution"]
-
 
 def exercises() -> Table:
     """All exercises of the course: name, notebook, task."""
@@ -42,12 +40,13 @@ def progress(export: str | Path | None = None) -> Table:
     rows = [_row(notebook, notebooks[notebook], state) for notebook in order]
     done = sum(name in state.solved for name in places())
     caption = f"{done} of {len(places())} exercises solved."
-    if seen := [one.foresaw for one in state.predicted.values() if one.foresaw is not None]:
-        caption += f" You foresaw {sum(seen)} of {len(seen)} outcomes that you predicted."
+    foreseen = [f.foresaw for f in state.predicted.values() if f.foresaw is not None]
+    if foreseen:
+        caption += f" You foresaw {sum(foreseen)} of {len(foreseen)} outcomes that you predicted."
     if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     if export is not None:
-        asked = {one.name: one.notebook for one in predictions().values()}
+        asked = {name: prediction.notebook for name, prediction in predictions().items()}
         write_portfolio(Path(export).expanduser(), state, notebooks, asked, caption)
         caption += f" Written to {export}."
     return table(rows, caption)
@@ -56,13 +55,13 @@ def progress(export: str | Path | None = None) -> Table:
 def _row(notebook: str, names: list[str], state: _progress.Progress) -> dict[str, str]:
     dates = [state.solved[name] for name in names if name in state.solved]
     tried = [state.tried[name] for name in names if name in state.tried]
-    hints = sum(len(one.hints) for one in tried)
-    asked = [one.name for one in predictions().values() if one.notebook == notebook]
+    hints = sum(len(tries.hints) for tries in tried)
+    asked = [name for name, p in predictions().items() if p.notebook == notebook]
     foreseen = sum(bool(state.predicted[name].foresaw) for name in asked if name in state.predicted)
     return {
         "notebook": notebook,
         "solved": f"{len(dates)} of {len(names)}",
-        "tries": str(sum(one.count for one in tried)) if tried else "–",
+        "tries": str(sum(tries.count for tries in tried)) if tried else "–",
         "hints": str(hints) if tried else "–",
         "foreseen": f"{foreseen} of {len(asked)}" if asked else "–",
         "last": f"✓ {max(dates)}" if dates else "–",

@@ -14,7 +14,6 @@ from gpulearn.require import shown
 if TYPE_CHECKING:
     from gpulearn.judge.launches import Launch
 
-__all__ = ["blank", "describe", "fixed_size"]
 
 # the block's index times a number, on either side
 FIXED = re.compile(

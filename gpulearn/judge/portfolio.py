@@ -10,8 +10,6 @@ from pathlib import Path
 from gpulearn.errors import BadInput
 from gpulearn.judge.progress import Progress
 
-__all__ = ["write_portfolio"]
-
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #1a1a1a; background: #fff; }
@@ -69,15 +67,14 @@ def write_portfolio(
 
 def _section(notebook: str, names: Sequence[str], state: Progress, asked: Mapping[str, str]) -> str:
     rows = "".join(_row(name, state) for name in names if name in state.tried | state.solved)
-    mine = [one for name, one in state.predicted.items() if asked.get(name) == notebook]
-    seen = [one.foresaw for one in mine if one.foresaw is not None]
+    mine = [kept for name, kept in state.predicted.items() if asked.get(name) == notebook]
+    seen = [kept.foresaw for kept in mine if kept.foresaw is not None]
     foreseen = f"<p>Foresaw {sum(seen)} of {len(seen)} outcomes.</p>" if seen else ""
-    table = (
-        "<table><thead><tr>"
-        + "".join(f'<th scope="col">{one}</th>' for one in ("exercise", "solved", "tries",
-                                                             "hints met"))
-        + f"</tr></thead><tbody>{rows}</tbody></table>"
-    )  # fmt: skip
+    headings = "".join(
+        f'<th scope="col">{heading}</th>'
+        for heading in ("exercise", "solved", "tries", "hints met")
+    )
+    table = f"<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
     return f"<h2>{escape(notebook)}</h2>{foreseen}{table if rows else ''}"
 
 

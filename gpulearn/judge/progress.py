@@ -13,21 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "Foresight",
-    "Progress",
-    "Tries",
-    "file",
-    "here",
-    "load",
-    "record",
-    "record_prediction",
-    "record_try",
-    "visit",
-]
-
 ENVIRONMENT_VARIABLE = "GPULEARN_PROGRESS"
-MOST_HINTS = 20  # that are kept of an exercise, the latest
+MAX_HINTS = 20  # that are kept of an exercise, the latest
 _here: list[str] = []
 
 
@@ -85,11 +72,11 @@ def load() -> Progress:
     except ValueError as error:
         return Progress(fault=f"{path} is damaged ({error})", damaged=True)
     try:
-        predicted = {name: Foresight(**one) for name, one in data["predicted"].items()}
+        predicted = {name: Foresight(**kept) for name, kept in data["predicted"].items()}
         solved = dict(data["solved"])
         tried = {
-            name: Tries(int(one["count"]), tuple(map(str, one["hints"])))
-            for name, one in data.get("tried", {}).items()  # not there before they were counted
+            name: Tries(int(kept["count"]), tuple(map(str, kept["hints"])))
+            for name, kept in data.get("tried", {}).items()  # not there before they were counted
         }
         if not all(isinstance(date, str) for date in solved.values()):
             raise TypeError
@@ -130,8 +117,8 @@ def record_try(name: str, hint: str) -> str:
 def _count(kept: Progress, name: str, hints: tuple[str, ...]) -> None:
     if name not in kept.solved:
         before = kept.tried.get(name, Tries())
-        told = tuple(dict.fromkeys((*before.hints, *hints)))[-MOST_HINTS:]
-        kept.tried[name] = Tries(before.count + 1, told)
+        latest = tuple(dict.fromkeys((*before.hints, *hints)))[-MAX_HINTS:]
+        kept.tried[name] = Tries(before.count + 1, latest)
 
 
 def record_prediction(name: str, foresight: Foresight) -> str:
@@ -156,13 +143,12 @@ def _keep(change: Callable[[Progress], object]) -> str:
         return kept.fault
     change(kept)
     data: dict[str, Any] = asdict(kept)
+    text = json.dumps({key: data[key] for key in ("solved", "tried", "predicted")}, indent=1)
     try:
         if kept.damaged:
             path.replace(_free(path.with_suffix(".damaged")))
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        parts = {part: data[part] for part in ("solved", "tried", "predicted")}
-        text = json.dumps(parts, indent=1)
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
     except OSError as error:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
@@ -25,28 +25,12 @@ from gpulearn.judge.exercise import TooLong
 from gpulearn.judge.isolation import layers, told_of_calls
 from gpulearn.judge.limits import waiting_elsewhere
 from gpulearn.judge.stubs import unwrapped
-from gpulearn.parallel.launch.failures import ECHO
 from gpulearn.parallel.launch.forkserver import processes
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.parallel.simulate.simulation import Simulation
 from gpulearn.require import shorten
 from simt.device.selection import waited_seconds
-
-__all__ = [
-    "REAL_SECONDS",
-    "Ending",
-    "apart",
-    "demand_on_real_ranks",
-    "ending",
-    "failed_alike",
-    "failed_the_same",
-    "on_real_ranks",
-    "on_simulated_ranks",
-    "plain",
-    "same_result",
-    "watched",
-]
 
 QUIET_SECONDS = 5.0  # that a simulated rank may run without speaking to another
 REAL_SECONDS = 5.0  # that a real rank waits for another
@@ -57,24 +41,13 @@ Returns = TypeVar("Returns")
 Kinship = Callable[[Any, Any], bool]  # whether two outcomes have one cause
 Act = Callable[[Answer, Any], Any]  # be one rank: call the answer, and say what came of it
 
-RAISED = re.compile(r"rank (\d+) of \d+ raised (\w+)(?:: (.*))?")
-WAITS = re.compile(r"rank (\d+) (sends|receives|waits) .*?(to|from|for) rank (\d+)")
-NOT_ENDED = "did not come to an end"
-MOST = 4  # waiting ranks that are listed
-KINDS = {
-    "as many of one dtype": "misfit",
-    "to is 0, which is this rank": "sends to itself",
-    "which is this rank": "speaks to itself",
-    "there are": "no such rank",
-    "there is rank 0 alone": "no such rank",
-    "process group": "torch.distributed",
-    "wait() was called": "never waits",
-    "changed before wait": "changes what is under way",
-}
+MAX_LISTED = 4  # waiting ranks
 
 
-def on_simulated_ranks(act: Act, count: int, answer: Answer, work: Any) -> Simulation[Any] | Ending:
-    """Let each simulated rank act; how the answer ended, if not as it should.
+def on_simulated_ranks(
+    act: Act, count: int, answer: Answer, work: Any
+) -> Simulation[Any] | RankFailure:
+    """Let each simulated rank act; how the answer fails, if it does.
 
     Raises:
         TooLong: a rank runs on and on.
@@ -84,15 +57,15 @@ def on_simulated_ranks(act: Act, count: int, answer: Answer, work: Any) -> Simul
     try:
         return simulate(act, count, answer, work, timeout=QUIET_SECONDS)
     except RankError as error:
-        end = ending(error, answer)
-        if end.kind == "endless":
-            raise TooLong(end.said) from None
-        return end
+        failure = rank_failure(error, answer)
+        if failure.kind == "endless":
+            raise TooLong(failure.sentence) from None
+        return failure
     finally:
         torch.set_num_threads(threads)
 
 
-class RanksWait:
+class WaitForCore:
     """What the real ranks of this process, and their server, have waited for a core so far.
 
     It only grows: of those that have ended, what they were seen to have waited counts on.
@@ -103,18 +76,18 @@ class RanksWait:
 
     def __call__(self) -> float:
         """Seconds, all processes together; 0 where nobody knows."""
-        for one in processes():
-            self._by_process[one] = max(self._by_process.get(one, 0.0), waited_seconds(one, one))
+        for pid in processes():
+            self._by_process[pid] = max(self._by_process.get(pid, 0.0), waited_seconds(pid, pid))
         return sum(self._by_process.values())
 
 
-RANKS_WAIT = RanksWait()
+RANKS_WAIT = WaitForCore()
 
 
 def on_real_ranks(
     start: Callable[[float], list[Returns]], answer: Answer
-) -> list[Returns] | Ending:
-    """What real ranks return, or how the answer ended, if not as it should.
+) -> list[Returns] | RankFailure:
+    """What real ranks return, or how the answer fails.
 
     A rank that waits too long may wait for one that has no core to run on. So the ranks then start
     once more, with far more patience: a deadlock is one again, whatever else the machine does.
@@ -129,10 +102,10 @@ def on_real_ranks(
         try:
             return start(seconds)
         except RankError as error:
-            end = ending(error, answer)
-        if end.kind != "deadlock":
+            failure = rank_failure(error, answer)
+        if failure.kind != "deadlock":
             break
-    return end
+    return failure
 
 
 def demand_on_real_ranks(
@@ -172,8 +145,8 @@ def _real(
         return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
 
     ranks = on_real_ranks(start, answer)
-    if isinstance(ranks, Ending):
-        return ranks.said
+    if isinstance(ranks, RankFailure):
+        return ranks.sentence
     for number, work in enumerate(works):
         if sentence := judge(work, [outcomes[number] for outcomes in ranks]):
             return sentence
@@ -213,8 +186,8 @@ def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterat
     public = [
         getattr(one, name) for one in library if isinstance(one, ModuleType) for name in one.__all__
     ]
-    known = [found[-1] for one in (*library, *public) if (found := layers(one))]
-    places = {(one.__code__.co_filename, one.__code__.co_name) for one in known}
+    codes = [found[-1].__code__ for one in (*library, *public) if (found := layers(one))]
+    places = {(code.co_filename, code.co_name) for code in codes}
     code = getattr(unwrapped(answer), "__code__", None)
     if code is None or code.co_filename in {file for file, _ in places}:
         yield called
@@ -228,23 +201,23 @@ def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterat
             outer = outer.f_back
         called.add(frame.f_code.co_name)
 
-    with told_of_calls([one.__code__ for one in known], note):
+    with told_of_calls(codes, note):
         yield called
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How it ended; two are equal when they are of one kind and the same ranks wait, after as much.
+class RankFailure:
+    """How ranks failed; two are equal when they are of one kind and the same ranks wait.
 
     Attributes:
         kind: "deadlock", "endless", the name of an exception, or what it is about.
-        said: one sentence without its full stop.
-        waits: in a deadlock, who sends to or receives from whom.
-        messages: in a deadlock of simulated ranks, how many messages had gone before.
+        sentence: without its full stop.
+        waits: in a deadlock of simulated ranks, who sends to or receives from whom.
+        messages: how many messages had gone before that.
     """
 
     kind: str
-    said: str = field(compare=False)
+    sentence: str = field(compare=False)
     waits: frozenset[tuple[int, str, int]] = frozenset()
     messages: int = 0
 
@@ -258,12 +231,12 @@ def same_result(one: Any, other: Any) -> bool:
 
 
 def failed_alike(same: Kinship) -> Kinship:
-    """A comparison of outcomes with an `ending`: failures by their kind, all others by `same`."""
+    """A comparison of outcomes with a `failure`: failures by their kind, all others by `same`."""
 
     @functools.wraps(same)
     def compared(one: Any, other: Any) -> bool:
-        if one.ending or other.ending:
-            return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
+        if one.failure or other.failure:
+            return bool(one.failure and other.failure and one.failure.kind == other.failure.kind)
         return same(one, other)
 
     return compared
@@ -272,43 +245,37 @@ def failed_alike(same: Kinship) -> Kinship:
 def failed_the_same(same: Kinship) -> Kinship:
     """The same, and of failures also who waits for whom."""
     alike = failed_alike(same)
-    return lambda one, other: one.ending == other.ending and alike(one, other)
+    return lambda one, other: one.failure == other.failure and alike(one, other)
 
 
-def ending(error: RankError, answer: Answer) -> Ending:
+def rank_failure(error: RankError, answer: Answer) -> RankFailure:
     """What a launcher's error says of an answer."""
-    text = str(error)
-    first = text.partition("\n")[0]
-    if text.startswith("deadlock"):
-        return replace(_deadlock(text), messages=error.messages)
-    line = _line(text, answer)
+    first = str(error).partition("\n")[0]
+    line = _line(str(error), answer)
     where = f" in line {line} of your function" if line else ""
-    if NOT_ENDED in first or ECHO.search(first):
+    if error.waits is not None:
+        return _deadlock(error, error.waits)
+    if error.kind == "deadlock":
         # a rank that fails of itself is named before those that waited for it
-        return Ending("deadlock", f"it is a deadlock: rank {error.rank} waits in vain{where}")
-    if found := RAISED.match(first):
-        number, kind, said = found.groups()
-        sentence = f"rank {number} raises {kind}{where}" + (
-            f": {shorten(said.rstrip('.'), 160)}" if said else ""
-        )
-        about = next((name for words, name in KINDS.items() if words in (said or "")), kind)
-        return Ending(about, sentence)
-    kind = "endless" if "without speaking" in first else first
-    return Ending(kind, shorten(first.rstrip("."), 160))
+        return RankFailure("deadlock", f"it is a deadlock: rank {error.rank} waits in vain{where}")
+    if error.kind:
+        message = shorten(error.message.rstrip("."), 160)
+        sentence = f"rank {error.rank} raises {error.kind}{where}" + f": {message}" * bool(message)
+        return RankFailure(error.about or error.kind, sentence)
+    return RankFailure(error.about or first, shorten(first.rstrip("."), 160))
 
 
-def _deadlock(text: str) -> Ending:
-    waits, said = [], []
-    for line in text.splitlines()[1:]:
-        if found := WAITS.search(line):
-            verb, word = found[2], found[3]
-            one, other = int(found[1]), int(found[4])
-            waits.append((one, verb, other))
-            gone = ", which has ended" if line.endswith("which has ended") else ""
-            said.append(f"rank {one} {verb} {word} rank {other}{gone}")
-    more = [f"{len(said) - MOST} more wait"] if len(said) > MOST else []
-    listed = "; ".join([*said[:MOST], *more]) or "all ranks wait"
-    return Ending("deadlock", f"it is a deadlock: {listed}", frozenset(waits))
+def _deadlock(error: RankError, waits: Sequence[tuple[int, str, int, bool]]) -> RankFailure:
+    pairs = [wait for wait in waits if not wait[1].endswith("any of")]
+    parts = [
+        f"rank {rank} {verb} rank {peer}" + ", which has ended" * ended
+        for rank, verb, peer, ended in pairs
+    ]
+    if len(parts) > MAX_LISTED:
+        parts[MAX_LISTED:] = [f"{len(parts) - MAX_LISTED} more wait"]
+    listed = "; ".join(parts) or "all ranks wait"
+    who = frozenset((rank, verb, peer) for rank, verb, peer, _ in pairs)
+    return RankFailure("deadlock", f"it is a deadlock: {listed}", who, error.messages)
 
 
 def _line(text: str, answer: Answer) -> int | None:

@@ -18,8 +18,6 @@ from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.isolation import borrowing, undisturbed
 from gpulearn.require import shorten
 
-__all__ = ["Raised", "cannot_be_called", "tried"]
-
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
 
 
@@ -92,15 +90,14 @@ def _sentence_of(error: BaseException, answer: Answer) -> str:
     """What an exception says, and in which line of the answer it was raised."""
     try:
         plain = COLOURS.sub("", str(error))
-        said = shorten(plain.strip().partition("\n")[0], 120)
+        message = shorten(plain.strip().partition("\n")[0], 120)
     except Exception:
-        said = ""
-    kind = type(error).__name__
-    if isinstance(error, MemoryError) and not said:
-        said = f"it takes more than {limits.MOST_BYTES / (1 << 30):g} GiB; does a loop never end?"
+        message = ""
+    if isinstance(error, MemoryError) and not message:
+        message = f"it takes more than {limits.MAX_BYTES / (1 << 30):g} GiB; does a loop never end?"
     line = _line_in(answer, error)
     where = f" in line {line} of your function" if line else ""
-    return f"it raises {kind}{where}" + (f": {said}" if said else "")
+    return f"it raises {type(error).__name__}{where}" + f": {message}" * bool(message)
 
 
 def _line_in(answer: Answer, error: BaseException) -> int | None:

@@ -6,8 +6,6 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["VirtualGpu", "faster_and_faster", "slower_and_slower", "zigzag"]
-
 LAUNCH_SECONDS = 5e-6
 FIRST_CALL = 40.0  # the first call takes this many times the work: it compiles
 

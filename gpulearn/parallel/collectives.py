@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput
+from gpulearn.errors import BadInput, about
 from gpulearn.parallel.communicator import (
     existing_ranks,
     need_tensor,
@@ -228,5 +228,6 @@ def all_to_all(tensor: Tensor) -> Tensor:
 def _root(value: int) -> int:
     count = world_size()
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        raise BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
+        error = BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
+        raise about("no such rank", error)
     return value

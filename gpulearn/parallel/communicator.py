@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput, RankError
+from gpulearn.errors import BadInput, RankError, about
 from gpulearn.require import shown
 
 _here = threading.local()
@@ -253,8 +253,11 @@ def _peer(name: str, value: object, channel: Channel) -> int:
         if 0 <= number < channel.size and number != channel.rank and not isinstance(value, bool):
             return number
     if value == channel.rank:
-        raise BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
-    raise BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
+        error = BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
+        first = name == "to" and channel.rank == 0
+        raise about("rank 0 sends to itself" if first else "speaks to itself", error)
+    error = BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
+    raise about("no such rank", error)
 
 
 def _tag(value: object) -> int:

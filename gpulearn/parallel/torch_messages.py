@@ -25,7 +25,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gpulearn.errors import BadInput
+from gpulearn.errors import BadInput, about
 
 PATIENCE_SECONDS = 0.2  # how long a message may take before somebody looks after it
 LOOK_SECONDS = 0.1
@@ -84,7 +84,7 @@ class MessageChecks:
         """Note that one side is through; `BadInput` if the other was of another size or dtype."""
         self._open.pop(side, None)
         if side.wrong:
-            raise BadInput(side.wrong)
+            raise about("misfit", BadInput(side.wrong))
 
     def _watch(self) -> None:
         with contextlib.suppress(Exception):  # the ranks have ended, and their store with them

@@ -14,8 +14,7 @@ from typing import Any
 import gpulearn
 from gpulearn import require
 from gpulearn.errors import BadInput, MissingPackage
-from gpulearn.judge import own
-from gpulearn.judge.catalogue import find, places
+from gpulearn.judge.catalogue import PLACE, find, places
 from gpulearn.judge.cells import has, heading, stub_name
 from gpulearn.judge.exercise import Exercise
 from gpulearn_grading.course.own_notebook import own_notebook
@@ -117,7 +116,7 @@ def assignments(
     read = {name: _read(files[name]) for name in names}
     set_in = {one: name for name in names for one in _stubs(read[name])}
     chosen = [one.strip() for one in exercises]
-    outside = [one for one in chosen if own.PLACE.fullmatch(one)]
+    outside = [one for one in chosen if PLACE.fullmatch(one)]
     inside = {_set_here(one, set_in) for one in chosen if one not in outside} or (
         set() if chosen else set(set_in)
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import Ending, demand_on_real_ranks, failed_alike, on_simulated_ranks
+from gpulearn.judge.ranks import RankFailure, demand_on_real_ranks, failed_alike, on_simulated_ranks
 from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.input_pipeline import case_input_pipeline
@@ -60,13 +60,13 @@ class RanPipeline:
 
     Attributes:
         plan: what was to be trained.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         weights: that each rank returned; described if they are none.
         steps: of each rank, the samples that it used with the same weights.
     """
 
     plan: PipelineRun
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     weights: list[Any] = field(default_factory=list)
     steps: list[list[list[int]]] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ def run(answer: Answer, case: Case) -> RanPipeline:
     """Train on simulated ranks."""
     plan: PipelineRun = case.args[0]
     ran = on_simulated_ranks(act, plan.ranks, answer, plan)
-    if isinstance(ran, Ending):
+    if isinstance(ran, RankFailure):
         return RanPipeline(plan, ran)
     return gathered(plan, ran.results)
 
@@ -126,8 +126,8 @@ def gathered(plan: PipelineRun, ranks: Any) -> RanPipeline:
 
 def difference(got: RanPipeline, wanted: RanPipeline) -> str | None:
     """One sentence on the samples, then on the weights, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     plan = got.plan
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):

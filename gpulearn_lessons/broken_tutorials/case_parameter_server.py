@@ -12,7 +12,7 @@ from torch import Tensor
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     demand_on_real_ranks,
     failed_the_same,
     on_simulated_ranks,
@@ -53,14 +53,14 @@ class RanServer:
 
     Attributes:
         plan: what was to be trained.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         weights: that each rank returned; described if they are none.
         asked: of each rank, the pairs (worker, step) whose gradient it computed.
         seconds: on the simulated clock; 0 on real ranks.
     """
 
     plan: ServerPlan
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     weights: list[Any] = field(default_factory=list)
     asked: list[list[tuple[int, int]]] = field(default_factory=list)
     seconds: float = 0.0
@@ -99,7 +99,7 @@ def run(answer: Answer, case: Case) -> RanServer:
     """Train on simulated ranks."""
     plan: ServerPlan = case.args[0]
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
-    if isinstance(ran, Ending):
+    if isinstance(ran, RankFailure):
         return RanServer(plan, ran)
     weights, asked = map(list, zip(*ran.results, strict=True))
     return RanServer(plan, None, weights, asked, ran.seconds)
@@ -119,8 +119,8 @@ def expected(case: Case) -> RanServer:
 
 def difference(got: RanServer, wanted: RanServer) -> str | None:
     """One sentence on who computed what, then on the weights, then on the time, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     for number, (asked, right) in enumerate(zip(got.asked, wanted.asked, strict=True)):
         if asked == right:
             continue

@@ -18,7 +18,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     apart,
     demand_on_real_ranks,
     failed_alike,
@@ -105,7 +105,7 @@ class RanProgram:
 
     Attributes:
         plan: what was to be trained.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         weights: of each rank's model, afterwards; described if none is returned.
         taken: of each rank, the GPUs that it took.
         moved: of each rank, whether its model was moved to a device.
@@ -113,7 +113,7 @@ class RanProgram:
     """
 
     plan: ProgramRun
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     weights: list[Any] = field(default_factory=list)
     taken: list[list[int]] = field(default_factory=list)
     moved: list[bool] = field(default_factory=list)
@@ -207,7 +207,7 @@ def run(answer: Answer, case: Case) -> RanProgram:
     calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
     with group_of_this_thread(calls):
         ran = on_simulated_ranks(act, len(plan.places), answer, plan)
-    if isinstance(ran, Ending):
+    if isinstance(ran, RankFailure):
         return RanProgram(plan, ran)
     weights, taken, moved = map(list, zip(*ran.results, strict=True))
     return RanProgram(plan, None, weights, taken, moved, list(calls.values()))
@@ -225,8 +225,8 @@ def expected(case: Case) -> RanProgram:
 
 def difference(got: RanProgram, wanted: RanProgram) -> str | None:
     """One sentence on the first evidence that is not as it should be, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     for number, (local, count) in enumerate(got.plan.places):
         if got.taken[number] != [local]:
             took = ", ".join(map(str, got.taken[number])) or "none"

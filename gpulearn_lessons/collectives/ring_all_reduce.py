@@ -85,7 +85,7 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 def _lap(got: Any, wanted: Any) -> str:
     """Which lap went wrong, where every rank came to its end with numbers."""
-    if got.ending or got.called or not got.work.size or got.work.ranks < 3:
+    if got.failure or got.called or not got.work.size or got.work.ranks < 3:
         return ""
     right = [found == total for found, total in zip(got.after, wanted.after, strict=True)]
     if not np.any(right):

@@ -13,7 +13,13 @@ from torch import Tensor
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case
-from gpulearn.judge.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
+from gpulearn.judge.ranks import (
+    RankFailure,
+    demand_on_real_ranks,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
 from gpulearn.parallel import allreduce, collectives
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.links import as_link
@@ -105,7 +111,7 @@ class RanCollective:
 
     Attributes:
         work: what was to be done.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         after: each rank's tensor at the end.
         returned: each rank's: the tensor that it returned if it is another one, or None.
         beside: whether each rank left the numbers beside its tensor alone.
@@ -117,7 +123,7 @@ class RanCollective:
     """
 
     work: Work
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     after: list[np.ndarray] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
     beside: bool = True
@@ -147,7 +153,7 @@ def simulated(answer: Answer, case: Case) -> RanCollective:
     """
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
-    if isinstance(run, Ending):
+    if isinstance(run, RankFailure):
         return RanCollective(work, run)
     return RanCollective(
         work,
@@ -171,8 +177,8 @@ def expected(case: Case) -> RanCollective:
 
 def results(got: RanCollective, wanted: RanCollective) -> str | None:
     """One sentence on what is wrong with the numbers, whatever they cost; or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     if got.called:
         names = " and ".join(sorted(got.called))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
@@ -273,8 +279,8 @@ def same_numbers(one: Any, other: Any) -> bool:
 
     Where the numbers are right it is the messages that count, however the chunks are dealt out.
     """
-    if one.ending or other.ending:
-        return bool(one.ending == other.ending)
+    if one.failure or other.failure:
+        return bool(one.failure == other.failure)
     if bool(one.called) != bool(other.called):
         return False
     if _right(one) and _right(other):

@@ -13,7 +13,7 @@ from torch.nn import functional
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
-from gpulearn.judge.ranks import Ending, apart, failed_alike, on_simulated_ranks, same_result
+from gpulearn.judge.ranks import RankFailure, apart, failed_alike, on_simulated_ranks, same_result
 from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn_lessons.data_parallel.replicas import mend_the_replicas
@@ -62,7 +62,7 @@ class TrainedReplicas:
     """What came of it.
 
     Attributes:
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         weights: of each rank, afterwards.
         losses: of each rank, as it returned them; described if they are no list of numbers.
         rows: how many each rank puts through its model.
@@ -70,7 +70,7 @@ class TrainedReplicas:
         untrained: of these rows, how many go through a model in evaluation mode.
     """
 
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     weights: list[Any] = field(default_factory=list)
     losses: list[Any] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
@@ -129,7 +129,7 @@ def run(answer: Answer, case: Case) -> TrainedReplicas:
     torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
         ran = on_simulated_ranks(act, plan.ranks, answer, plan)
-    if isinstance(ran, Ending):
+    if isinstance(ran, RankFailure):
         return TrainedReplicas(ran)
     return TrainedReplicas(None, *map(list, zip(*ran.results, strict=True)))
 
@@ -148,8 +148,8 @@ def expected(case: Case) -> TrainedReplicas:
 
 def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
     """One sentence on the replicas, then on what they report, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     for number, weights in enumerate(got.weights):
         if said := apart(number, weights, got.weights[0]):
             return said

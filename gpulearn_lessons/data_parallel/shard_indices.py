@@ -21,7 +21,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import NOTHING
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.isolation import undisturbed
-from gpulearn.judge.ranks import Ending, on_real_ranks
+from gpulearn.judge.ranks import RankFailure, on_real_ranks
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
@@ -155,7 +155,7 @@ def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) ->
         ranks = on_real_ranks(start, answer)  # what they wait for a core is not the answer's time
     except BadInput:
         return None  # it cannot travel: nothing is known then
-    return None if isinstance(ranks, Ending) or ranks == [here.shards[0]] else ANOTHER_PROCESS
+    return None if isinstance(ranks, RankFailure) or ranks == [here.shards[0]] else ANOTHER_PROCESS
 
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:

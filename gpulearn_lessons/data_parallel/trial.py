@@ -19,7 +19,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import told_apart
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     failed_alike,
     failed_the_same,
     on_simulated_ranks,
@@ -137,7 +137,7 @@ class Ran:
 
     Attributes:
         step: what was to be done.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         gradients: each rank's, afterwards.
         parameters: each rank's, afterwards; None for a rank whose parameters are as they were.
         called: whether it calls the function that it is to be.
@@ -145,7 +145,7 @@ class Ran:
     """
 
     step: ReplicaStep
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     gradients: list[list[np.ndarray | None]] = field(default_factory=list)
     parameters: list[list[np.ndarray] | None] = field(default_factory=list)
     called: bool = False
@@ -180,7 +180,7 @@ def simulated(answer: Answer, case: Case) -> Ran:
     step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
-    return Ran(step, run) if isinstance(run, Ending) else gathered(step, run.results)
+    return Ran(step, run) if isinstance(run, RankFailure) else gathered(step, run.results)
 
 
 def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
@@ -197,10 +197,10 @@ def expected(case: Case) -> Ran:
 
 def difference(got: Ran, wanted: Ran) -> str | None:
     """One sentence on what is wrong, or None."""
-    if got.ending:
-        meet = got.ending.kind == "misfit" and not got.step.unused and all(got.step.samples)
+    if got.failure:
+        meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
         asked = " (do all ranks go through the parameters in the same order?)" if meet else ""
-        return f"{got.ending.said}{asked}"
+        return f"{got.failure.sentence}{asked}"
     if got.called:
         return "it calls the library's average_gradients: write it from sum_over_ranks"
     if got.swapped:

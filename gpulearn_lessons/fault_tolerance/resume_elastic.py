@@ -18,7 +18,7 @@ import torch
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import Ending, on_real_ranks, on_simulated_ranks, watched
+from gpulearn.judge.ranks import RankFailure, on_real_ranks, on_simulated_ranks, watched
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.require import shown
@@ -129,7 +129,7 @@ class Resumed:
         batches: of each start, the rows of each step, of all ranks together.
         weights: of the model at the end, on rank 0.
         losses: what rank 0 returned; in words what was no row of numbers.
-        ending: how a start ended, if not as it should.
+        failure: how a start failed, if it did.
         called: whether it calls the function that it is to be.
     """
 
@@ -137,7 +137,7 @@ class Resumed:
     batches: tuple[tuple[tuple[int, ...], ...], ...] = ()
     weights: Any = None
     losses: Any = None
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     called: bool = False
 
 
@@ -174,9 +174,9 @@ def run(answer: Answer, case: Case) -> Resumed:
             disk.killed = False
             disk.batches.append({})
             came = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
-            if isinstance(came, Ending) and not disk.killed:
-                return Resumed(starts, _rows(starts, disk), ending=came)
-            if not isinstance(came, Ending):
+            if isinstance(came, RankFailure) and not disk.killed:
+                return Resumed(starts, _rows(starts, disk), failure=came)
+            if not isinstance(came, RankFailure):
                 weights, losses, called = came.results[0]
                 return Resumed(starts, _rows(starts, disk), weights, losses, called=called)
     finally:
@@ -210,8 +210,8 @@ def difference(got: Resumed, wanted: Resumed) -> str | None:
                     f"{shown(list(rows))} on all ranks together, where an undisturbed run takes "
                     f"{shown(list(expected))}"
                 )
-        if got.ending is not None and number == len(got.batches) - 1:
-            return f"{where}, {got.ending.said}"
+        if got.failure is not None and number == len(got.batches) - 1:
+            return f"{where}, {got.failure.sentence}"
         if len(found) != len(right):
             return f"{where}, it makes {len(found)} steps, and {len(right)} were still to do"
     if got.weights is None:
@@ -232,7 +232,7 @@ def difference(got: Resumed, wanted: Resumed) -> str | None:
 
 def same(one: Resumed, other: Resumed) -> bool:
     """Whether two answers made the same steps, and ended alike."""
-    if (one.batches, one.ending, one.called) != (other.batches, other.ending, other.called):
+    if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
         return False
     return _same_row(one.weights, other.weights) and _same_row(one.losses, other.losses)
 
@@ -294,8 +294,8 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
 
         with contextlib.redirect_stdout(None):  # the kills are no news
             ranks = on_real_ranks(start, answer)
-    if isinstance(ranks, Ending):
-        return f"right on simulated ranks, but on real ones {ranks.said}."
+    if isinstance(ranks, RankFailure):
+        return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))
     wanted = run(resume_elastic, undisturbed)
     weights, losses = ranks[0]

@@ -14,7 +14,7 @@ from torch.nn import functional
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
-from gpulearn.judge.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.judge.ranks import RankFailure, demand_on_real_ranks, on_simulated_ranks
 from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.model_parallel.pipeline_parallel.two_stages import mend_the_pipeline
 
@@ -65,13 +65,13 @@ class TrainedStages:
 
     Attributes:
         plan: what was to be trained.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         weights: of each rank's stage, afterwards.
         changed: whether each rank has changed the batches that it was given.
     """
 
     plan: TwoStageRun
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     weights: list[Any] = field(default_factory=list)
     changed: list[bool] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ def run(answer: Answer, case: Case) -> TrainedStages:
     plan: TwoStageRun = case.args[0]
     expected(case)  # the first step of an optimiser loads a part of torch: not on a rank's time
     ran = on_simulated_ranks(act, RANKS, answer, plan)
-    if isinstance(ran, Ending):
+    if isinstance(ran, RankFailure):
         return TrainedStages(plan, ran)
     return gathered(plan, ran.results)
 
@@ -128,8 +128,8 @@ def expected(case: Case) -> TrainedStages:
 
 def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
     """One sentence on the first stage that is not as one process has it, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     for number, (found, right) in enumerate(zip(got.weights, wanted.weights, strict=True)):
         away = np.linalg.norm(found - right) / np.linalg.norm(right)
         if not away <= TOLERANCE:
@@ -154,15 +154,15 @@ def works(ranks: int) -> Sequence[TwoStageRun]:
 
 def same_wait(one: TrainedStages, other: TrainedStages) -> bool:
     """Whether two outcomes are the same, down to who waits for whom."""
-    return one.ending == other.ending and same(one, other)
+    return one.failure == other.failure and same(one, other)
 
 
 def same(one: TrainedStages, other: TrainedStages) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
-    if one.ending or other.ending:
-        if not (one.ending and other.ending):
+    if one.failure or other.failure:
+        if not (one.failure and other.failure):
             return False
-        return (one.ending.kind, one.ending.waits) == (other.ending.kind, other.ending.waits)
+        return (one.failure.kind, one.failure.waits) == (other.failure.kind, other.failure.waits)
     pairs = zip(one.weights, other.weights, strict=True)
     return one.changed == other.changed and all(
         np.allclose(a, b, rtol=1e-7, atol=1e-10, equal_nan=True) for a, b in pairs

@@ -18,7 +18,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import told_apart
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     demand_on_real_ranks,
     failed_alike,
     on_simulated_ranks,
@@ -70,7 +70,7 @@ class RanLayer:
 
     Attributes:
         layer: what was dealt out.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         results: each rank's; described in words if it is no tensor.
         gradients: each rank's, by name; None where there is none.
         called: whether the library's own function was called.
@@ -78,7 +78,7 @@ class RanLayer:
     """
 
     layer: SplitLayer
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     results: list[Any] = field(default_factory=list)
     gradients: list[dict[str, Any]] = field(default_factory=list)
     called: bool = False
@@ -119,7 +119,7 @@ def run(answer: Answer, case: Case) -> RanLayer:
     """
     layer: SplitLayer = case.args[0]
     ran = on_simulated_ranks(act, layer.ranks, answer, layer)
-    return RanLayer(layer, ran) if isinstance(ran, Ending) else gathered(layer, ran.results)
+    return RanLayer(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 
 def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
@@ -137,8 +137,8 @@ def expected(case: Case) -> RanLayer:
 
 def difference(got: RanLayer, wanted: RanLayer) -> str | None:
     """One sentence on the results, then on the gradients, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     if got.called:
         return "it calls the library's function of that name: write it from the operations"
     for number, (found, right) in enumerate(zip(got.results, wanted.results, strict=True)):

@@ -13,7 +13,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import told_apart
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     failed_alike,
     failed_the_same,
     on_simulated_ranks,
@@ -61,14 +61,14 @@ class Averaged:
     """What came of an answer on all ranks.
 
     Attributes:
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         after: each rank's weights at the end.
         returned: what each rank returned: "weights", "nothing", or other numbers.
         called: whether it calls the library's function that it is to be.
         too_much: what was sent in vain, in one sentence; it is seen on simulated ranks.
     """
 
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     after: list[np.ndarray] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
     called: bool = False
@@ -98,7 +98,7 @@ def simulated(answer: Answer, case: Case) -> Averaged:
     work: RankWork = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, work.ranks, answer, work)
-    if isinstance(run, Ending):
+    if isinstance(run, RankFailure):
         return Averaged(run)
     return _gathered(run.results, work.too_much(run.bytes_sent))
 
@@ -116,8 +116,8 @@ def expected(case: Case) -> Averaged:
 
 def difference(got: Averaged, wanted: Averaged) -> str | None:
     """One sentence on what is wrong, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     if got.called:
         return "it calls the library's function: write it from sum_over_ranks"
     for number, (found, right) in enumerate(zip(got.after, wanted.after, strict=True)):

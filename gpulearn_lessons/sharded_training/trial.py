@@ -14,7 +14,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import told_apart
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
-    Ending,
+    RankFailure,
     demand_on_real_ranks,
     failed_alike,
     on_simulated_ranks,
@@ -65,7 +65,7 @@ class RanShards:
 
     Attributes:
         work: what was to be done.
-        ending: how it ended, if not as it should.
+        failure: how it failed, if it did.
         numbers: of each rank.
         facts: of each rank.
         sent: bytes that each rank sent.
@@ -73,7 +73,7 @@ class RanShards:
     """
 
     work: ShardWork
-    ending: Ending | None = None
+    failure: RankFailure | None = None
     numbers: list[Numbers] = field(default_factory=list)
     facts: list[Facts] = field(default_factory=list)
     sent: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ def simulated(answer: Answer, case: Case) -> RanShards:
     """
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
-    if isinstance(run, Ending):
+    if isinstance(run, RankFailure):
         return RanShards(work, run)
     return _gathered(work, run.results, tuple(run.bytes_sent))
 
@@ -113,8 +113,8 @@ def expected(case: Case) -> RanShards:
 
 def difference(got: RanShards, wanted: RanShards) -> str | None:
     """One sentence on the first numbers that are wrong, or on what was too much, or None."""
-    if got.ending:
-        return got.ending.said
+    if got.failure:
+        return got.failure.sentence
     if got.called:
         return "it calls the library's function of this name: write it from the collectives"
     if sentence := _wrong_numbers(got, wanted):

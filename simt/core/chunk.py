@@ -131,9 +131,13 @@ class Chunk:
         if where.file != self.source.file:
             finding.function, finding.file = where.name, where.file
 
-    def stop(self, kind: str, message: str, *threads: Who, array: str | None = None) -> Stop:
+    def stop(
+        self, kind: str, message: str, *threads: Who, array: str | None = None, detail: str = ""
+    ) -> Stop:
         """What to raise when the launch cannot go on at this line."""
-        return Stop(Finding(kind, self.here(), message, list(threads), array))
+        finding = Finding(kind, self.here(), message, list(threads), array)
+        finding.detail = (detail,) * bool(detail)
+        return Stop(finding)
 
     def note(self, key: Hashable, finding: Finding) -> None:
         """A finding at this line with which the launch goes on; `key` tells mistakes apart."""

@@ -65,6 +65,7 @@ class Finding:
     file: str | None = None  # the file, or the cell, of that function
     errors: tuple[type[Exception], ...] = ()  # what Numba would raise, for `except` clauses
     error: Exception | None = field(default=None, compare=False)  # what reaches the host instead
+    detail: tuple[str, ...] = ()  # what tells it from others of its kind, whatever names and lines
 
     def __post_init__(self) -> None:
         self.severity = self.severity or KINDS[self.kind]
@@ -82,6 +83,7 @@ class Finding:
         data["threads"] = [{k: tuple(v) for k, v in t.items()} for t in data["threads"]]
         if data["index"] is not None:
             data["index"] = tuple(data["index"])
+        data["detail"] = tuple(data.get("detail", ()))
         return cls(**data)
 
     def __str__(self) -> str:

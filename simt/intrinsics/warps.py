@@ -79,7 +79,7 @@ def meet(m: Machine, mask: Value, name: str) -> None:
         f"the mask of {name} names lane {lane}, which is not here: "
         f"{words[0]} waits, {words[1]} {verb}"
     )
-    raise m.stop("barrier-divergence", message, here_name, there)
+    raise m.stop("barrier-divergence", message, here_name, there, detail="mask names another")
 
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
@@ -96,7 +96,7 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
         f"{m.text(caller)} calls {name}, and its mask does not name it: "
         f"the bit of lane {lane} must be set"
     )
-    raise m.stop("barrier-divergence", message, caller)
+    raise m.stop("barrier-divergence", message, caller, detail="mask lacks the caller")
 
 
 def _shuffle(m: Machine, value: Value, source: Rows) -> Value:

@@ -90,6 +90,7 @@ class Initialised(Observer):
         finding = Finding(
             "uninitialised-read", m.here(), message, [who], view.name, where, count=len(missing)
         )
+        finding.detail = (view.space,)
         m.note(key, finding)
 
 

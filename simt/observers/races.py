@@ -426,6 +426,7 @@ class Races(Observer):
         where = m.lane_index(a.index, lane)
         mine, theirs = m.thread_name(lane), m.number_name(other)
         line, other_line = unit(place)[1], unit(other_place)[1]
+        only_warps = False  # a barrier of their warps lies between them, but none of the block
         if when == self.order.time:
             cure = "both at once"
         elif mine["block"] == theirs["block"]:
@@ -433,6 +434,7 @@ class Races(Observer):
             me = m.thread_numbers.ravel()[lane]
             if self.order.warps.met and not _same_warp(m, me, np.asarray(other)):
                 cure = "no barrier of the block between them: a warp's holds for its own lanes"
+                only_warps = True
         else:
             cure = "blocks run in no fixed order"
         who = m.pair_text(theirs, mine)
@@ -443,7 +445,9 @@ class Races(Observer):
         )
         first, second = sorted((other_line, line))
         threads = [theirs, mine]
-        m.note(key, Finding("race", second, message, threads, view.name, where, first, count))
+        finding = Finding("race", second, message, threads, view.name, where, first, count)
+        finding.detail = other_verb, a.verb, *["only warps meet"] * only_warps
+        m.note(key, finding)
 
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:

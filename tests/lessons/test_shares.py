@@ -26,13 +26,6 @@ def few(name):
 
 
 @few("vector_add")
-def first_block(a, b, out):
-    if cuda.blockIdx.x == 0:
-        for i in range(cuda.threadIdx.x, out.size, cuda.blockDim.x):
-            out[i] = a[i] + b[i]
-
-
-@few("vector_add")
 def first_warp_of_each_block(a, b, out):
     first, thread = cuda.blockIdx.x * cuda.blockDim.x, cuda.threadIdx.x
     if thread < 32:
@@ -48,35 +41,11 @@ def thread_for_each_row(a, b, out):
             out[y, j] = a[y, j] + b[y, j]
 
 
-@few("matrix_add_2d")
-def thread_for_each_column(a, b, out):
-    x, y = cuda.grid(2)
-    if y == 0 and x < out.shape[1]:
-        for i in range(out.shape[0]):
-            out[i, x] = a[i, x] + b[i, x]
-
-
-@few("matrix_add_2d")
-def left_blocks(a, b, out):
-    x, y = cuda.grid(2)
-    if cuda.blockIdx.x == 0 and y < out.shape[0]:
-        for j in range(x, out.shape[1], cuda.blockDim.x):
-            out[y, j] = a[y, j] + b[y, j]
-
-
 @few("rgb_to_gray")
 def left_blocks_of_a_picture(rgb, gray):
     x, y = cuda.grid(2)
     if cuda.blockIdx.x == 0 and y < gray.shape[0]:
         for j in range(x, gray.shape[1], cuda.blockDim.x):
-            gray[y, j] = RED * rgb[y, j, 0] + GREEN * rgb[y, j, 1] + BLUE * rgb[y, j, 2]
-
-
-@few("rgb_to_gray")
-def thread_for_each_row_of_a_picture(rgb, gray):
-    x, y = cuda.grid(2)
-    if x == 0 and y < gray.shape[0]:
-        for j in range(gray.shape[1]):
             gray[y, j] = RED * rgb[y, j, 0] + GREEN * rgb[y, j, 1] + BLUE * rgb[y, j, 2]
 
 
@@ -94,13 +63,6 @@ def last_block(alpha, x, y, out):
     if cuda.blockIdx.x == cuda.gridDim.x - 1:
         for i in range(cuda.threadIdx.x, out.size, cuda.blockDim.x):
             out[i] = alpha * x[i] + y[i]
-
-
-@few("copy_coalesced")
-def first_block_copies(source, target):
-    if cuda.blockIdx.x == 0:
-        for i in range(cuda.threadIdx.x, source.size, cuda.blockDim.x):
-            target[i] = source[i]
 
 
 @few("copy_coalesced")
@@ -127,14 +89,6 @@ def first_warp_sums(matrix, out):
             for row in range(matrix.shape[0]):
                 total += matrix[row, column]
             out[column] = total
-
-
-@few("transpose_naive")
-def left_blocks_turn(image, out):
-    x, y = cuda.grid(2)
-    if cuda.blockIdx.x == 0 and y < image.shape[0]:
-        for j in range(x, image.shape[1], cuda.blockDim.x):
-            out[j, y] = image[y, j]
 
 
 @few("transpose_naive")

@@ -12,9 +12,11 @@ ours = [module for name, module in sys.modules.items() if name.startswith(("gpul
 print(sum(Path(module.__file__).read_text("utf-8").count("\\n") for module in ours))
 """
 
+RIGHT = "def matmul_flops(m, n, p): return 2 * m * n * p\n"
 CALLS = {  # code → lines at most
     "import gpulearn": 200,
     "import gpulearn as gl; gl.predict('random_order', 'What changes?')": 4000,
+    RIGHT + "import gpulearn as gl; gl.check('matmul_flops', matmul_flops)": 5000,
 }
 
 

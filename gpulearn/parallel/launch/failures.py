@@ -125,11 +125,12 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
         return None
     first = min(failed, key=lambda rank: (_order(failed[rank]), failed[rank].moment))
     cause = failed.pop(first)
+    known: Failure | None = None  # what the rank itself tells of its end
     ended = [rank for rank, outcome in enumerate(outcomes) if isinstance(outcome, Result)]
     if ended and _lost(cause):  # it still waited for others that had done all they had to
         happened = f"waited in vain: {_ranks(ended)} had ended. Every rank must take part."
     else:
-        happened = _happened(cause)
+        happened, known = _happened(cause), cause
     lines = [f"rank {first} of {len(outcomes)} {happened}"]
     lines += [f"  raised from {error}" for error in cause.causes]
     lines += _stack(cause.frames) or (_last_call(outcomes) if not failed else [])
@@ -143,6 +144,10 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
         )
     error = RankError("\n".join(lines))
     error.rank, error.traceback, error.late = first, cause.traceback, behind
+    if known:
+        waited = known.kind == STUCK or ECHO.search(happened)
+        error.kind, error.about = "deadlock" if waited else known.kind, known.about
+        error.message = plain(known.message).partition("\n")[0]
     return error
 
 

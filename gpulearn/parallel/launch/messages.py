@@ -92,6 +92,7 @@ class Failure:
         calls: the collectives that it called.
         causes: "KeyError: 'a'" and so on, where it was raised from another exception.
         traceback: what Python says of it, in full.
+        about: what it is about, in a word, where it is a mistake in the use of ranks.
         moment: when, on the clock that all processes of a machine share.
     """
 
@@ -101,6 +102,7 @@ class Failure:
     calls: Calls = field(default_factory=dict)
     causes: tuple[str, ...] = ()
     traceback: str = ""
+    about: str = ""
     moment: float = field(default_factory=time.monotonic)
 
 

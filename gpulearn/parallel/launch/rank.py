@@ -179,5 +179,6 @@ def failure(
         message = str(error).strip().encode(errors="backslashreplace").decode()
     except Exception:  # an exception of the reader's own that cannot be printed
         message = ""
-    origin = causes_of(error), traceback_of(error)
+    about = getattr(error, "about", "")
+    origin = causes_of(error), traceback_of(error), about if isinstance(about, str) else ""
     return Failure(type(error).__name__, message, frames, calls or {}, *origin)

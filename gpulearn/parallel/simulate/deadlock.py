@@ -51,7 +51,11 @@ def deadlock(
         lines.append(f"  and {more} more")
     lines.append(_advice([waiting[rank] for rank in ranks], bool(ring)))
     error = RankError("\n".join(lines))
-    error.rank = ranks[0]
+    error.rank, error.kind = ranks[0], "deadlock"
+    error.waits = tuple(
+        (rank, waiting[rank].verb, waiting[rank].peer, waiting[rank].peer not in waiting)
+        for rank in ranks[:MAX_RANKS]
+    )
     return error
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from gpulearn.errors import BadInput, RankError
+from gpulearn.errors import BadInput, RankError, about
 from gpulearn.parallel.collectives import doublings
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.scheduler import Scheduler
@@ -70,15 +70,23 @@ class Request:
         changed = self.tensor != self.data
         both_nan = (self.tensor != self.tensor) & (self.data != self.data)
         if bool((changed & ~both_nan).any()):
-            raise RankError(
+            message = (
                 f"the tensor that was being sent to rank {self.peer} changed before wait(): "
                 f"wait for the message first, or send a copy."
             )
+            raise about("changes what is under way", RankError(message))
+
+    @property
+    def verb(self) -> str:
+        """What its rank does, with the preposition before the other rank."""
+        if self.tag == BARRIER:
+            return "waits for"
+        return "sends to" if self.sends else "receives from"
 
     def __str__(self) -> str:
         if self.tag == BARRIER:
             return f"waits in a barrier for rank {self.peer}"
-        verb, word = ("sends", "to") if self.sends else ("receives", "from")
+        verb, word = self.verb.split()
         return f"{verb} {self.tensor.nbytes} bytes {word} rank {self.peer}"
 
 
@@ -89,6 +97,7 @@ class AnyRequest:
         self._requests = tuple(requests)
         self.peer = requests[0].peer
         self.sends = False
+        self.verb = requests[0].verb if len(requests) == 1 else "receives from any of"
 
     def __contains__(self, request: Request) -> bool:
         return request in self._requests
@@ -229,9 +238,10 @@ def _check_fit(send: Request, receive: Request) -> None:
     sent, wanted = send.tensor, receive.tensor
     if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
         kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]
-        raise BadInput(
-            misfit(send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1])
+        message = misfit(
+            send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1]
         )
+        raise about("misfit", BadInput(message))
 
 
 def _version(tensor: Tensor) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from gpulearn import require
-from gpulearn.errors import BadInput, RankError
+from gpulearn.errors import BadInput, RankError, about
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
 from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, travelling_call
@@ -198,13 +198,13 @@ class _Run(Generic[R]):
                     function, args = own_copy(self._payload)
                     result = function(*args)
                     for request in self._network.open[rank]:
-                        raise RankError(f"it ended before wait() was called where it {request}")
+                        message = f"it ended before wait() was called where it {request}"
+                        raise about("never waits", RankError(message))
                     self._results[rank] = travelling(result)
             except Ended:
                 raise
             except BaseException as error:
-                raised = failure(error, frames_of_error(error))
-                self._failures[rank] = replace(raised, message=_explained(raised.message))
+                self._failures[rank] = _explained(failure(error, frames_of_error(error)))
                 self._scheduler.leave(rank, failed=True)
             else:
                 self._scheduler.leave(rank, failed=False)
@@ -230,6 +230,7 @@ class _Run(Generic[R]):
                         "",
                         f"ran for {timeout:g} seconds without speaking to another rank",
                         frames_of_thread(self._threads[scheduler.holder]),
+                        about="endless",
                     )
                     return
 
@@ -255,17 +256,18 @@ class _Run(Generic[R]):
         error = error_of(outcomes)
         if error and len(waiting) > MAX_LISTED:
             more = RankError(f"{error}\nand {len(waiting) - MAX_LISTED} more waited")
-            more.rank, more.traceback = error.rank, error.traceback
+            vars(more).update(vars(error))
             return more
         return error
 
 
-def _explained(message: str) -> str:
-    """The message, with what to do where a simulated rank used what only a real one has."""
-    if "process group" in message and "initialized" in message:
-        return (
-            f"{message.rstrip('.')}: simulated ranks speak through gl.parallel.rank, "
+def _explained(raised: Failure) -> Failure:
+    """With what to do where a simulated rank used what only a real one has, as torch says."""
+    if "process group" in raised.message and "initialized" in raised.message:
+        message = (
+            f"{raised.message.rstrip('.')}: simulated ranks speak through gl.parallel.rank, "
             f"gl.parallel.send, gl.parallel.recv and the collectives there, not through "
             f"torch.distributed"
         )
-    return message
+        return replace(raised, message=message, about="torch.distributed")
+    return raised

@@ -36,7 +36,6 @@ from tests.lessons.answers_noise_and_schedules import slopes_by_unit_vectors
 from tests.support.rights import rights_of
 
 EXERCISES = list(catalogue().values())
-LIMIT = diagnosis.SECONDS  # as a learner meets it
 
 
 WRONG = [
@@ -145,7 +144,9 @@ def test_an_answer_that_is_right_passes_with_dots_in_it():
         ...
         return 2 * m * n * p
 
-    assert check("matmul_flops", matmul_flops).name == "matmul_flops"
+    passed = check("matmul_flops", matmul_flops)
+    assert repr(passed).startswith("✓ matmul_flops is right in all 5 cases. 1 of 4 solved")
+    assert "<strong>✓ matmul_flops</strong>" in passed._repr_html_()
 
 
 def test_a_check_imports_no_other_exercise():
@@ -174,47 +175,6 @@ def test_wrong_answer_is_told_what_it_does():
         check("matmul_flops", lambda m, n, p: m * n * p)
 
 
-def test_unknown_mistake_gets_the_first_case_that_fails():
-    with pytest.raises(WrongAnswer, match="for m, n, p = 1, 1, 1, it returns 7, expected 2"):
-        check("matmul_flops", lambda m, n, p: 7)
-
-
-def test_exception_is_quoted_with_its_line():
-    def answer(m, n, p):
-        k = 0
-        return m / k
-
-    with pytest.raises(WrongAnswer, match="it raises ZeroDivisionError in line 3 of your func"):
-        check("matmul_flops", answer)
-
-
-def test_exit_is_an_exception_like_others():
-    def answer(m, n, p):
-        raise SystemExit
-
-    with pytest.raises(WrongAnswer, match="it raises SystemExit"):
-        check("matmul_flops", answer)
-
-
-def test_wrong_number_of_parameters():
-    with pytest.raises(WrongAnswer, match=r"it takes \(n\), and is called with \(m, n, p\), by"):
-        check("matmul_flops", lambda n: 2 * n**3)
-
-
-def test_an_object_that_equals_everything_does_not_pass():
-    class Yes:
-        def __eq__(self, other):
-            return True
-
-        __hash__ = None
-
-    assert "expected 2" in diagnose(find("matmul_flops"), lambda m, n, p: Yes())
-
-
-def test_nan_does_not_pass():
-    assert "nan, expected 2" in diagnose(find("matmul_flops"), lambda m, n, p: float("nan"))
-
-
 def test_result_instead_of_function():
     with pytest.raises(BadInput, match=r"not a function: write gl.check\(.matmul_flops., matmul"):
         check("matmul_flops", 48)
@@ -236,7 +196,7 @@ def test_a_lesson_without_its_package_is_left_out(monkeypatch):
         return real(name)
 
     monkeypatch.setattr(catalogue_module.importlib, "import_module", without_torch)
-    catalogue_module._made.cache_clear()
+    catalogue_module._of_course.cache_clear()
     try:
         assert "train_step" not in catalogue()
         assert "matmul_flops" in catalogue()
@@ -245,7 +205,7 @@ def test_a_lesson_without_its_package_is_left_out(monkeypatch):
         with pytest.raises(BadInput, match="did you mean 'matmul_f"):
             check("matmul_flop", max)
     finally:
-        catalogue_module._made.cache_clear()
+        catalogue_module._of_course.cache_clear()
 
 
 def test_endless_loop_ends():
@@ -265,14 +225,6 @@ def test_what_is_tried_after_all_cases_is_not_told_of_a_case():
     said = diagnose(waits, waits.reference, seconds=0.3)
     assert said.startswith("all cases are right; in what is tried after them")
     assert said.endswith("then run the check again.")
-
-
-def test_sleep_ends():
-    start = time.perf_counter()
-    assert "did not end" in diagnose(
-        find("matmul_flops"), lambda m, n, p: time.sleep(30), seconds=0.2
-    )
-    assert time.perf_counter() - start < 10
 
 
 def test_an_answer_that_swallows_interrupts_ends(monkeypatch):
@@ -300,7 +252,7 @@ def test_memory_without_end_ends(monkeypatch):
     import resource
 
     before, peak = resource.getrlimit(resource.RLIMIT_DATA), limits.peak_bytes()
-    monkeypatch.setattr(limits, "MOST_BYTES", 1 << 28)
+    monkeypatch.setattr(limits, "MAX_BYTES", 1 << 28)
 
     def answer(m, n, p):
         order = [0.5]
@@ -320,7 +272,7 @@ def test_memory_is_watched_where_the_system_does_not_hold_it(monkeypatch):
     growing = iter(range(0, 1 << 40, 1 << 26))
     monkeypatch.setattr(limits, "data_bytes", lambda: 0)
     monkeypatch.setattr(limits, "peak_bytes", lambda: next(growing))
-    monkeypatch.setattr(limits, "MOST_BYTES", 1 << 27)
+    monkeypatch.setattr(limits, "MAX_BYTES", 1 << 27)
     said = diagnose(find("matmul_flops"), lambda m, n, p: time.sleep(60))
     assert said.startswith("for m, n, p = 1, 1, 1, it takes more than 0.125 GiB of memory: a loop")
 
@@ -451,13 +403,6 @@ def test_a_known_answer_that_takes_too_long_gives_no_hint_and_no_error():
     assert "it returns 0, expected" in diagnose(one, lambda m, n, p: 0)
 
 
-def test_colours_of_a_message_are_left_out():
-    def answer(m, n, p):
-        raise ValueError("\x1b[1mbold\x1b[0m words")
-
-    assert diagnose(find("matmul_flops"), answer).endswith(": bold words.")
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -482,10 +427,6 @@ def default_interrupts():
 def interrupt_and_wait(interrupt):
     interrupt()
     time.sleep(5)
-
-
-def test_the_limit_of_a_check_is_short_enough_to_wait_for():
-    assert LIMIT <= 30
 
 
 def test_the_interrupter_of_each_platform(default_interrupts):
@@ -535,12 +476,6 @@ def test_what_a_thread_has_waited_for_a_core_only_grows():
     assert limits.waited_seconds(2**22 + 1) == 0
 
 
-def test_time_limit_leaves_nothing_behind():
-    with limits.time_limit(0.1):
-        pass
-    time.sleep(0.2)  # a timer left running would interrupt here
-
-
 def test_check_works_outside_the_main_thread():
     seen = []
     thread = threading.Thread(
@@ -549,12 +484,6 @@ def test_check_works_outside_the_main_thread():
     thread.start()
     thread.join()
     assert len(seen) == 1
-
-
-def test_passed_reads_as_text_and_html():
-    passed = check("matmul_flops", find("matmul_flops").reference)
-    assert repr(passed).startswith("✓ matmul_flops is right in all 5 cases. 1 of 4 solved")
-    assert "<strong>✓ matmul_flops</strong>" in passed._repr_html_()
 
 
 def test_exercises_lists_every_name():
@@ -595,12 +524,6 @@ def test_solution_stands_alone_in_a_notebook(exercise):
     space |= imported_names(exercise)
     exec(source, space)
     assert diagnose(exercise, space[exercise.name]) is None
-
-
-def test_solution_keeps_comments_and_shows_itself():
-    shown = solution("matmul_flops")
-    assert repr(shown) == shown.source == "def matmul_flops(m, n, p):\n    return 2 * m * n * p"
-    assert shown._repr_markdown_().startswith("```python\n")
 
 
 class Shell:
@@ -670,6 +593,15 @@ class Odd:
         raise RuntimeError("no")
 
 
+class Yes:
+    """A result that equals everything."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
 class OddError(Exception):
     def __str__(self):
         raise RuntimeError("no")
@@ -706,9 +638,15 @@ class BadSignature:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (lambda m, n, p: 7, "for m, n, p = 1, 1, 1, it returns 7, expected 2"),
+        (lambda m, n, p: float("nan"), "nan, expected 2"),
+        (lambda m, n, p: Yes(), "expected 2"),
+        (lambda n: 2 * n**3, "it takes (n), and is called with (m, n, p), by position"),
         (lambda m, n, p: Odd(), "it returns an object of type Odd"),
         (lambda m, n, p: object(), "it returns an object of type object"),
         (raises(OddError()), "it raises OddError in line 2 of your function"),
+        (raises(SystemExit()), "it raises SystemExit in line 2 of your function."),
+        (raises(ValueError("\x1b[1mbold\x1b[0m words")), ": bold words."),
         (raises(OwnExit("bye")), "it raises OwnExit in line 2 of your function: bye"),
         (raises(ValueError("x" * 5000)), "xxx…"),
         (raises(AssertionError()), "it raises AssertionError in line 2 of your function."),

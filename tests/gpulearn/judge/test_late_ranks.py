@@ -9,13 +9,11 @@ import pytest
 from gpulearn.errors import RankError
 from gpulearn.judge import ranks
 from gpulearn.judge.limits import waiting_elsewhere
-from gpulearn.judge.ranks import Ending, demand_on_real_ranks, on_real_ranks
+from gpulearn.judge.ranks import RankFailure, demand_on_real_ranks, on_real_ranks
 from gpulearn.parallel.launch.forkserver import processes
 from gpulearn.parallel.launch.launch import launch
 
-STUCK = "rank 1 of 2 did not come to an end and was ended."
-TIMED_OUT = "rank 0 of 2 raised RuntimeError: Timed out waiting 5000ms for recv operation."
-RAISED = "rank 0 of 2 raised ValueError: no such row"
+LATE, RAISED = "deadlock", "ValueError"  # kinds of what a launcher says of ranks
 
 
 def answer():
@@ -30,37 +28,36 @@ def starting(outcomes, seconds):
         seconds.append(patience)
         outcome = next(left)
         if isinstance(outcome, str):
-            error = RankError(outcome)
-            error.rank = 0
+            error = RankError("rank 0 of 2 …")
+            error.rank, error.kind = 0, outcome
             raise error
         return outcome
 
     return start
 
 
-@pytest.mark.parametrize("late", [STUCK, TIMED_OUT])
-def test_a_rank_that_was_only_late_is_given_more_time(late):
+def test_a_rank_that_was_only_late_is_given_more_time():
     seconds = []
-    assert on_real_ranks(starting([late, [1, 2]], seconds), answer) == [1, 2]
+    assert on_real_ranks(starting([LATE, [1, 2]], seconds), answer) == [1, 2]
     assert seconds == [ranks.REAL_SECONDS, ranks.PATIENT_SECONDS]
     assert ranks.PATIENT_SECONDS > ranks.REAL_SECONDS
 
 
 def test_a_deadlock_is_one_with_patience_too():
-    found = on_real_ranks(starting([STUCK, TIMED_OUT], []), answer)
-    assert isinstance(found, Ending)
-    assert found.said == "it is a deadlock: rank 0 waits in vain"
+    failure = on_real_ranks(starting([LATE, LATE], []), answer)
+    assert isinstance(failure, RankFailure)
+    assert failure.sentence == "it is a deadlock: rank 0 waits in vain"
 
 
 def test_what_is_no_wait_is_told_at_once():
     seconds = []
-    found = on_real_ranks(starting([RAISED], seconds), answer)
-    assert isinstance(found, Ending)
-    assert (found.kind, len(seconds)) == ("ValueError", 1)
+    failure = on_real_ranks(starting([RAISED], seconds), answer)
+    assert isinstance(failure, RankFailure)
+    assert (failure.kind, len(seconds)) == ("ValueError", 1)
 
 
 def test_a_demand_on_real_ranks_has_that_patience(monkeypatch):
-    start = starting([STUCK, [[7], [7]]], [])
+    start = starting([LATE, [[7], [7]]], [])
     monkeypatch.setattr(ranks, "launch", lambda *args, timeout, backend: start(timeout))
 
     def judge(work, outcomes):
@@ -74,7 +71,7 @@ def test_what_ranks_wait_for_a_core_is_kept_when_they_have_ended(monkeypatch):
     waited, living = {1: 0.5, 2: 2.0}, [1, 2]
     monkeypatch.setattr(ranks, "processes", lambda: living)
     monkeypatch.setattr(ranks, "waited_seconds", lambda thread, process: waited[process])
-    ranks_wait = ranks.RanksWait()
+    ranks_wait = ranks.WaitForCore()
     assert ranks_wait() == 2.5
     living.remove(2)
     waited[1] = 1.0

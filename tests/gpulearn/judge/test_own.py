@@ -8,7 +8,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
-from gpulearn.judge import command_line, own, progress
+from gpulearn.judge import command_line, progress
+from gpulearn.judge.catalogue import exercises_of
 from gpulearn.judge.own_check import proved
 
 ROOT = Path(__file__).parents[3]
@@ -114,9 +115,9 @@ def test_hints_that_are_not_there_or_cannot_be_read_are_told(copied, capsys):
 
 
 def test_a_right_answer_that_is_refused_is_shown():
-    report = proved(own.exercises_of(str(FILE))["trapezoid_area"])
+    report = proved(exercises_of(str(FILE))["trapezoid_area"])
     assert report.ok
-    told = [one for one in report.told if one.answer.startswith("right")]
+    told = [one for one in report.known if one.answer.startswith("right")]
     assert len(told) == 2
 
 
@@ -145,7 +146,7 @@ def test_a_file_that_makes_no_exercise_is_told(tmp_path, capsys, text, said):
 
 def test_changed_files_are_read_anew(copied):
     def exercise():
-        return own.exercises_of(str(copied))["trapezoid_area"]
+        return exercises_of(str(copied))["trapezoid_area"]
 
     assert exercise().task.startswith("Add up")
     copied.write_text(copied.read_text().replace("Add up", "Sum"), encoding="utf-8")
