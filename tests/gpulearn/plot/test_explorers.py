@@ -48,7 +48,7 @@ FIGURES = {
     ),
     "descent": (lambda: gl.plot.descent_explorer(), "ravine, gradient descent, rate 0.0631: 200"),
     "graph": (lambda: graph_player(Variable(3.0, "x") ** 2), "Given: x is 3"),
-    "kernel": (lambda: gl.plot.kernel_player(gl.xray(even)[1, 64](np.zeros(64))), "Step 1 of 3"),
+    "kernel": (lambda: gl.plot.kernel_player(gl.xray(even)[1, 64](np.zeros(64))), "Step 3 of 3"),
     "matmul": (products, "n = 128: numpy, float32 100 µs"),
     "pipeline": (lambda: pipeline_player("GPipe", 2, 2), "GPipe: 2 ranks and 2 micro-b"),
     "rates": (
@@ -73,7 +73,7 @@ def ends(control):
     if options is not None:
         values = [*options.values()] if isinstance(options, dict) else [*options]
         values = [value[1] if isinstance(value, tuple) else value for value in values]
-        return values[-1], values[0]
+        return values[0], values[-1]
     return (control.max, control.min) if hasattr(control, "max") else (True, False)
 
 
