@@ -45,12 +45,12 @@ def exercises_of(file: str) -> Mapping[str, Exercise]:
     if not path.is_file():
         raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
     beside = sorted(path.parent.glob("*.hints"))
-    moments = tuple(one.stat().st_mtime_ns for one in (path, *beside))
+    moments = tuple((each.name, each.stat().st_mtime_ns) for each in (path, *beside))
     return _read(str(path.resolve()), moments, file)
 
 
 @functools.lru_cache(maxsize=32)
-def _read(path: str, moments: tuple[int, ...], file: str) -> Mapping[str, Exercise]:
+def _read(path: str, moments: tuple[tuple[str, int], ...], file: str) -> Mapping[str, Exercise]:
     """The exercises of a file as it and its hints were at some moments; new ones are read anew."""
     name = f"gpulearn_exercises_{Path(path).stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)
