@@ -243,77 +243,6 @@ def _heated(a: Array) -> Array:
     return b
 
 
-add("softmax", r"""
-__global__ void softmax(int cols, const float* in, float* out) {
-    __shared__ float s[128];
-    const float* row = in + blockIdx.x * cols;
-    float most = -INFINITY;
-    for (int c = threadIdx.x; c < cols; c += blockDim.x) most = fmaxf(most, row[c]);
-    s[threadIdx.x] = most;
-    __syncthreads();
-    for (int d = blockDim.x / 2; d > 0; d /= 2) {
-        if (threadIdx.x < d) s[threadIdx.x] = fmaxf(s[threadIdx.x], s[threadIdx.x + d]);
-        __syncthreads();
-    }
-    most = s[0];
-    __syncthreads();
-    float sum = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += blockDim.x) sum += expf(row[c] - most);
-    s[threadIdx.x] = sum;
-    __syncthreads();
-    for (int d = blockDim.x / 2; d > 0; d /= 2) {
-        if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];
-        __syncthreads();
-    }
-    for (int c = threadIdx.x; c < cols; c += blockDim.x)
-        out[blockIdx.x * cols + c] = expf(row[c] - most) / s[0];
-}
-""", (5, 128), lambda: (300, floats(5, 300), zeros(5, 300)),
-    lambda n, x, out: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), rtol=1e-4)  # fmt: skip
-wrong(
-    {"    most = s[0];\n    __syncthreads();": "    most = s[0];"},
-    "race",
-    "s[threadIdx.x] = sum",
-    "on s[",
-)
-wrong(
-    {" + d]);\n        __syncthreads();": " + d]),\n        __syncthreads();"},
-    "barrier-divergence",
-    "__syncthreads();",
-    "threads of the block reach this barrier",
-)
-
-add("mandelbrot", r"""
-__global__ void mandelbrot(int width, int height, int most, int* out) {
-    int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
-    if (px >= width || py >= height) return;
-    double cx = -2.0 + 3.0 * px / width, cy = -1.0 + 2.0 * py / height, x = 0, y = 0;
-    int k = 0;
-    while (k < most && x * x + y * y <= 4.0) {
-        double next = x * x - y * y + cx;
-        y = 2 * x * y + cy;
-        x = next;
-        ++k;
-    }
-    out[py * width + px] = k;
-}
-""", ((2, 2), (32, 8)), lambda: (40, 12, 50, zeros(12, 40, dtype="i4")),
-    lambda w, h, most, out: _mandelbrot(w, h, most))  # fmt: skip
-wrong({"py >= height": "py > height"}, "out-of-bounds", "= k;", "out has length 480")
-
-
-def _mandelbrot(width: int, height: int, most: int) -> Array:
-    out = np.zeros((height, width), np.int32)
-    for py in range(height):
-        for px in range(width):
-            c = complex(-2.0 + 3.0 * px / width, -1.0 + 2.0 * py / height)
-            z, k = 0j, 0
-            while k < most and z.real**2 + z.imag**2 <= 4:
-                z, k = complex(z.real**2 - z.imag**2, 2 * z.real * z.imag) + c, k + 1
-            out[py, px] = k
-    return out
-
-
 add("nbody", r"""
 __global__ void nbody(int n, const float4* body, float4* force) {
     __shared__ float4 s[64];
@@ -350,29 +279,6 @@ def _forces(b: Array) -> Array:
     w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
     return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
 
-
-add("bitonic", r"""
-__global__ void bitonic(int* x) {
-    __shared__ int s[256];
-    int t = threadIdx.x;
-    s[t] = x[t];
-    __syncthreads();
-    for (int k = 2; k <= 256; k *= 2)
-        for (int j = k / 2; j > 0; j /= 2) {
-            int other = t ^ j;
-            if (other > t) {
-                bool up = (t & k) == 0;
-                int a = s[t], b = s[other];
-                if ((a > b) == up) { s[t] = b; s[other] = a; }
-            }
-            __syncthreads();
-        }
-    x[t] = s[t];
-}
-""", (1, 256), lambda: (rng().integers(-999, 999, 256).astype("i4"),),
-    lambda x: np.sort(x))  # fmt: skip
-wrong({"            if (other > t) {": "            {"}, "race", "s[other] = a", "on s[")
-wrong({"x[t] = s[t];": "x[t + 1] = s[t];"}, "out-of-bounds", "x[t + 1]", "x[256]")
 
 add("spmv", r"""
 __global__ void spmv(int rows, const int* start, const int* col, const double* val,
