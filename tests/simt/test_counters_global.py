@@ -107,12 +107,6 @@ def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) ->
     assert report.arrays["a"].bytes_moved == 4 * sectors * 32
 
 
-@pytest.mark.parametrize("k", range(2, 33))
-def test_every_stride_to_32(k: int) -> None:
-    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
-    assert loads(run(stride, 64, 64 * 32, "f4", k)) == (2, want)
-
-
 @pytest.mark.parametrize("k", [1, 2, 3, 8, 32])
 def test_stores_count_like_loads(k: int) -> None:
     report = run(scattered_store, 64, 64 * 32, "f4", k)
@@ -121,25 +115,6 @@ def test_stores_count_like_loads(k: int) -> None:
     assert loads(report) == (2, 8)
     assert report.totals.global_load_sectors == 8
     assert report.totals.global_store_sectors == want
-
-
-def random_gather(a, index, out):
-    i = cuda.grid(1)
-    j = index[i]
-    value = a[j]
-    out[i] = value
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_gather(seed: int) -> None:
-    index = np.random.default_rng(seed).integers(0, 1000, 96)
-    a, out = np.ones(1000, np.float32), np.zeros(96, np.float32)
-    report = xray(random_gather, 1, 96, a, index, out)
-    want = sum(len(set(4 * index[w : w + 32] // 32)) for w in (0, 32, 64))
-    at = report.lines[line(random_gather, "value = a[j]")]
-    assert (at.global_load_requests, at.global_load_sectors) == (3, want) == loads(report)
-    at = report.lines[line(random_gather, "j = index[i]")]
-    assert (at.global_load_requests, at.global_load_sectors) == (3, 24)  # int64: 8 a warp
 
 
 def read_field(p, out):
@@ -293,22 +268,6 @@ def test_a_slice_keeps_its_place_in_memory() -> None:
     assert loads(xray(contiguous, 1, 64, whole[1:], out, 0)) == (2, 10)  # 5 sectors a warp
     two = cuda.to_device(np.ones(128, np.float32))
     assert loads(xray(contiguous, 1, 64, two[::2], out, 0)) == (2, 16)  # 8 a warp
-
-
-def test_totals_are_the_sum_of_lines_and_of_arrays() -> None:
-    report = run(loop_and_update, 96, 96, "f4", 3)
-    for name in (
-        "global_load_requests",
-        "global_load_sectors",
-        "global_store_requests",
-        "global_store_sectors",
-        "bytes_requested",
-        "bytes_moved",
-    ):
-        total = getattr(report.totals, name)
-        assert total > 0
-        assert sum(getattr(c, name) for c in report.lines.values()) == total
-        assert sum(getattr(c, name) for c in report.arrays.values()) == total
 
 
 def test_a_last_chunk_of_fewer_blocks_counts_for_no_more() -> None:

@@ -174,27 +174,6 @@ def test_the_transpose_tile(kernel: Any, stored: Any, loaded: Any) -> None:
     assert report.totals.shared_load_wavefronts == loaded[0]
 
 
-def matmul_step(out):
-    s = cuda.shared.array((16, 16), numba.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[y, x] = 1
-    cuda.syncthreads()
-    total = numba.float32(0)
-    for k in range(16):
-        total += s[y, k]  # row
-        total += s[k, x]  # column
-    out[y, x] = total
-
-
-def test_a_16_by_16_tile_has_no_conflicts() -> None:
-    """A warp is two rows of 16: two broadcasts from different banks; then 16 words."""
-    report = xray(matmul_step, 1, (16, 16), np.zeros((16, 16), np.float32))
-    for mark in ("# row", "# column"):
-        at = report.lines[line(matmul_step, mark)]
-        assert at.shared_load_wavefronts == 8 * 16  # 8 warps, 16 steps
-        assert at.shared_load_conflicts == 0
-
-
 def test_shared_traffic_is_no_global_traffic() -> None:
     report = xray(tile, 1, (32, 32), np.zeros((32, 32), np.float32))
     assert report.arrays["s"].global_load_requests == 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from .classics import Array, add, floats, rng, whole, wrong, zeros
+from .classics import Array, add, floats, whole, wrong, zeros
 
 add("gemm", r"""
 #include <cuda_pipeline.h>
