@@ -40,10 +40,7 @@ def saxpy_returns_early(a, x, y):
 
 
 @CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 333), zeros(333)),
-    lambda a, out: fill(out, a * np.float32(2)),
+    2, 32, lambda r: (floats(r, 333), zeros(333)), lambda a, out: fill(out, a * np.float32(2))
 )
 def grid_stride(a, out):
     for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
@@ -139,12 +136,7 @@ def constant_table(a, out):
     out[i] = table[a[i]]
 
 
-@CASES.add(
-    2,
-    16,
-    lambda r: (floats(r, 32, 5), zeros(32, 5)),
-    lambda a, out: fill(out, np.sort(a)),
-)
+@CASES.add(2, 16, lambda r: (floats(r, 32, 5), zeros(32, 5)), lambda a, out: fill(out, np.sort(a)))
 def sort_in_local_memory(a, out):
     i = cuda.grid(1)
     box = cuda.local.array(5, float32)

@@ -12,12 +12,7 @@ from .cases import Catalogue, fill, floats, zeros
 CASES = Catalogue()
 
 
-@CASES.add(
-    1,
-    64,
-    lambda r: (floats(r, 64),),
-    lambda a: fill(a, np.sort(a)),
-)
+@CASES.add(1, 64, lambda r: (floats(r, 64),), lambda a: fill(a, np.sort(a)))
 def bitonic_sort(a):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -79,12 +74,7 @@ def rotate(tile, t, by):
     return value
 
 
-@CASES.add(
-    1,
-    33,
-    lambda r: (floats(r, 33), zeros(33)),
-    lambda a, out: fill(out, np.roll(a, -6)),
-)
+@CASES.add(1, 33, lambda r: (floats(r, 33), zeros(33)), lambda a, out: fill(out, np.roll(a, -6)))
 def barrier_in_a_device_function(a, out):
     tile = cuda.shared.array(33, float32)
     t = cuda.threadIdx.x

@@ -47,10 +47,7 @@ def global_memory_within_a_block(a, out):
 
 
 @CASES.add(
-    4,
-    32,
-    lambda r: (floats(r, 128), zeros(128)),
-    lambda a, out: fill(out[:32], a[:32][::-1]),
+    4, 32, lambda r: (floats(r, 128), zeros(128)), lambda a, out: fill(out[:32], a[:32][::-1])
 )
 def barrier_for_one_block_only(a, out):
     s = cuda.shared.array(32, float32)
@@ -139,12 +136,7 @@ def a_part_for_each_block(a, out):  # the last block's part is empty, and begins
         theirs[t] = mine[mine.size - 1 - t]
 
 
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 32), zeros(32)),
-    lambda a, out: fill(out, a),
-)
+@CASES.add(2, 32, lambda r: (floats(r, 32), zeros(32)), lambda a, out: fill(out, a))
 def an_empty_rest(a, out):
     rest = a[32:]
     i = cuda.grid(1)

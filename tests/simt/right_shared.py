@@ -156,12 +156,7 @@ def _votes(a: np.ndarray, out: np.ndarray) -> None:
         out[k] = (part > 0).sum(), (part > -9).all(), (part > 7).any()
 
 
-@CASES.add(
-    2,
-    40,
-    lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)),
-    _votes,
-)
+@CASES.add(2, 40, lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
 def barriers_that_count(a, out):
     i, b = cuda.grid(1), cuda.blockIdx.x
     n = cuda.syncthreads_count(1 if a[i] > 0 else 0)

@@ -106,12 +106,7 @@ def bit_tricks(a, out):
     out[i, 3] = cuda.ffs(a[i])
 
 
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 64), zeros(64)),
-    lambda a, out: fill(out, np.clip(a, -2, 2)),
-)
+@CASES.add(2, 32, lambda r: (floats(r, 64), zeros(64)), lambda a, out: fill(out, np.clip(a, -2, 2)))
 def clamp_by_ternaries(a, out):
     i = cuda.grid(1)
     low, high = float32(-2), float32(2)
@@ -153,10 +148,7 @@ CASES.add(
 
 
 @CASES.add(
-    1,
-    9,
-    lambda r: (floats(r, 9, 12), zeros(9)),
-    lambda a, out: fill(out, a[:, 1:11:2].sum(1)),
+    1, 9, lambda r: (floats(r, 9, 12), zeros(9)), lambda a, out: fill(out, a[:, 1:11:2].sum(1))
 )
 def slices_of_rows(a, out):
     i = cuda.grid(1)

@@ -81,11 +81,7 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
 
 
 @CASES.add(
-    1,
-    32,
-    lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)),
-    _compact,
-    simulator=False,
+    1, 32, lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact, simulator=False
 )
 def compaction_by_ballot(a, out, count):
     t = cuda.threadIdx.x

@@ -184,23 +184,6 @@ def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
         np.testing.assert_array_equal(g, w, err_msg=operation)
 
 
-def assigned_in_order(a):
-    i = 2
-    a[i], i = 50, 7
-    a[i] = i = 9
-    a[i], a[i + 1], (i, a[i]) = a[i + 1], a[i], (0, 77)
-
-
-def test_several_targets_are_assigned_from_left_to_right() -> None:
-    kernel = cuda.jit(assigned_in_order)
-    a, want = np.arange(16), np.arange(16)
-    with unchecked():
-        launch(kernel, 1, 1, a)
-    assigned_in_order(want)
-    np.testing.assert_array_equal(a, want)
-    assert is_compiled(kernel)
-
-
 # --- the same sentences
 
 
@@ -313,13 +296,6 @@ def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
         launch(cuda.jit(several_loops), 1, 64, want)
     np.testing.assert_array_equal(a, want)
     assert is_compiled(kernel), state(kernel).refused
-
-
-@pytest.mark.parametrize("text", ["5 // out[0]", "5 / out[0]"])
-def test_a_division_by_zero_is_an_error_under_debug(text: str) -> None:
-    source = f"@cuda.jit(debug=True, opt=False)\ndef kernel(out):\n    out[1] = {text}\n"
-    with simt.unchecked(), pytest.raises(ZeroDivisionError):
-        launch(sources.module(source, cuda).kernel, 1, 1, np.zeros(2, np.int64))
 
 
 def reverse(a, n):

@@ -53,11 +53,6 @@ def every_other_lane(a, out, k):
         out[i] = a[i]
 
 
-def scattered_store(a, out, k):
-    i = cuda.grid(1)
-    out[i * k] = a[i]
-
-
 def loads(report: Any) -> tuple[int, int]:
     return report.arrays["a"].global_load_requests, report.arrays["a"].global_load_sectors
 
@@ -105,16 +100,6 @@ def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) ->
     assert loads(report) == (4, 4 * sectors)  # 128 threads: 4 warps, a request each
     assert report.arrays["a"].bytes_requested == 128 * np.dtype(kind).itemsize
     assert report.arrays["a"].bytes_moved == 4 * sectors * 32
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 8, 32])
-def test_stores_count_like_loads(k: int) -> None:
-    report = run(scattered_store, 64, 64 * 32, "f4", k)
-    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
-    assert stores(report) == (2, want)
-    assert loads(report) == (2, 8)
-    assert report.totals.global_load_sectors == 8
-    assert report.totals.global_store_sectors == want
 
 
 def read_field(p, out):
@@ -189,20 +174,6 @@ def test_partly_active_warps(
     assert report.arrays["a"].bytes_requested == asked
     assert report.totals.bytes_requested == 2 * asked
     assert report.totals.bytes_moved == 2 * 32 * sectors
-
-
-@pytest.mark.parametrize(
-    ("block", "requests", "sectors"),
-    [
-        (48, 4, 12),  # blocks start at bytes 0 and 192: 4 + 2 sectors each
-        (40, 4, 10),  # 0 and 160: 4 + 1 each
-        # 0 and 132: 4 + 1, then bytes 132 … 259 = sectors 4 … 8, then byte 260: 1
-        (33, 4, 11),
-        (8, 2, 2),
-    ],
-)
-def test_warps_never_span_blocks(block: int, requests: int, sectors: int) -> None:
-    assert loads(run(contiguous, block, 128, "f4", grid=2)) == (requests, sectors)
 
 
 def row_major(a, out):

@@ -101,30 +101,6 @@ def test_wide_words_that_pairs_of_lanes_share(
     assert loads(index, kind) == (wavefronts, conflicts)
 
 
-@pytest.mark.parametrize(
-    ("kind", "index", "wavefronts"),
-    [
-        ("uint8", "t", 1),  # 4 lanes read the same word
-        ("uint8", "t * 4", 1),
-        ("uint8", "t * 8", 2),
-        ("int16", "t", 1),
-        ("int16", "t * 4", 2),  # 8 B apart
-    ],
-)
-def test_narrow_words(kind: str, index: str, wavefronts: int) -> None:
-    assert loads(index, kind) == (wavefronts, wavefronts - 1)
-
-
-@pytest.mark.parametrize(("active", "wavefronts"), [(8, 8), (1, 1), (31, 31)])
-def test_only_active_lanes_collide(active: int, wavefronts: int) -> None:
-    assert loads("t * 32", active=active) == (wavefronts, wavefronts - 1)
-
-
-def test_each_warp_is_a_request_of_its_own() -> None:
-    assert loads("t", active=96, threads=96) == (3, 0)
-    assert loads("t * 2", active=96, threads=96) == (6, 3)
-
-
 def tile(out):
     s = cuda.shared.array((32, 32), numba.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y

@@ -182,16 +182,6 @@ def test_work_outlives_its_stream() -> None:
     assert (target == 5).all()
 
 
-def test_a_stream_is_known_by_its_handle() -> None:
-    stream, target = cuda.stream(), pinned(0)
-    device = cuda.device_array(N, np.float32, stream=stream)
-    device.copy_to_device(pinned(4))  # the array's own stream
-    device.copy_to_host(target, stream=stream)
-    cuda.as_cuda_array(device)  # waits for it
-    assert (target == 4).all()
-    assert int(cuda.external_stream(int(stream))) == int(stream)
-
-
 def test_views_are_bound_to_the_stream_that_they_are_asked_for() -> None:
     one, other = cuda.stream(), cuda.stream()
     device = cuda.device_array((2, N), np.float32, stream=one)
@@ -314,18 +304,6 @@ def test_chunks_over_streams_are_no_race(offsets: bool) -> None:
             out[part].copy_to_host(target[part], stream=stream)
         cuda.synchronize()
     assert (target == 3).all()
-
-
-def test_columns_that_lie_between_each_other_are_no_race() -> None:
-    one, other = cuda.stream(), cuda.stream()
-    device = cuda.to_device(np.ones((8, 8), np.float32))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        double[1, 32, one](device[:, 0])
-        double[1, 32, other](device[:, 1])
-        device.setitem((slice(None), 2), 5, stream=one)
-        cuda.synchronize()
-    assert device.copy_to_host()[4].tolist() == [2, 2, 5, 1, 1, 1, 1, 1]
 
 
 def test_reads_and_atomics_of_two_streams_are_no_race() -> None:

@@ -10,90 +10,34 @@ from numba import int32
 
 from simt import cuda
 
+from . import sources
 from .harness import findings, launch, line, only, threads, xray
 
 FULL = 0xFFFFFFFF
 
 
-def shuffle_down(out):
+CALLS = {
+    "shfl_down_sync": "cuda.shfl_down_sync(FULL, i, 4)",
+    "shfl_up_sync": "cuda.shfl_up_sync(FULL, i, 4)",
+    "shfl_xor_sync": "cuda.shfl_xor_sync(FULL, i, 1)",
+    "shfl_sync": "cuda.shfl_sync(FULL, i, 1)",
+    "ballot_sync": "cuda.ballot_sync(FULL, 1)",
+    "all_sync": "1 if cuda.all_sync(FULL, 1) else 0",
+    "any_sync": "1 if cuda.any_sync(FULL, 1) else 0",
+    "eq_sync": "1 if cuda.eq_sync(FULL, 1) else 0",
+    "match_any_sync": "cuda.match_any_sync(FULL, 1)",
+    "match_all_sync": "cuda.match_all_sync(FULL, 1)[0]",
+    "syncwarp": "1; cuda.syncwarp()",
+}
+MEETING = """
+def kernel(out):
     i = cuda.threadIdx.x
     if i < 20:
-        out[i] = cuda.shfl_down_sync(FULL, i, 4)
-
-
-def shuffle_up(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_up_sync(FULL, i, 4)
-
-
-def shuffle_xor(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_xor_sync(FULL, i, 1)
-
-
-def shuffle(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_sync(FULL, i, 1)
-
-
-def ballot(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.ballot_sync(FULL, 1)
-
-
-def every(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.all_sync(FULL, 1) else 0
-
-
-def some(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.any_sync(FULL, 1) else 0
-
-
-def agreed(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.eq_sync(FULL, 1) else 0
-
-
-def match_any(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.match_any_sync(FULL, 1)
-
-
-def match_all(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.match_all_sync(FULL, 1)[0]
-
-
-def wait(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        cuda.syncwarp()
-        out[i] = 1
-
-
+        out[i] = {}
+"""
 MEETINGS = {
-    "shfl_down_sync": shuffle_down,
-    "shfl_up_sync": shuffle_up,
-    "shfl_xor_sync": shuffle_xor,
-    "shfl_sync": shuffle,
-    "ballot_sync": ballot,
-    "all_sync": every,
-    "any_sync": some,
-    "eq_sync": agreed,
-    "match_any_sync": match_any,
-    "match_all_sync": match_all,
-    "syncwarp": wait,
+    name: sources.module(MEETING.format(call), cuda, FULL=FULL).kernel
+    for name, call in CALLS.items()
 }
 
 

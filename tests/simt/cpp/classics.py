@@ -215,34 +215,6 @@ wrong(
 )
 wrong({"128 + 2 * R]": "128 + R]"}, "out-of-bounds", "s[t", "s has length 131")
 
-add("heat", r"""
-__global__ void heat(int nx, int ny, int nz, const float* a, float* b) {
-    int x = blockIdx.x * blockDim.x + threadIdx.x;
-    int y = blockIdx.y * blockDim.y + threadIdx.y;
-    int z = blockIdx.z * blockDim.z + threadIdx.z;
-    if (x >= nx || y >= ny || z >= nz) return;
-    int i = (z * ny + y) * nx + x;
-    if (x == 0 || y == 0 || z == 0 || x == nx - 1 || y == ny - 1 || z == nz - 1) {
-        b[i] = a[i];
-        return;
-    }
-    b[i] = (a[i - 1] + a[i + 1] + a[i - nx] + a[i + nx] + a[i - nx * ny] + a[i + nx * ny]) / 6;
-}
-""", ((2, 2, 2), (8, 4, 4)), lambda: (12, 7, 6, floats(6, 7, 12), zeros(6, 7, 12)),
-    lambda nx, ny, nz, a, b: _heated(a), rtol=1e-4)  # fmt: skip
-wrong({"x >= nx || y >= ny": "x > nx || y >= ny"}, "out-of-bounds", "b[i] =", "a has length 504")
-
-
-def _heated(a: Array) -> Array:
-    b = a.copy()
-    inner = slice(1, -1)
-    b[inner, inner, inner] = (
-        a[inner, inner, :-2] + a[inner, inner, 2:] + a[inner, :-2, inner] + a[inner, 2:, inner]
-        + a[:-2, inner, inner] + a[2:, inner, inner]
-    ) / 6  # fmt: skip
-    return b
-
-
 add("nbody", r"""
 __global__ void nbody(int n, const float4* body, float4* force) {
     __shared__ float4 s[64];
@@ -278,59 +250,6 @@ def _forces(b: Array) -> Array:
     d = b[None, :, :3] - b[:, None, :3]
     w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
     return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
-
-
-add("spmv", r"""
-__global__ void spmv(int rows, const int* start, const int* col, const double* val,
-                     const double* x, double* y) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < rows) {
-        double sum = 0;
-        for (int k = start[row]; k < start[row + 1]; ++k) sum += val[k] * x[col[k]];
-        y[row] = sum;
-    }
-}
-""", (2, 32), lambda: _sparse(), lambda rows, start, col, val, x, y: _dense(start, col, val) @ x,
-    rtol=1e-12)  # fmt: skip
-wrong({"k < start[row + 1]": "k <= start[row + 1]"}, "out-of-bounds", "sum +=", "has length")
-
-
-def _sparse() -> tuple[Any, ...]:
-    counts = rng().integers(0, 6, 50)
-    start = np.concatenate([[0], np.cumsum(counts)]).astype("i4")
-    col = np.concatenate([rng().permutation(50)[:c] for c in counts]).astype("i4")
-    return 50, start, col, rng().random(len(col)), rng().random(50), np.zeros(50)
-
-
-def _dense(start: Array, col: Array, val: Array) -> Array:
-    dense = np.zeros((50, 50))
-    for row in range(50):
-        for k in range(start[row], start[row + 1]):
-            dense[row, col[k]] += val[k]
-    return dense
-
-
-add("black_scholes", r"""
-__device__ __noinline__ float normal(float d) { return 0.5f * erfcf(-d * 0.70710678f); }
-__global__ void black_scholes(int n, float r, float v, const float* s, const float* k,
-                              const float* t, float* call) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    float root = v * sqrtf(t[i]);
-    float d = (logf(s[i] / k[i]) + (r + 0.5f * v * v) * t[i]) / root;
-    call[i] = s[i] * normal(d) - k[i] * expf(-r * t[i]) * normal(d - root);
-}
-""", (2, 64), lambda: (100, 0.02, 0.3, *(1 + rng().random((3, 100), np.float32)), zeros(100)),
-    lambda n, r, v, s, k, t, c: _call(r, v, s, k, t), rtol=1e-3)  # fmt: skip
-wrong({"call[i] = ": "call[i % 50] = "}, "race", "call[i % 50]", "on call[")
-
-
-def _call(r: float, v: float, s: Array, k: Array, t: Array) -> Array:
-    from math import erf
-
-    normal = np.vectorize(lambda d: 0.5 * (1 + erf(d / 2**0.5)))
-    d = (np.log(s / k) + (r + v * v / 2) * t) / (v * np.sqrt(t))
-    return s * normal(d) - k * np.exp(-r * t) * normal(d - v * np.sqrt(t))
 
 
 add("compact", r"""

@@ -52,24 +52,6 @@ wrong({"        __syncthreads();  // and may be filled again\n": ""}, "race", "m
 wrong({"__pipeline_wait_prior(k + K < n ? 1 : 0)": "__pipeline_wait_prior(1)"},
       "race", "memcpy_async", "on s[")  # fmt: skip
 
-add("batched", r"""
-template <int N> __global__ void batched(int count, const float* a, const float* b, float* c) {
-    __shared__ float s[8][N][N + 1], t[8][N][N + 1];
-    int k = blockIdx.x * 8 + threadIdx.z, i = threadIdx.y, j = threadIdx.x, z = threadIdx.z;
-    if (k < count) {
-        s[z][i][j] = a[(k * N + i) * N + j];
-        t[z][i][j] = b[(k * N + i) * N + j];
-    }
-    __syncthreads();
-    float sum = 0;
-    for (int l = 0; l < N; ++l) sum += s[z][i][l] * t[z][l][j];
-    if (k < count) c[(k * N + i) * N + j] = sum;
-}
-""", (2, (5, 5, 8)), lambda: (16, floats(16, 5, 5), floats(16, 5, 5), zeros(16, 5, 5)),
-    lambda n, a, b, c: a @ b, rtol=1e-4, kernel="batched<5>")  # fmt: skip
-wrong({"    __syncthreads();\n": ""}, "race", "sum += s[z]", "no barrier between them")
-wrong({"if (k < count) {": "if (k < count - 1) {"}, "uninitialised-read", "sum += s[z]", "s[")
-
 add("chosen_filter", r"""
 __constant__ float rising[4] = {1, 2, 3, 4}, falling[4] = {4, 3, 2, 1};
 __device__ __noinline__ float dot(const float* f, const float* x) {
@@ -116,35 +98,6 @@ def _relaxed(u: Array, rounds: int) -> Array:
         u[1:-1, 1:-1] = np.where((x + y) % 2 == k % 2, near, u[1:-1, 1:-1])
     return u
 
-
-add("layer_norm", r"""
-__device__ float block_sum(float v, float* s) {
-    for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(~0u, v, d);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = 0;
-    for (int w = 0; w < blockDim.x / 32; ++w) v += s[w];
-    return v;
-}
-__global__ void layer_norm(int n, const float* in, const float* gain, const float* bias,
-                           float* out) {
-    extern __shared__ float memory[];  // a row, then a place for each warp
-    float *row = memory, *parts = memory + n, sum = 0, square = 0;
-    for (int k = threadIdx.x; k < n; k += blockDim.x) sum += row[k] = in[blockIdx.x * n + k];
-    float mean = block_sum(sum, parts) / n;
-    for (int k = threadIdx.x; k < n; k += blockDim.x) square += (row[k] - mean) * (row[k] - mean);
-    float scale = rsqrtf(block_sum(square, parts) / n + 1e-5f);
-    for (int k = threadIdx.x; k < n; k += blockDim.x)
-        out[blockIdx.x * n + k] = (row[k] - mean) * scale * gain[k] + bias[k];
-}
-""", (3, 96, 0, 4 * 203), lambda: (200, floats(3, 200), floats(200), floats(200), zeros(3, 200)),
-    lambda n, x, gain, bias, out: (x - x.mean(axis=1, keepdims=True))
-    / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5) * gain + bias, rtol=1e-3)  # fmt: skip
-wrong({"= v;\n    __syncthreads();\n    v = 0;": "= v;\n    v = 0;"}, "race", "v += s[w]",
-      "on memory[")  # fmt: skip
-wrong({"memory + n": "memory + n + 1"}, "out-of-bounds", "s[threadIdx.x / 32] = v",
-      "memory has length 203")  # fmt: skip
 
 add("fft", r"""
 #define N 64

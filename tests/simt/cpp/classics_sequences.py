@@ -42,31 +42,6 @@ wrong({"        __threadfence();  // the sum must be there before the flag is\n"
       "running[tile", "on running[0]")  # fmt: skip
 wrong({"atomicExch(&ready[tile], 1)": "ready[tile] = 1"}, "race", "ready[tile] = 1", "on ready[0]")
 
-add("segmented_scan", r"""
-__global__ void segmented_scan(int n, const int* head, const float* in, float* out) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
-    float v = i < n ? in[i] : 0;
-    int first = lane == 0 || (i < n && head[i]) ? lane : 0;
-    for (int d = 1; d < 32; d *= 2) first = max(first, __shfl_up_sync(~0u, first, d));
-    for (int d = 1; d < 32; d *= 2) {
-        float other = __shfl_up_sync(~0u, v, d);
-        if (lane - d >= first) v += other;
-    }
-    if (i < n) out[i] = v;
-}
-""", (2, 64), lambda: (100, (rng().random(100) < 0.2).astype("i4"), floats(100), zeros(100)),
-    lambda n, head, x, out: _segments(head, x), rtol=1e-4)  # fmt: skip
-wrong({"    for (int d = 1; d < 32; d *= 2) {": "    for (int d = 1; d < 32 - lane; d *= 2) {"},
-      "barrier-divergence", "other = __shfl_up", "shfl")  # fmt: skip
-
-
-def _segments(head: Array, x: Array) -> Array:
-    out = np.zeros(len(x))
-    for i, v in enumerate(x.tolist()):
-        out[i] = v if head[i] or i % 32 == 0 else out[i - 1] + v
-    return out
-
-
 add("radix_sort", r"""
 __global__ void radix_sort(unsigned* x) {
     __shared__ unsigned s[128];
