@@ -85,12 +85,12 @@ def exercises_of(file: str) -> Mapping[str, Exercise]:
     if not path.is_file():
         raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
     beside = sorted(path.parent.glob("*.hints"))
-    changed = tuple(one.stat().st_mtime_ns for one in (path, *beside))
+    changed = tuple((each.name, each.stat().st_mtime_ns) for each in (path, *beside))
     return _of_file(path.resolve(), file, changed)
 
 
 @functools.lru_cache(maxsize=32)
-def _of_file(path: Path, file: str, changed: tuple[int, ...]) -> Mapping[str, Exercise]:
+def _of_file(path: Path, file: str, changed: tuple[tuple[str, int], ...]) -> Mapping[str, Exercise]:
     """The exercises of a file; it is read anew when it or its hints have changed since."""
     name = f"gpulearn_exercises_{path.stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -40,38 +40,11 @@ def saxpy_returns_early(a, x, y):
 
 
 @CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 333), zeros(333)),
-    lambda a, out: fill(out, a * np.float32(2)),
+    2, 32, lambda r: (floats(r, 333), zeros(333)), lambda a, out: fill(out, a * np.float32(2))
 )
 def grid_stride(a, out):
     for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
         out[i] = a[i] * float32(2)
-
-
-@CASES.add(
-    (3, 2),
-    (8, 8),
-    lambda r: (floats(r, 13, 20), floats(r, 13, 20), zeros(13, 20)),
-    lambda a, b, out: fill(out, a - b),
-)
-def matrix_subtract(a, b, out):
-    x, y = cuda.grid(2)
-    if y < out.shape[0] and x < out.shape[1]:
-        out[y, x] = a[y, x] - b[y, x]
-
-
-@CASES.add(
-    (2, 3),
-    (8, 4),
-    lambda r: (floats(r, 12, 15), zeros(15, 12)),
-    lambda a, out: fill(out, a.T),
-)
-def naive_transpose(a, out):
-    x, y = cuda.grid(2)
-    if x < a.shape[1] and y < a.shape[0]:
-        out[x, y] = a[y, x]
 
 
 @CASES.add(
@@ -90,28 +63,6 @@ def naive_matmul(a, b, out):
 
 
 @CASES.add(
-    3,
-    32,
-    lambda r: (floats(r, 80), zeros(80)),
-    lambda a, out: fill(out[1:-1], a[:-2] + a[1:-1] + a[2:]),
-)
-def stencil(a, out):
-    i = cuda.grid(1)
-    if 0 < i < a.size - 1:
-        out[i] = a[i - 1] + a[i] + a[i + 1]
-
-
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 1), zeros(64)),
-    lambda a, out: fill(out, a[0]),
-)
-def everyone_reads_one(a, out):
-    out[cuda.grid(1)] = a[0]
-
-
-@CASES.add(
     4,
     32,
     lambda r: (r.integers(0, 7, 120), zeros(7, kind=np.int64)),
@@ -121,18 +72,6 @@ def atomic_histogram(a, out):
     i = cuda.grid(1)
     if i < a.size:
         cuda.atomic.add(out, a[i], 1)
-
-
-@CASES.add(
-    4,
-    64,
-    lambda r: (floats(r, 250), zeros(1)),
-    lambda a, out: fill(out, a.sum()),
-)
-def atomic_sum_in_one_place(a, out):
-    i = cuda.grid(1)
-    if i < a.size:
-        cuda.atomic.add(out, 0, a[i])
 
 
 @CASES.add(
@@ -197,12 +136,7 @@ def constant_table(a, out):
     out[i] = table[a[i]]
 
 
-@CASES.add(
-    2,
-    16,
-    lambda r: (floats(r, 32, 5), zeros(32, 5)),
-    lambda a, out: fill(out, np.sort(a)),
-)
+@CASES.add(2, 16, lambda r: (floats(r, 32, 5), zeros(32, 5)), lambda a, out: fill(out, np.sort(a)))
 def sort_in_local_memory(a, out):
     i = cuda.grid(1)
     box = cuda.local.array(5, float32)

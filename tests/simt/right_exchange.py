@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32, int64
+from numba import float32, int32
 
 from simt import cuda
 
@@ -12,12 +12,7 @@ from .cases import Catalogue, fill, floats, zeros
 CASES = Catalogue()
 
 
-@CASES.add(
-    1,
-    64,
-    lambda r: (floats(r, 64),),
-    lambda a: fill(a, np.sort(a)),
-)
+@CASES.add(1, 64, lambda r: (floats(r, 64),), lambda a: fill(a, np.sort(a)))
 def bitonic_sort(a):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -39,40 +34,6 @@ def bitonic_sort(a):
 
 
 @CASES.add(
-    1,
-    40,
-    lambda r: (r.integers(0, 99, 40, dtype=np.int32),),
-    lambda a: fill(a, np.sort(a)),
-)
-def odd_even_sort(a):
-    s = cuda.shared.array(40, int32)
-    t = cuda.threadIdx.x
-    s[t] = a[t]
-    for step in range(40):
-        cuda.syncthreads()
-        if t % 2 == step % 2 and t + 1 < 40 and s[t] > s[t + 1]:
-            keep = s[t]
-            s[t] = s[t + 1]
-            s[t + 1] = keep
-    cuda.syncthreads()
-    a[t] = s[t]
-
-
-@CASES.add(
-    3,
-    50,
-    lambda r: (floats(r, 3), zeros(150)),
-    lambda a, out: fill(out, np.repeat(a, 50)),
-)
-def one_writes_all_read(a, out):
-    s = cuda.shared.array(1, float32)
-    if cuda.threadIdx.x == 0:
-        s[0] = a[cuda.blockIdx.x]
-    cuda.syncthreads()
-    out[cuda.grid(1)] = s[0]
-
-
-@CASES.add(
     2,
     64,
     lambda r: (floats(r, 128), zeros(128), 3),
@@ -86,24 +47,6 @@ def own_slot_needs_no_barrier(a, out, n):
         s[t] += a[cuda.grid(1)]
         s[t] += float32(1)
     out[cuda.grid(1)] = s[t]
-
-
-@CASES.add(
-    2,
-    (4, 8),
-    lambda r: (floats(r, 2, 8, 4), zeros(2, 4)),
-    lambda a, out: fill(out, a.sum(axis=1)),
-)
-def column_sums(a, out):
-    s = cuda.shared.array((8, 4), float32)
-    tx, ty, b = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.x
-    s[ty, tx] = a[b, ty, tx]
-    cuda.syncthreads()
-    if ty == 0:
-        total = float32(0)
-        for k in range(8):
-            total += s[k, tx]
-        out[b, tx] = total
 
 
 @CASES.add(
@@ -131,12 +74,7 @@ def rotate(tile, t, by):
     return value
 
 
-@CASES.add(
-    1,
-    33,
-    lambda r: (floats(r, 33), zeros(33)),
-    lambda a, out: fill(out, np.roll(a, -6)),
-)
+@CASES.add(1, 33, lambda r: (floats(r, 33), zeros(33)), lambda a, out: fill(out, np.roll(a, -6)))
 def barrier_in_a_device_function(a, out):
     tile = cuda.shared.array(33, float32)
     t = cuda.threadIdx.x
@@ -162,24 +100,6 @@ def block_with_idle_threads(a, out):
     cuda.syncthreads()
     if i < a.size:
         out[i] = s[count - 1 - t]
-
-
-@CASES.add(
-    2,
-    64,
-    lambda r: (r.integers(0, 9, 128), zeros(2, kind=np.int64)),
-    lambda a, out: fill(out, a.reshape(2, 64).max(axis=1)),
-)
-def atomic_maximum_in_shared(a, out):
-    s = cuda.shared.array(1, int64)
-    t = cuda.threadIdx.x
-    if t == 0:
-        s[0] = -1
-    cuda.syncthreads()
-    cuda.atomic.max(s, 0, a[cuda.grid(1)])
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = s[0]
 
 
 @CASES.add(

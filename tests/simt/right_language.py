@@ -3,10 +3,8 @@ that not every block meets. None may get a finding."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from simt import cuda
 
@@ -36,18 +34,6 @@ def ping_pong_by_swapping_names(a, b, n):
 @CASES.add(
     2,
     32,
-    lambda r: (floats(r, 64), floats(r, 64), zeros(64), 1),
-    lambda a, b, out, flag: fill(out, b),
-)
-def array_chosen_by_a_flag(a, b, out, flag):
-    i = cuda.grid(1)
-    chosen = b if flag > 0 else a
-    out[i] = chosen[i]
-
-
-@CASES.add(
-    2,
-    32,
     lambda r: (floats(r, 64), zeros(64)),
     lambda a, out: fill(out, a.reshape(2, 32)[:, ::-1].ravel()),
 )
@@ -61,10 +47,7 @@ def global_memory_within_a_block(a, out):
 
 
 @CASES.add(
-    4,
-    32,
-    lambda r: (floats(r, 128), zeros(128)),
-    lambda a, out: fill(out[:32], a[:32][::-1]),
+    4, 32, lambda r: (floats(r, 128), zeros(128)), lambda a, out: fill(out[:32], a[:32][::-1])
 )
 def barrier_for_one_block_only(a, out):
     s = cuda.shared.array(32, float32)
@@ -153,12 +136,7 @@ def a_part_for_each_block(a, out):  # the last block's part is empty, and begins
         theirs[t] = mine[mine.size - 1 - t]
 
 
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 32), zeros(32)),
-    lambda a, out: fill(out, a),
-)
+@CASES.add(2, 32, lambda r: (floats(r, 32), zeros(32)), lambda a, out: fill(out, a))
 def an_empty_rest(a, out):
     rest = a[32:]
     i = cuda.grid(1)
@@ -250,44 +228,6 @@ def fortran_order(a, out):
 
 
 @CASES.add(
-    1,
-    24,
-    lambda r: (floats(r, 2, 3, 2, 2), zeros(2, 3, 2, 2)),
-    lambda a, out: fill(out, -a),
-)
-def four_dimensions(a, out):
-    i = cuda.grid(1)
-    out[i // 12, i // 4 % 3, i // 2 % 2, i % 2] = -a[i // 12, i // 4 % 3, i // 2 % 2, i % 2]
-
-
-@CASES.add(
-    1,
-    16,
-    lambda r: (floats(r, 16, 4), zeros(16, 4)),
-    lambda a, out: fill(out, a[:, ::-1]),
-)
-def rows_as_values(a, out):
-    i = cuda.grid(1)
-    source, target = a[i], out[i]
-    for k in range(4):
-        target[k] = source[3 - k]
-
-
-@CASES.add(
-    1,
-    32,
-    lambda r: (r.integers(0, 50, 32), zeros(32, kind=np.int64)),
-    lambda a, out: fill(out, [math.gcd(int(v), 36) for v in a]),
-)
-def greatest_common_divisor(a, out):
-    i = cuda.grid(1)
-    x, y = a[i], 36
-    while y:
-        x, y = y, x % y
-    out[i] = x
-
-
-@CASES.add(
     2,
     32,
     lambda r: (floats(r, 64), zeros(64)),
@@ -299,20 +239,3 @@ def nested_functions(a, out):
 
     i = cuda.grid(1)
     out[i] = signed(a[i], i)
-
-
-@CASES.add(
-    1,
-    64,
-    lambda r: (r.integers(0, 4, 64, dtype=np.int32), zeros(4, kind=np.int32)),
-    lambda a, out: fill(out, np.bincount(a, minlength=4)),
-)
-def each_thread_counts_for_itself(a, out):
-    box = cuda.local.array(4, int32)
-    for k in range(4):
-        box[k] = 0
-    t = cuda.threadIdx.x
-    box[a[t]] += int32(1)
-    for k in range(4):
-        if box[k] > 0:
-            cuda.atomic.add(out, k, box[k])

@@ -14,28 +14,6 @@ T = 8
 
 
 @CASES.add(
-    (2, 3),
-    (T, T),
-    lambda r: (floats(r, 24, 16), floats(r, 16, 16), zeros(24, 16)),
-    lambda a, b, out: fill(out, a @ b),
-)
-def tiled_matmul(a, b, out):
-    s = cuda.shared.array((T, T), float32)
-    t = cuda.shared.array((T, T), float32)
-    col, row = cuda.grid(2)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    total = float32(0)
-    for k in range(a.shape[1] // T):
-        s[ty, tx] = a[row, k * T + tx]
-        t[ty, tx] = b[k * T + ty, col]
-        cuda.syncthreads()
-        for j in range(T):
-            total += s[ty, j] * t[j, tx]
-        cuda.syncthreads()
-    out[row, col] = total
-
-
-@CASES.add(
     (2, 2),
     (T, T),
     lambda r: (floats(r, 13, 11), floats(r, 11, 10), zeros(13, 10)),
@@ -73,24 +51,6 @@ def double_buffer_with_one_barrier(a, out):
         cuda.syncthreads()
         total += tile[k % 2, 31 - t]
     out[cuda.grid(1)] = total
-
-
-@CASES.add(
-    (2, 2),
-    (T, T),
-    lambda r: (floats(r, 15, 12), zeros(12, 15)),
-    lambda a, out: fill(out, a.T),
-)
-def padded_transpose(a, out):
-    tile = cuda.shared.array((8, 9), float32)
-    x, y = cuda.grid(2)
-    if y < a.shape[0] and x < a.shape[1]:
-        tile[cuda.threadIdx.y, cuda.threadIdx.x] = a[y, x]
-    cuda.syncthreads()
-    x = cuda.blockIdx.y * T + cuda.threadIdx.x
-    y = cuda.blockIdx.x * T + cuda.threadIdx.y
-    if y < out.shape[0] and x < out.shape[1]:
-        out[y, x] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
 
 
 @CASES.add(
@@ -196,12 +156,7 @@ def _votes(a: np.ndarray, out: np.ndarray) -> None:
         out[k] = (part > 0).sum(), (part > -9).all(), (part > 7).any()
 
 
-@CASES.add(
-    2,
-    40,
-    lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)),
-    _votes,
-)
+@CASES.add(2, 40, lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
 def barriers_that_count(a, out):
     i, b = cuda.grid(1), cuda.blockIdx.x
     n = cuda.syncthreads_count(1 if a[i] > 0 else 0)

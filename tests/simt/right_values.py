@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from simt import cuda
 
@@ -36,31 +34,6 @@ def collatz(n, out):
                 value = 3 * value + 1
             steps += 1
         out[i] = steps
-
-
-def _mandelbrot(c: np.ndarray, out: np.ndarray) -> None:
-    for k, (x, y) in enumerate(c):
-        a = b = 0.0
-        for n in range(20):
-            a, b = a * a - b * b + x, 2.0 * a * b + y
-            if a * a + b * b > 4.0:
-                out[k] = n
-                break
-        else:
-            out[k] = 20
-
-
-@CASES.add(2, 32, lambda r: (r.uniform(-2, 1, (64, 2)), zeros(64, kind=np.int64)), _mandelbrot)
-def mandelbrot(c, out):
-    i = cuda.grid(1)
-    a = b = 0.0
-    for n in range(20):
-        a, b = a * a - b * b + c[i, 0], 2.0 * a * b + c[i, 1]
-        if a * a + b * b > 4.0:
-            out[i] = n
-            break
-    else:
-        out[i] = 20
 
 
 @cuda.jit(device=True)
@@ -133,67 +106,11 @@ def bit_tricks(a, out):
     out[i, 3] = cuda.ffs(a[i])
 
 
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 64), zeros(64)),
-    lambda a, out: fill(out, np.clip(a, -2, 2)),
-)
+@CASES.add(2, 32, lambda r: (floats(r, 64), zeros(64)), lambda a, out: fill(out, np.clip(a, -2, 2)))
 def clamp_by_ternaries(a, out):
     i = cuda.grid(1)
     low, high = float32(-2), float32(2)
     out[i] = a[i] if low < a[i] < high else (low if a[i] <= low else high)
-
-
-@CASES.add(
-    1,
-    20,
-    lambda r: (
-        (floats(r, 20) + 1j * floats(r, 20)).astype(np.complex64),
-        zeros(20, kind=np.complex64),
-    ),
-    lambda a, out: fill(out, a * a),
-)
-def complex_square(a, out):
-    i = cuda.grid(1)
-    out[i] = a[i] * a[i]
-
-
-@CASES.add(
-    2,
-    32,
-    lambda r: (floats(r, 64), zeros(64, kind=np.bool_)),
-    lambda a, out: fill(out, (a > 1) | (a < -1)),
-)
-def boolean_mask(a, out):
-    i = cuda.grid(1)
-    out[i] = a[i] > 1 or a[i] < -1
-
-
-@CASES.add(
-    (2, 2),
-    (8, 8),
-    lambda r: (r.integers(0, 256, (13, 11, 3), dtype=np.uint8), zeros(13, 11, kind=np.uint8)),
-    lambda a, out: fill(out, (a.astype(int) @ [77, 150, 29]) >> 8),
-    simulator=False,  # it lets NumPy's uint8 overflow
-)
-def grey_image(a, out):
-    x, y = cuda.grid(2)
-    if y < a.shape[0] and x < a.shape[1]:
-        grey = 77 * a[y, x, 0] + 150 * a[y, x, 1] + 29 * a[y, x, 2]
-        out[y, x] = grey >> 8
-
-
-@CASES.add(
-    1,
-    8,
-    lambda r: (floats(r, 8, 6), zeros(8, 6)),
-    lambda a, out: fill(out, a[:, ::-1]),
-)
-def backwards(a, out):
-    i = cuda.grid(1)
-    for k in range(a.shape[1] - 1, -1, -1):
-        out[i, a.shape[1] - 1 - k] = a[i, k]
 
 
 def _first(a: np.ndarray, out: np.ndarray) -> None:
@@ -231,10 +148,7 @@ CASES.add(
 
 
 @CASES.add(
-    1,
-    9,
-    lambda r: (floats(r, 9, 12), zeros(9)),
-    lambda a, out: fill(out, a[:, 1:11:2].sum(1)),
+    1, 9, lambda r: (floats(r, 9, 12), zeros(9)), lambda a, out: fill(out, a[:, 1:11:2].sum(1))
 )
 def slices_of_rows(a, out):
     i = cuda.grid(1)
@@ -248,45 +162,6 @@ def slices_of_rows(a, out):
 
 @CASES.add(
     1,
-    10,
-    lambda r: (floats(r, 30)[::3], zeros(10)),
-    lambda a, out: fill(out, -a),
-)
-def strided_argument(a, out):
-    i = cuda.grid(1)
-    out[i] = -a[i]
-
-
-@CASES.add(
-    1,
-    32,
-    lambda r: (floats(r, 32), zeros(32)),
-    lambda a, out: fill(out, np.sqrt(np.abs(a)) + np.floor(a)),
-    rtol=1e-6,
-)
-def mathematics(a, out):
-    i = cuda.grid(1)
-    out[i] = math.sqrt(abs(a[i])) + math.floor(a[i])
-
-
-@CASES.add(
-    1,
-    32,
-    lambda r: (r.integers(0, 99, 32), zeros(32, kind=np.int64)),
-    lambda a, out: fill(out, np.where(a > 50, a * 2 - 10, 7)),
-)
-def variables_in_branches(a, out):
-    i = cuda.grid(1)
-    twice, shift = 2 * a[i], 10
-    if a[i] > 50:  # noqa: SIM108
-        value = twice - shift
-    else:
-        value = 7
-    out[i] = value
-
-
-@CASES.add(
-    1,
     16,
     lambda r: (floats(r, 16, kind=np.float64), zeros(16, kind=np.float64)),
     lambda a, out: fill(out, a * 0.5 + 1.0),
@@ -294,22 +169,3 @@ def variables_in_branches(a, out):
 def float64_that_is_meant(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * 0.5 + 1.0
-
-
-@CASES.add(
-    2,
-    24,
-    lambda r: (zeros(48, kind=np.int32), r.integers(0, 5, 48, dtype=np.int32)),
-    lambda out, a: fill(out, np.array([0, 1, 2 * 2, 3 * 6, 4 * 24])[a]),
-)
-def nested_loops(out, a):
-    i = cuda.grid(1)
-    total = int32(0)
-    for _ in range(a[i]):
-        product = 1
-        for k in range(a[i], 0, -1):
-            if k == 1:
-                continue
-            product *= k
-        total += product
-    out[i] = total

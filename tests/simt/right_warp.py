@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from simt import cuda
 
@@ -32,26 +32,6 @@ def warp_sum_by_shuffles(a, out):
 
 
 @CASES.add(
-    2,
-    128,
-    lambda r: (floats(r, 256), zeros(2)),
-    lambda a, out: fill(out, a.reshape(2, 128).sum(1)),
-    simulator=False,
-)
-def block_sum_by_shuffles(a, out):
-    s = cuda.shared.array(4, float32)
-    t = cuda.threadIdx.x
-    value = a[cuda.grid(1)]
-    for step in (16, 8, 4, 2, 1):
-        value += cuda.shfl_down_sync(FULL, value, step)
-    if t % 32 == 0:
-        s[t // 32] = value
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = s[0] + s[1] + s[2] + s[3]
-
-
-@CASES.add(
     1,
     64,
     lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
@@ -68,34 +48,6 @@ def warp_scan_by_shuffles(a, out):
             value += other
         step *= 2
     out[t] = value
-
-
-@CASES.add(
-    1,
-    32,
-    lambda r: (floats(r, 32), zeros(32)),
-    lambda a, out: fill(out, a.max()),
-    simulator=False,
-)
-def butterfly_maximum(a, out):
-    t = cuda.threadIdx.x
-    value = a[t]
-    for step in (1, 2, 4, 8, 16):
-        other = cuda.shfl_xor_sync(FULL, value, step)
-        value = other if other > value else value
-    out[t] = value
-
-
-@CASES.add(
-    2,
-    32,
-    lambda r: (r.integers(0, 99, 64), zeros(64, kind=np.int64)),
-    lambda a, out: fill(out, np.repeat(a[[5, 37]], 32)),
-    simulator=False,
-)
-def shuffle_as_broadcast(a, out):
-    i = cuda.grid(1)
-    out[i] = cuda.shfl_sync(FULL, a[i], 5)
 
 
 @CASES.add(
@@ -129,11 +81,7 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
 
 
 @CASES.add(
-    1,
-    32,
-    lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)),
-    _compact,
-    simulator=False,
+    1, 32, lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact, simulator=False
 )
 def compaction_by_ballot(a, out, count):
     t = cuda.threadIdx.x
@@ -263,21 +211,6 @@ def exchange_between_half_warps(a, out):
     s[t] = a[cuda.grid(1)]
     cuda.syncwarp()
     out[cuda.grid(1)] = s[t ^ 16]
-
-
-@CASES.add(
-    2,
-    32,
-    lambda r: (r.integers(0, 99, 64, dtype=np.int32), zeros(1, kind=np.int32)),
-    lambda a, out: fill(out, a.sum()),
-    simulator=False,
-)
-def one_atomic_per_warp(a, out):
-    value = a[cuda.grid(1)]
-    for step in (16, 8, 4, 2, 1):
-        value += cuda.shfl_xor_sync(FULL, value, step)
-    if cuda.laneid == 0:
-        cuda.atomic.add(out, 0, int32(value))
 
 
 @CASES.add(

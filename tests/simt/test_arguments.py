@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core.errors import TypingError
 from numba.cuda import args as numba_args
 
 import simt
@@ -50,17 +49,6 @@ def test_a_record_that_is_only_read_stays_as_it_is() -> None:
     assert point["n"] == 0
     move[1, 1](cuda.Out(point))
     assert point["n"] == 7
-
-
-def test_a_structured_array_without_dimensions_has_none_in_the_kernel() -> None:
-    @cuda.jit
-    def move_the_only(point):
-        point[()].n = 7
-        point.x[()] = 2.5
-
-    point = np.zeros((), POINT)
-    move_the_only[1, 1](point)
-    assert (point["n"], point["x"]) == (7, 2.5)
 
 
 # --- which way they go
@@ -141,12 +129,6 @@ def test_what_lies_in_one_piece_is_taken_in_any_order_of_axes(
     np.testing.assert_array_equal(array, want)
 
 
-def test_a_slice_of_a_device_array_may_have_gaps() -> None:
-    whole = cuda.to_device(np.zeros((4, 4)))
-    add_one[1, 1](whole[:, 2])
-    assert whole.copy_to_host().sum(axis=0).tolist() == [0, 0, 4, 0]
-
-
 def test_broadcast_arrays_go_to_the_device() -> None:
     wide = np.broadcast_to(np.arange(3.0), (4, 3))
     np.testing.assert_array_equal(cuda.to_device(wide).copy_to_host(), wide)
@@ -188,71 +170,6 @@ class Color(Enum):
     green = 2
 
 
-class Planet(Enum):
-    EARTH = (5.976e24, 6.37814e6)
-    MARS = (6.421e23, 3.3972e6)
-
-
-class Answer(IntEnum):
-    dummy = 2
-    not_found = 404
-    internal_error = 500
-
-
-class Shape(IntEnum):
-    square = 2
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        (Color.red, Color.red),
-        (Color.red, Color.green),
-        (Planet.EARTH, Planet.EARTH),
-        (Planet.EARTH, Planet.MARS),
-        (Answer.dummy, Answer.not_found),
-        (Answer.dummy, Shape.square),  # equal, and not the same
-    ],
-)
-def test_members_of_enums_are_compared(a: Enum, b: Enum) -> None:
-    def compare(a, b, out):
-        out[0] = a == b
-        out[1] = a != b
-        out[2] = a is b
-        out[3] = a is not b
-
-    want, out = np.zeros(4, np.bool_), np.zeros(4, np.bool_)
-    compare(a, b, want)
-    cuda.jit(compare)[1, 1](a, b, out)
-    assert out.tolist() == want.tolist()
-
-
-def test_members_among_the_globals_and_by_their_names() -> None:
-    @cuda.jit
-    def kernel(color, answer, out):
-        out[0] = color == Color.red
-        out[1] = Color["red"] == Color["green"]
-        out[2] = answer + Answer["dummy"]
-        out[3] = answer.value - Answer.dummy
-        out[4] = np.int16(Answer.not_found) * 2
-
-    out = np.zeros(5, np.int64)
-    kernel[1, 1](Color.red, Answer.internal_error, out)
-    assert out.tolist() == [1, 0, 502, 498, 808]
-
-
-def test_a_member_of_an_enum_has_its_own_type() -> None:
-    @cuda.jit
-    def kernel(color, out):
-        out[0] = color + 1
-
-    with pytest.raises(TypingError):  # a Color is no number, an Answer is
-        kernel[1, 1](Color.red, np.zeros(1))
-    out = np.zeros(1)
-    kernel[1, 1](Answer.dummy, out)
-    assert out[0] == 3
-
-
 def test_each_thread_chooses_a_member() -> None:
     @cuda.jit
     def kernel(out):
@@ -266,43 +183,6 @@ def test_each_thread_chooses_a_member() -> None:
 
 
 # --- dates
-
-DAYS = np.arange("2005-02", "2005-04", dtype="M8[D]")
-
-
-def test_dates_are_compared_subtracted_and_added() -> None:
-    @cuda.jit
-    def kernel(days, target, delta, same, earlier, left, later):
-        for i in range(cuda.grid(1), days.size, cuda.gridsize(1)):
-            same[i] = days[i] == target
-            earlier[i] = days[i] < target
-            left[i] = target - days[i]
-            later[i] = days[i] + delta
-
-    target, delta = DAYS[5], DAYS[9] - DAYS[5]
-    same, earlier = np.zeros((2, DAYS.size), np.bool_)
-    left, later = np.zeros(DAYS.size, "m8[D]"), np.zeros_like(DAYS)
-    kernel[1, 32](DAYS, target, delta, same, earlier, left, later)
-    np.testing.assert_array_equal(same, target == DAYS)
-    np.testing.assert_array_equal(earlier, target > DAYS)
-    np.testing.assert_array_equal(left, target - DAYS)
-    np.testing.assert_array_equal(later, DAYS + delta)
-
-
-def test_dates_of_several_units_and_on_the_device() -> None:
-    @cuda.jit
-    def kernel(seconds, hours, out, number):
-        i = cuda.grid(1)
-        out[i] = seconds[i] + hours[i] - hours[0]
-        number[i] = hours[i] / hours[1]
-
-    seconds = np.arange(4) * np.timedelta64(1, "s") + np.datetime64("2020-02-28T23:59:58")
-    hours = np.arange(1, 5).astype("m8[h]")
-    out = cuda.to_device(np.zeros(4, "M8[s]"))
-    number = np.zeros(4)
-    kernel[1, 4](seconds, cuda.to_device(hours), out, number)
-    np.testing.assert_array_equal(out.copy_to_host(), seconds + hours - hours[0])
-    np.testing.assert_array_equal(number, hours / hours[1])
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**40), 2**40)), min_size=1, max_size=9))

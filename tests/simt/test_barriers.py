@@ -115,20 +115,6 @@ def test_a_plain_launch_warns_of_threads_that_left() -> None:
     np.testing.assert_array_equal(out, [*a[31::-1], *[0] * 8])
 
 
-def test_some_who_left_do_not_excuse_others_who_go_another_way() -> None:
-    @cuda.jit
-    def kernel(out):
-        t = cuda.threadIdx.x
-        if t > 20:
-            return
-        if t > 10:
-            cuda.syncthreads()
-        out[t] = 1
-
-    finding = only(xray(kernel, 1, 32, np.zeros(32)), "barrier-divergence")
-    assert "only 10 of 32" in finding.message
-
-
 def heat(old, new, steps):
     i = cuda.grid(1)
     if i >= len(old):

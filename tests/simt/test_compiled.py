@@ -109,20 +109,6 @@ def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None
     assert is_compiled(kernel)
 
 
-def whole_sum(a, out):
-    for i in range(a.size):
-        out[0] += a[i]
-
-
-def test_one_thread_that_loops_over_everything() -> None:
-    kernel = cuda.jit(whole_sum)
-    a, out = np.arange(1_000_000), np.zeros(1, np.int64)
-    with unchecked():
-        launch(kernel, 1, 1, a, out)
-    assert out[0] == a.sum()
-    assert is_compiled(kernel)
-
-
 def counted_round(a):
     i = cuda.grid(1)
     cuda.atomic.inc(a, 2 * i, 2**64 - 2)
@@ -198,52 +184,6 @@ def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
         np.testing.assert_array_equal(g, w, err_msg=operation)
 
 
-def assigned_in_order(a):
-    i = 2
-    a[i], i = 50, 7
-    a[i] = i = 9
-    a[i], a[i + 1], (i, a[i]) = a[i + 1], a[i], (0, 77)
-
-
-def test_several_targets_are_assigned_from_left_to_right() -> None:
-    kernel = cuda.jit(assigned_in_order)
-    a, want = np.arange(16), np.arange(16)
-    with unchecked():
-        launch(kernel, 1, 1, a)
-    assigned_in_order(want)
-    np.testing.assert_array_equal(a, want)
-    assert is_compiled(kernel)
-
-
-def named_like_a_temporary(a):
-    _t1 = 2
-    a[0] = 7
-    a[1] = _t1
-
-
-def test_a_variable_may_be_called_anything() -> None:
-    a = np.zeros(2, np.int64)
-    with unchecked():
-        launch(cuda.jit(named_like_a_temporary), 1, 1, a)
-    np.testing.assert_array_equal(a, [7, 2])
-
-
-@cuda.jit("uint8(uint8)", device=True)
-def cut(x):
-    return x
-
-
-def cut_short(a):
-    a[0] = cut(300)
-
-
-def test_a_function_with_a_declared_signature_converts_its_arguments() -> None:
-    a = np.zeros(1, np.int64)
-    with unchecked():
-        launch(cuda.jit(cut_short), 1, 1, a)
-    assert a[0] == 300 - 256
-
-
 # --- the same sentences
 
 
@@ -262,26 +202,6 @@ def test_an_index_out_of_bounds_is_told_as_the_machine_tells_it(by: int) -> None
             launch(cuda.jit(shifted), 2, 16, a, out, by)
         said.append(str(stopped.value))
     assert len(set(said)) == 1
-
-
-def test_memory_beside_an_array_stays_as_it_was() -> None:
-    whole = cuda.to_device(np.zeros(100))
-    for by in (0, 1, -1, 7):
-
-        @cuda.jit
-        def write(out, by):
-            i = cuda.grid(1)
-            out[i + by] = 1.0
-
-        with unchecked(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                write[1, 32](whole[32:64], by)
-            except simt.errors.KernelError:
-                assert by > 0
-    held = whole.copy_to_host()
-    assert not held[:32].any()
-    assert not held[64:].any()
 
 
 def test_a_negative_index_is_told_and_counts_from_the_end() -> None:
@@ -376,13 +296,6 @@ def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
         launch(cuda.jit(several_loops), 1, 64, want)
     np.testing.assert_array_equal(a, want)
     assert is_compiled(kernel), state(kernel).refused
-
-
-@pytest.mark.parametrize("text", ["5 // out[0]", "5 / out[0]"])
-def test_a_division_by_zero_is_an_error_under_debug(text: str) -> None:
-    source = f"@cuda.jit(debug=True, opt=False)\ndef kernel(out):\n    out[1] = {text}\n"
-    with simt.unchecked(), pytest.raises(ZeroDivisionError):
-        launch(sources.module(source, cuda).kernel, 1, 1, np.zeros(2, np.int64))
 
 
 def reverse(a, n):
@@ -482,15 +395,6 @@ def test_too_much_shared_memory_is_told_as_the_machine_tells_it() -> None:
         np.testing.assert_array_equal(out, 3)
         with pytest.raises(simt.errors.KernelError, match="a block wants 49,168 bytes of shared"):
             launch(kernel, 1, 32, out, shared=16_400)
-
-
-def test_where_exceptions_reach_the_host_the_machine_goes_on() -> None:
-    @cuda.jit(debug=True, opt=False)
-    def divide(a, b):
-        a[0] = 1 // b[0]
-
-    with simt.unchecked(), pytest.raises(ZeroDivisionError):
-        launch(divide, 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 # --- when

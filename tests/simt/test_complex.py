@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from simt import cuda
-from simt.core.values import dtype_of
 
 from . import sources
 from .harness import launch, only, xray
@@ -95,12 +94,6 @@ def test_special_numbers_of_exp_and_rect_are_pythons() -> None:
     assert str(got[0]) == "0j"  # and no -0
 
 
-def test_parts_of_real_numbers() -> None:
-    a = np.arange(4)
-    np.testing.assert_array_equal(computed("z[i].real + z[i].imag", np.int64, a), a)
-    np.testing.assert_array_equal(computed("z[i].conjugate()", np.float64, a * 0.5), a * 0.5)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_an_array_are_views(kind: Any) -> None:
     def kernel(z, out, shared_out):
@@ -123,19 +116,6 @@ def test_parts_of_an_array_are_views(kind: Any) -> None:
     np.testing.assert_array_equal(z, want)
     np.testing.assert_array_equal(out, want.imag)
     np.testing.assert_array_equal(shared, np.arange(7, -1, -1) - 3j)
-
-
-def test_parts_of_slices_rows_and_real_arrays() -> None:
-    def kernel(z, out, real):
-        i = cuda.grid(1)
-        out[i] = z[1].imag[i] + z[:, 1].real[0] + real.real[i]
-        real.real[i] = 5
-
-    z = np.arange(8).reshape(2, 4) * (1 + 2j)
-    out, real = np.zeros(4), np.ones(4)
-    launch(kernel, 1, 4, z, out, real)
-    np.testing.assert_array_equal(out, z[1].imag + 1 + 1)
-    np.testing.assert_array_equal(real, 5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,18 +148,3 @@ def test_a_race_on_a_part_is_seen_and_on_different_parts_is_none() -> None:
     assert only(xray(racing, 1, 64, z), "race").array == "z.real"
     launch(apart, 1, 64, z)
     assert z[0].imag == 2
-
-
-def test_a_complex_variable_has_one_type_where_paths_join() -> None:
-    def kernel(z, out, n):
-        i = cuda.grid(1)
-        r = z[i]
-        if n > 3:
-            r = 0.5 + 1j
-        out[i] = r * r
-
-    z, out = np.full(4, 1.1 + 0.3j, np.complex64), np.zeros(4, np.complex128)
-    launch(kernel, 1, 4, z, out, 2)
-    wide = z.astype(np.complex128)
-    np.testing.assert_array_equal(out, wide * wide)
-    assert dtype_of(1j) == np.complex128

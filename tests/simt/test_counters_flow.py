@@ -83,20 +83,6 @@ def test_a_loop_parts_once_for_each_length_but_the_last() -> None:
     assert at.active_lanes == 2 * (24 + 16 + 8)
 
 
-def equal_loops(out):
-    t = cuda.threadIdx.x
-    for k in range(5):
-        out[cuda.blockIdx.x, t] = k  # body
-
-
-def test_a_loop_of_equal_length_does_not_part() -> None:
-    report = xray(equal_loops, 3, 33, np.zeros((3, 33), np.int32))
-    assert report.totals.divergent_branches == 0
-    at = report.lines[line(equal_loops, "# body")]
-    assert at.instructions == 3 * 2 * 5  # blocks · warps · rounds
-    assert at.active_lanes == 3 * 33 * 5
-
-
 def three_barriers(out):
     for _ in range(3):
         cuda.syncthreads()
@@ -226,32 +212,6 @@ def test_a_tiled_matmul_of_64() -> None:
     assert totals.flops64 == totals.divergent_branches == totals.atomics == 0
     assert report.arrays["a"].bytes_requested == 4 * n * n * (n // T)
     assert report.ok
-
-
-def test_totals_are_the_sum_of_the_lines() -> None:
-    a = np.ones((32, 32), np.float32)
-    report = xray(matmul, (2, 2), (T, T), a, a.copy(), a.copy())
-    for name in (
-        "instructions",
-        "active_lanes",
-        "barriers",
-        "flops32",
-        "bytes_moved",
-        "shared_load_wavefronts",
-        "divergent_branches",
-    ):
-        lines = sum(getattr(counts, name) for counts in report.lines.values())
-        assert lines == getattr(report.totals, name)
-    assert report.totals.active_lanes == 32 * report.totals.instructions
-
-
-def test_a_power_is_work() -> None:
-    def kernel(out, a):
-        i = cuda.grid(1)
-        out[i] = pow(a[i], 2)
-
-    ones = np.ones(32, np.float32)
-    assert xray(kernel, 1, 32, ones.copy(), ones).totals.flops32 == 32
 
 
 def test_arithmetic_by_numpys_names_is_work_too() -> None:

@@ -53,11 +53,6 @@ def every_other_lane(a, out, k):
         out[i] = a[i]
 
 
-def scattered_store(a, out, k):
-    i = cuda.grid(1)
-    out[i * k] = a[i]
-
-
 def loads(report: Any) -> tuple[int, int]:
     return report.arrays["a"].global_load_requests, report.arrays["a"].global_load_sectors
 
@@ -105,41 +100,6 @@ def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) ->
     assert loads(report) == (4, 4 * sectors)  # 128 threads: 4 warps, a request each
     assert report.arrays["a"].bytes_requested == 128 * np.dtype(kind).itemsize
     assert report.arrays["a"].bytes_moved == 4 * sectors * 32
-
-
-@pytest.mark.parametrize("k", range(2, 33))
-def test_every_stride_to_32(k: int) -> None:
-    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
-    assert loads(run(stride, 64, 64 * 32, "f4", k)) == (2, want)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 8, 32])
-def test_stores_count_like_loads(k: int) -> None:
-    report = run(scattered_store, 64, 64 * 32, "f4", k)
-    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
-    assert stores(report) == (2, want)
-    assert loads(report) == (2, 8)
-    assert report.totals.global_load_sectors == 8
-    assert report.totals.global_store_sectors == want
-
-
-def random_gather(a, index, out):
-    i = cuda.grid(1)
-    j = index[i]
-    value = a[j]
-    out[i] = value
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_gather(seed: int) -> None:
-    index = np.random.default_rng(seed).integers(0, 1000, 96)
-    a, out = np.ones(1000, np.float32), np.zeros(96, np.float32)
-    report = xray(random_gather, 1, 96, a, index, out)
-    want = sum(len(set(4 * index[w : w + 32] // 32)) for w in (0, 32, 64))
-    at = report.lines[line(random_gather, "value = a[j]")]
-    assert (at.global_load_requests, at.global_load_sectors) == (3, want) == loads(report)
-    at = report.lines[line(random_gather, "j = index[i]")]
-    assert (at.global_load_requests, at.global_load_sectors) == (3, 24)  # int64: 8 a warp
 
 
 def read_field(p, out):
@@ -216,20 +176,6 @@ def test_partly_active_warps(
     assert report.totals.bytes_moved == 2 * 32 * sectors
 
 
-@pytest.mark.parametrize(
-    ("block", "requests", "sectors"),
-    [
-        (48, 4, 12),  # blocks start at bytes 0 and 192: 4 + 2 sectors each
-        (40, 4, 10),  # 0 and 160: 4 + 1 each
-        # 0 and 132: 4 + 1, then bytes 132 … 259 = sectors 4 … 8, then byte 260: 1
-        (33, 4, 11),
-        (8, 2, 2),
-    ],
-)
-def test_warps_never_span_blocks(block: int, requests: int, sectors: int) -> None:
-    assert loads(run(contiguous, block, 128, "f4", grid=2)) == (requests, sectors)
-
-
 def row_major(a, out):
     x, y = cuda.grid(2)
     out[y, x] = a[y, x]
@@ -293,22 +239,6 @@ def test_a_slice_keeps_its_place_in_memory() -> None:
     assert loads(xray(contiguous, 1, 64, whole[1:], out, 0)) == (2, 10)  # 5 sectors a warp
     two = cuda.to_device(np.ones(128, np.float32))
     assert loads(xray(contiguous, 1, 64, two[::2], out, 0)) == (2, 16)  # 8 a warp
-
-
-def test_totals_are_the_sum_of_lines_and_of_arrays() -> None:
-    report = run(loop_and_update, 96, 96, "f4", 3)
-    for name in (
-        "global_load_requests",
-        "global_load_sectors",
-        "global_store_requests",
-        "global_store_sectors",
-        "bytes_requested",
-        "bytes_moved",
-    ):
-        total = getattr(report.totals, name)
-        assert total > 0
-        assert sum(getattr(c, name) for c in report.lines.values()) == total
-        assert sum(getattr(c, name) for c in report.arrays.values()) == total
 
 
 def test_a_last_chunk_of_fewer_blocks_counts_for_no_more() -> None:

@@ -101,30 +101,6 @@ def test_wide_words_that_pairs_of_lanes_share(
     assert loads(index, kind) == (wavefronts, conflicts)
 
 
-@pytest.mark.parametrize(
-    ("kind", "index", "wavefronts"),
-    [
-        ("uint8", "t", 1),  # 4 lanes read the same word
-        ("uint8", "t * 4", 1),
-        ("uint8", "t * 8", 2),
-        ("int16", "t", 1),
-        ("int16", "t * 4", 2),  # 8 B apart
-    ],
-)
-def test_narrow_words(kind: str, index: str, wavefronts: int) -> None:
-    assert loads(index, kind) == (wavefronts, wavefronts - 1)
-
-
-@pytest.mark.parametrize(("active", "wavefronts"), [(8, 8), (1, 1), (31, 31)])
-def test_only_active_lanes_collide(active: int, wavefronts: int) -> None:
-    assert loads("t * 32", active=active) == (wavefronts, wavefronts - 1)
-
-
-def test_each_warp_is_a_request_of_its_own() -> None:
-    assert loads("t", active=96, threads=96) == (3, 0)
-    assert loads("t * 2", active=96, threads=96) == (6, 3)
-
-
 def tile(out):
     s = cuda.shared.array((32, 32), numba.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -172,27 +148,6 @@ def test_the_transpose_tile(kernel: Any, stored: Any, loaded: Any) -> None:
         loaded[1],
     )
     assert report.totals.shared_load_wavefronts == loaded[0]
-
-
-def matmul_step(out):
-    s = cuda.shared.array((16, 16), numba.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[y, x] = 1
-    cuda.syncthreads()
-    total = numba.float32(0)
-    for k in range(16):
-        total += s[y, k]  # row
-        total += s[k, x]  # column
-    out[y, x] = total
-
-
-def test_a_16_by_16_tile_has_no_conflicts() -> None:
-    """A warp is two rows of 16: two broadcasts from different banks; then 16 words."""
-    report = xray(matmul_step, 1, (16, 16), np.zeros((16, 16), np.float32))
-    for mark in ("# row", "# column"):
-        at = report.lines[line(matmul_step, mark)]
-        assert at.shared_load_wavefronts == 8 * 16  # 8 warps, 16 steps
-        assert at.shared_load_conflicts == 0
 
 
 def test_shared_traffic_is_no_global_traffic() -> None:

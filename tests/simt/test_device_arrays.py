@@ -44,12 +44,6 @@ def test_an_interface_leads_back_to_the_same_memory(rows, columns):
     assert device.copy_to_host().tolist() == host.tolist()
 
 
-def test_kernels_take_arrays_of_other_libraries():
-    device = cuda.to_device(np.zeros(40))
-    add[2, 32](Foreign(device), 3)
-    assert device.copy_to_host().tolist() == [3.0] * 40
-
-
 def test_an_interface_says_what_numba_says():
     stream = cuda.stream()
     device = cuda.device_array((2, 3), np.float32, stream=stream)
@@ -120,36 +114,6 @@ def test_a_transpose_on_the_device_is_a_copy():
     turned[...] = 0
     assert device.copy_to_host().tolist() == host.tolist()
     assert device.transpose((0, 1)) is device
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_an_array_like_a_part_lies_in_the_same_order(order):
-    part = np.zeros((10, 12), order=order)[::2, ::2]
-    like = np.zeros_like(part)
-    assert cuda.device_array_like(cuda.to_device(like)).strides == like.strides
-    whole = cuda.to_device(np.zeros((10, 12), order=order))
-    assert cuda.device_array_like(whole[::2, ::2]).strides == like.strides
-
-
-def test_a_matrix_is_transposed_on_the_device():
-    host = np.arange(12).reshape(3, 4)
-    assert cuda.transpose(cuda.to_device(host)).copy_to_host().tolist() == host.T.tolist()
-    out = cuda.device_array((4, 3), host.dtype)
-    assert cuda.transpose(cuda.to_device(host), out) is out
-    assert out.copy_to_host().tolist() == host.T.tolist()
-
-
-def test_a_device_array_can_be_made_of_shape_strides_and_type():
-    made = cuda.DeviceNDArray((2, 3), (4, 8), np.dtype(np.int32))
-    assert (made.shape, made.strides, made.flags.f_contiguous) == ((2, 3), (4, 8), True)
-    made.copy_to_device(np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3)))
-    flat = cuda.DeviceNDArray(shape=6, strides=4, dtype=np.int32, gpu_data=made.gpu_data)
-    assert flat.copy_to_host().tolist() == [0, 3, 1, 4, 2, 5]
-    assert flat.gpu_data == made.view(np.uint32).gpu_data
-    assert flat.device_ctypes_pointer.value == made.gpu_data.device_pointer
-    relaxed = cuda.DeviceNDArray((1, 10), (800, 8), np.float64)
-    assert relaxed.flags.c_contiguous
-    assert relaxed.flags.f_contiguous
 
 
 def test_an_array_of_another_library_goes_to_a_ufunc_as_it_lies():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import cuda as real
-from numba import float32, float64, int32, int64, njit, types, void
+from numba import float32, float64, int64, njit, types, void
 from numba.core.errors import NumbaError
 
 import simt
@@ -110,17 +110,6 @@ def test_an_overload_for_each_set_of_argument_types() -> None:
     assert kernel.py_func is fill
 
 
-def test_compile_makes_an_overload_before_a_launch() -> None:
-    kernel = cuda.jit(fill)
-    made = kernel.compile("void(float32[::1], int64)")
-    assert made is kernel.compile((float32[::1], int64)) is kernel.overloads[float32[::1], int64]
-    kernel[1, 4](a := np.zeros(4, np.float32), 5)
-    assert len(kernel.overloads) == 1
-    assert a.tolist() == [5] * 4
-    with pytest.raises(KernelError, match="takes 2 arguments"):
-        kernel.compile("void(int32)")
-
-
 def test_specialized_kernels_are_kept_and_not_specialized_again() -> None:
     kernel = cuda.jit(empty)
     one = kernel.specialize(np.zeros(3, np.float32))
@@ -189,32 +178,6 @@ def test_what_needs_the_compiler_says_so(ask: Any) -> None:
     assert isinstance(caught.value, KernelError)
 
 
-def test_other_names_are_no_attributes() -> None:
-    kernel = cuda.jit("void(float64[:])")(empty)
-    assert not hasattr(kernel, "nothing")
-    assert not hasattr(kernel.overloads[kernel.signatures[0]], "nothing")
-
-
-def test_a_configured_kernel_knows_its_shape() -> None:
-    stream = cuda.stream()
-    configured = cuda.jit(empty)[(2, 3), 32, stream, 64]
-    assert configured.griddim == (2, 3, 1)
-    assert configured.blockdim == (32, 1, 1)
-    assert configured.stream is stream
-    assert configured.sharedmem == 64
-
-
-def test_a_kernel_keeps_name_and_docstring_and_can_be_a_method() -> None:
-    class Owner:
-        @cuda.jit
-        def kernel(a, value):  # noqa: N805 - Numba's methods are bound like functions
-            """Fills."""
-
-    assert Owner.kernel.__doc__ == "Fills."
-    assert Owner.kernel.__name__ == "kernel"
-    assert Owner().kernel.__func__ is Owner.kernel
-
-
 # --- kernels of numba.cuda itself, under the lens
 
 
@@ -242,21 +205,6 @@ def test_a_kernel_of_numbas_own_is_launched_under_the_lens() -> None:
 
 
 # --- where the source is
-
-
-def test_a_kernel_of_a_factory() -> None:
-    def power(n):
-        def kernel(a):
-            a[0] = 2**n
-
-        kernel.__name__ = kernel.__qualname__ = f"power_{n}"
-        return cuda.jit(kernel)
-
-    a = np.zeros(1)
-    for n in (3, 5):
-        power(n)[1, 1](a)
-        assert a[0] == 2**n
-    assert power(3).__name__ == "power_3"
 
 
 def test_a_kernel_in_a_function_may_have_lines_at_the_margin() -> None:
@@ -370,16 +318,6 @@ def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
         a = np.zeros(1)
         cuda.jit(scope["kernel"])[1, 1](a)
         assert a[0] == expected
-
-
-def test_a_partial_is_no_function() -> None:
-    with pytest.raises(AttributeError, match="cuda.jit takes a function, got functools.partial"):
-        cuda.jit(functools.partial(fill, value=3))
-
-
-def test_types_are_numbas() -> None:
-    kernel = cuda.jit(void(types.Array(int32, 2, "A")))(empty)
-    assert kernel.signatures == [(int32[:, :],)]
 
 
 @pytest.mark.parametrize("made", [cuda.jit(device=True), cuda.jit("float64(float64)", device=True)])

@@ -74,19 +74,6 @@ def test_each_threads_slice_and_its_traffic() -> None:
     assert report.arrays["out"].global_store_requests == 2 * 5
 
 
-def test_parts_of_different_sizes() -> None:
-    @cuda.jit
-    def kernel(a, out):
-        i = cuda.grid(1)
-        if i > 0:
-            np.maximum(a[:i], 3, out[i, :i])
-
-    a, out = np.arange(6), cuda.to_device(np.full((6, 6), -1))
-    kernel[2, 3](cuda.to_device(a), out)
-    want = np.where(np.arange(6) < np.arange(6)[:, None], np.maximum(a, 3), -1)
-    np.testing.assert_array_equal(out.copy_to_host(), want)
-
-
 def test_the_output_is_the_value_too_and_may_be_shared_or_an_input() -> None:
     @cuda.jit
     def kernel(a):

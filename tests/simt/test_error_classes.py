@@ -39,10 +39,6 @@ def returns(a):
     return a[0]
 
 
-def new_array(a):
-    a[:] = a + a
-
-
 @cuda.jit(device=True)
 def calls_nowhere(x):
     return nowhere(x)  # noqa: F821
@@ -80,21 +76,6 @@ def test_an_error_keeps_numbas_finer_class() -> None:
         cuda.jit(an_import)[1, 1](np.zeros(1))
 
 
-def test_an_array_that_a_kernel_would_have_to_make() -> None:
-    with pytest.raises(core.TypingError, match="cannot make a new array"):
-        cuda.jit(new_array)[1, 1](np.zeros(4))
-
-
-def test_a_mistake_while_it_runs_is_no_typing_error() -> None:
-    @cuda.jit
-    def beyond(a):
-        a[9] = 1
-
-    with pytest.raises(KernelError, match="out of bounds") as caught:
-        beyond[1, 1](np.zeros(1))
-    assert not isinstance(caught.value, core.NumbaError)
-
-
 @cuda.jit
 def fill(a):
     a[0] = 1
@@ -117,16 +98,6 @@ def test_a_wrong_shape_is_told_where_it_stands(shape: Any, kind: type, lens: Any
     with pytest.raises(kind) as caught:
         lens(fill)[shape]
     assert isinstance(caught.value, BadLaunch)
-
-
-def test_without_a_shape() -> None:
-    with pytest.raises(ValueError, match="launch configuration was not specified"):
-        fill(np.zeros(1))
-
-
-def test_named_arguments_are_a_type_error() -> None:
-    with pytest.raises(TypeError, match="by position only"):
-        fill[1, 1](a=np.zeros(1))
 
 
 def test_the_classes_are_made_once_and_travel_between_processes() -> None:

@@ -187,23 +187,6 @@ def test_a_declared_device_function_is_compiled_where_it_is_defined() -> None:
     assert result(kernel) == 1
 
 
-def test_a_specialized_kernel_is_compiled_at_once() -> None:
-    kernel = cuda.jit(number).specialize(np.zeros(1))
-    change()
-    assert result(kernel) == 1
-
-
-def test_a_number_that_becomes_of_another_type_makes_another_kernel() -> None:
-    global NUMBER
-
-    def kernel(out):
-        out[0] = NUMBER / 2 if NUMBER > 1 else NUMBER
-
-    assert result(cuda.jit(kernel)) == 1
-    NUMBER = 2.5
-    assert result(cuda.jit(kernel)) == 1.25
-
-
 def test_a_redefined_function_is_a_new_kernel() -> None:
     text = "from simt import cuda\n@cuda.jit\ndef kernel(out):\n    out[0] = {}\n"
     found = []
@@ -268,23 +251,6 @@ def test_a_device_array_among_the_globals_is_not_copied(kind: Any) -> None:
     data[:] = 5
     kernel[1, 4](out)
     assert out.tolist() == [5, 5, 5, 5]
-
-
-def test_device_arrays_in_device_functions_and_without_dimensions() -> None:
-    table, scale = cuda.to_device(np.eye(3, dtype=np.int32)), cuda.to_device(np.float32(2))
-
-    @cuda.jit(device=True)
-    def at(i, j):
-        return table[i, j] * scale[()]
-
-    @cuda.jit
-    def kernel(out):
-        i, j = cuda.grid(2)
-        out[i, j] = at(i, j)
-
-    out = np.zeros((3, 3))
-    kernel[1, (3, 3)](out)
-    np.testing.assert_array_equal(out, 2 * np.eye(3))
 
 
 def test_a_race_on_a_captured_array_is_found() -> None:

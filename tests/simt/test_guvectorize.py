@@ -41,11 +41,6 @@ def row_sum(row, out):
     out[0] = total
 
 
-@cuda.guvectorize(["void(int32, int32[:])"], "()->()")
-def twice(x, out):
-    out[0] = 2 * x
-
-
 @cuda.guvectorize([void(int32[:], int32[:], float64[:])], "(x)->(x),(x)")
 def copy_and_half(a, same, half):
     for i in range(a.size):
@@ -142,41 +137,6 @@ def _copy(a, out):
 # --- inputs
 
 
-def test_scalar_inputs() -> None:
-    x, y = wholes((5, 2)), np.ones((5, 2), np.float32)
-    np.testing.assert_array_equal(saxpy(np.float32(2), x, y), 2 * x + y)
-    np.testing.assert_array_equal(saxpy(2.0, x, y), 2 * x + y)
-    np.testing.assert_array_equal(saxpy(np.array(2, np.float32), x, y), 2 * x + y)
-    a = cuda.to_device(np.arange(5, dtype=np.float32))
-    got = saxpy(a, x, cuda.to_device(y))
-    np.testing.assert_array_equal(got.copy_to_host(), np.arange(5)[:, None] * x + y)
-    line = saxpy(np.arange(10.0), x.ravel(), np.ones(10, np.float32))  # a loop over a, too
-    np.testing.assert_array_equal(line, np.outer(np.arange(10), np.arange(10)) + 1)
-
-
-def test_a_scalar_gives_an_array_without_dimensions() -> None:
-    got = twice(10)
-    assert (got.shape, got.dtype) == ((), np.int32)
-    assert got == 20
-    np.testing.assert_array_equal(twice(np.arange(10)), 2 * np.arange(10))
-    np.testing.assert_array_equal(twice(cuda.to_device(np.int32(4))).copy_to_host(), 8)
-
-
-def test_a_scalar_that_the_signature_calls_an_array() -> None:
-    @cuda.guvectorize(["void(int32[:], int32[:], int32[:])"], "(n),()->(n)")
-    def shifted(x, y, out):
-        for i in range(x.shape[0]):
-            out[i] = x[i] + y[0]
-
-    x = wholes((2, 4), np.int32)
-    np.testing.assert_array_equal(shifted(x[0], np.array([2])), x[0] + 2)
-    np.testing.assert_array_equal(shifted(x, np.array([2, 10])), x + np.array([[2], [10]]))
-
-
-def test_a_sequence_is_an_array() -> None:
-    np.testing.assert_array_equal(row_sum(((1.0, 2.0), (4.0, 5.0))), [3, 9])
-
-
 def test_inputs_with_gaps_between_their_elements() -> None:
     whole = wholes((6, 8), np.float64)
     with pytest.raises(ValueError, match="does not lie in one piece"):
@@ -188,11 +148,6 @@ def test_inputs_with_gaps_between_their_elements() -> None:
         row_sum(cuda.to_device(deep)[:, ::2])
     with pytest.raises(BadCall, match="rows lie one after the other"):
         row_sum(np.asfortranarray(deep))
-
-
-def test_many_loops_over_several_blocks() -> None:
-    a, b = wholes((7, 143, 2, 4)) % 5, wholes((7, 143, 4, 5)) % 7
-    np.testing.assert_array_equal(product(a, b), np.matmul(a, b))
 
 
 # --- outputs
@@ -210,18 +165,6 @@ def test_out_on_the_host_and_on_the_device() -> None:
     host[:] = 0
     assert row_sum(cuda.to_device(a), host) is host
     np.testing.assert_array_equal(host, a.sum(1))
-
-
-def test_several_outputs() -> None:
-    a = wholes((10,), np.int32)
-    same, half = copy_and_half(a)
-    assert (same.dtype, half.dtype) == (np.int32, np.float64)
-    np.testing.assert_array_equal(same, a)
-    np.testing.assert_array_equal(half, a / 2)
-    same, half = np.zeros_like(a), cuda.device_array(10)
-    copy_and_half(cuda.to_device(a), same, half)
-    np.testing.assert_array_equal(same, a)
-    np.testing.assert_array_equal(half.copy_to_host(), a / 2)
 
 
 def test_a_stream_and_the_size_of_blocks() -> None:
@@ -306,15 +249,6 @@ def test_options() -> None:
         cuda.guvectorize(vector, "(n)->(n)", cache=True)
     with pytest.raises(ValueError, match="got 'cpu': take numba.guvectorize"):
         cuda.guvectorize(vector, "(n)->(n)", target="cpu")
-
-
-def test_a_kernel_cannot_call_one() -> None:
-    @cuda.jit
-    def kernel(a, out):
-        row_sum(a, out)
-
-    with pytest.raises(KernelError, match="row_sum"):
-        kernel[1, 1](np.ones(3), np.ones(1))
 
 
 def test_an_error_inside_names_the_functions_own_array() -> None:

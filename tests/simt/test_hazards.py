@@ -193,18 +193,6 @@ def test_global_memory(first: int) -> None:
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("first", [READ, WRITE, ATOMIC])
-@pytest.mark.parametrize("second", [READ, WRITE, ATOMIC])
-@pytest.mark.parametrize("third", [READ, WRITE, ATOMIC])
-def test_an_earlier_access_is_not_forgotten(first: int, second: int, third: int) -> None:
-    """Thread 17 touches word 15; then thread 15, its owner, touches it twice."""
-    kinds = np.zeros((3, 33), int)
-    kinds[0, 17], kinds[1, 15], kinds[2, 15] = first, second, third
-    plan = Script(kinds, np.full((3, 33), 15), np.zeros(3, int), 33)
-    report, _, _ = report_and_sum(in_shared_memory, plan, 1)
-    assert bool(findings(report, "race")) is plan.races()
-
-
 @pytest.mark.parametrize("kinds", list(itertools.product([READ, WRITE, ATOMIC], repeat=4)))
 def test_four_accesses_by_three_threads(kinds: tuple[int, ...]) -> None:
     for who in ((0, 1, 2, 0), (0, 40, 1, 40), (40, 0, 0, 0), (0, 0, 40, 40)):

@@ -350,15 +350,6 @@ def test_a_refusal_says_what_to_write_instead(piece: str, said: str) -> None:
     assert "line " in str(caught.value)
 
 
-def test_an_array_without_elements_can_be_reshaped() -> None:
-    def kernel(a, out):
-        out[0] = a.reshape((4, 0)).shape[0]
-
-    out = np.zeros(1)
-    launch(kernel, 1, 1, np.zeros((0, 3)), out)
-    assert out[0] == 4
-
-
 def test_an_array_without_dimensions_is_an_index() -> None:
     def kernel(a, one, out):
         out[one] = a[2, one]

@@ -91,11 +91,6 @@ def test_values_of_libdevice() -> None:
         assert float(got) == pytest.approx(want, rel=1e-15), expression
 
 
-def test_one_of_them_in_a_kernel() -> None:
-    assert value("cuda.libdevice.byte_perm(1, 2, 0x3210)") == 1
-    assert value("cuda.libdevice.fast_powf(np.float32(2), np.float32(3))") == 8
-
-
 @pytest.mark.parametrize(
     ("expression", "want"),
     [
@@ -111,15 +106,3 @@ def test_one_of_them_in_a_kernel() -> None:
 )
 def test_what_numba_cuda_names(expression: str, want: float) -> None:
     assert value(expression) == want
-
-
-def test_types_are_numba_s_own_on_the_host_too() -> None:
-    @cuda.jit((cuda.float32[:], cuda.int32))
-    def kernel(out: Any, n: Any) -> None:
-        out[cuda.grid(1)] = n
-
-    out = cuda.to_device(np.zeros(4, SINGLE))
-    kernel[1, 4](out, 3)
-    np.testing.assert_array_equal(out.copy_to_host(), 3)
-    with pytest.raises(AttributeError, match="not part of the SIMT machine"):
-        cuda.no_such_type  # noqa: B018

@@ -70,15 +70,6 @@ def test_gamma_at_its_poles() -> None:
     np.testing.assert_array_equal(computed("math.lgamma(a[i])", a[:3]), [np.inf] * 3)
 
 
-def test_the_larger_of_two_floats_is_the_one_that_is_a_number() -> None:
-    a, b = np.array([np.nan, 1.0, 2.0]), np.array([1.0, np.nan, 3.0])
-    np.testing.assert_array_equal(computed("max(a[i], b[i])", a, b), [1, 1, 3])
-    np.testing.assert_array_equal(computed("min(a[i], b[i])", a, b), [1, 1, 2])
-    # of three, as of whole numbers, Python's rule: the first unless another is larger
-    got = computed("max(a[i], b[i], 0.0)", a, b)
-    np.testing.assert_array_equal(got, [np.nan, 1, 3])
-
-
 @pytest.mark.parametrize("power", [2, 3, -3, 7, 11])
 def test_a_whole_power_is_rounded_at_each_product(power: int) -> None:
     a = np.linspace(0.1, 3, 50).astype(np.float32)
@@ -88,22 +79,6 @@ def test_a_whole_power_is_rounded_at_each_product(power: int) -> None:
         square, left = square * square, left >> 1
     want = product if power > 0 else 1 / product
     np.testing.assert_array_equal(computed(f"a[i] ** {power}", a, kind=np.float32), want)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("many", [1, 40])
-def test_atomic_extremes_leave_what_is_there_beside_a_nan(kind: Any, many: int) -> None:
-    source = (
-        "def kernel(found, a, old):\n    i = cuda.grid(1)\n"
-        "    cuda.atomic.max(found, 0, a[i])\n    cuda.atomic.min(found, 1, a[i])\n"
-        "    old[i] = cuda.atomic.max(found, 2, a[i])\n    cuda.atomic.nanmax(found, 3, a[i])\n"
-    )
-    a = np.full(many, np.nan, kind)
-    a[many // 2 :: 2] = 5
-    found, old = np.array([1, 9, np.nan, np.nan], kind), np.zeros(many, kind)
-    launch(sources.module(source, cuda).kernel, 1, many, found, a, old)
-    np.testing.assert_array_equal(found, [5, 5, np.nan, 5])
-    np.testing.assert_array_equal(old, np.full(many, np.nan))
 
 
 def printed(what: str, capsys: Any, *args: Any, threads: Any = 1, grid: int = 1) -> list[str]:

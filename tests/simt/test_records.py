@@ -53,19 +53,6 @@ def test_fields_that_are_not_aligned_are_refused():
     assert packed["a"].tolist() == [1, 1, 1]
 
 
-def test_aligned_ones_are_exchanged():
-    aligned = records(align=True)
-    exchange[1, 3](aligned)
-    assert aligned["a"].tolist() == [5, 6, 7]
-
-
-def test_records_of_one_layout_are_two_types_if_one_is_aligned():
-    for align in (False, True):
-        first_parts[1, 1](np.zeros(1, np.dtype([("a", "i4"), ("c", "i4")], align=align)))
-    assert len(first_parts.signatures) >= 2
-    assert len(set(map(str, first_parts.signatures))) == len(first_parts.signatures)
-
-
 @cuda.jit
 def named(records):
     i = cuda.grid(1)
@@ -116,12 +103,6 @@ def read_nested(records, first, out):
 
 
 @cuda.jit
-def add_to_field(records, first, out):
-    cuda.atomic.add(records["w"], first, 1)
-    out[0] += 1
-
-
-@cuda.jit
 def viewed(records, first, out):
     i = cuda.grid(1)
     if i == 0:
@@ -141,8 +122,3 @@ def test_what_numba_takes_to_be_aligned_must_be(kernel, monkeypatch):
                 stack.enter_context(simt.unchecked())
             stack.enter_context(pytest.raises(KernelError, match=r"no multiple of [48], .*align="))
             kernel[1, 1](records, first, np.zeros(4, np.int64))
-
-
-def test_an_atomic_on_a_packed_field_is_refused():
-    with pytest.raises(KernelError, match="an atomic needs .* records.w are not: .*align=True"):
-        add_to_field[1, 1](np.zeros(2, PACKED), 1, np.zeros(1))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import simt
 from simt.errors import BadCall, KernelError
 from simt.host import api as cuda
 
@@ -72,14 +70,6 @@ def test_sums(size: int, dtype: type) -> None:
     assert got == values.sum(dtype=dtype)
 
 
-def test_init_takes_the_type_of_the_array() -> None:
-    values = np.arange(1, 5, dtype=np.int32)
-    assert total(values, init=3.75) == 13
-    assert cuda.reduce(lambda a, b: a * b)(values, init=1) == 24
-    assert largest(values, init=99) == 99
-    assert largest(values.astype(np.float64), init=-1) == 4
-
-
 def test_the_first_elements_alone() -> None:
     values = np.arange(300)
     assert total(values, size=200) == values[:200].sum()
@@ -104,34 +94,6 @@ def test_nothing_to_fold() -> None:
         assert (got, got.dtype) == (3, np.float64)
     assert total(np.arange(5), size=0, init=7) == 7
     assert res.copy_to_host()[0] == 0
-
-
-def test_a_device_array_with_gaps() -> None:
-    values = cuda.to_device(np.arange(600.0))
-    assert total(values[::3]) == np.arange(0, 600, 3).sum()
-    np.testing.assert_array_equal(values.copy_to_host(), np.arange(600.0))
-
-
-def test_more_dimensions() -> None:
-    with pytest.raises(TypeError, match=r"got shape \(2, 2\): use ravel\(\)"):
-        total(np.ones((2, 2)))
-
-
-def test_a_device_function_is_a_function_too() -> None:
-    @cuda.jit(device=True)
-    def least(a, b):
-        return a if a < b else b
-
-    assert cuda.reduce(least)(np.array([3.0, 1.0, 2.0])) == 0  # init is 0
-    assert cuda.reduce(least)(np.array([3.0, 1.0, 2.0]), init=9) == 1
-
-
-def test_it_runs_without_a_finding_in_any_order() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(3):
-            with simt.block_order(seed):
-                assert total(np.arange(1000)) == 499500
 
 
 def test_an_error_of_the_function_names_its_line() -> None:

@@ -74,32 +74,6 @@ def test_each_thread_casts_its_own() -> None:
     np.testing.assert_array_equal(r, np.arange(64) * 100 % 256)
 
 
-def test_type_inference_sees_the_declared_result() -> None:
-    @cuda.jit("uint8(uint8)", device=True)
-    def narrow(x):
-        return x
-
-    @cuda.jit
-    def kernel(r, x):
-        y = narrow(x)
-        r[0] = y + 200  # a uint8 and an int64 make an int64
-        r[1] = -narrow(1)  # in uint8, widened afterwards
-
-    r = np.zeros(2, np.int64)
-    kernel[1, 1](r, 300)
-    assert r.tolist() == [244, 255]
-
-
-def test_a_declared_device_function_in_another() -> None:
-    inner = cuda.jit("float32(float32)", device=True)(lambda x: x / 3)
-    outer = cuda.jit("float64(int32)", device=True)(lambda x: inner(x) * 3)
-    assert first(calling(outer), 7.9) == float(np.float32(7) / np.float32(3)) * 3
-
-
-def test_no_result_type_means_that_it_is_inferred() -> None:
-    assert first(calling(cuda.jit("(float32,)", device=True)(twice)), 0.1) == 2 * np.float32(0.1)
-
-
 DEVICE = [
     (["(int64, int64)", "(float64, float64)"], (1, 2), 3),
     (["(int64, int64)", "(float64, float64)"], (1.5, 2.5), 4.0),
@@ -120,19 +94,6 @@ def test_of_several_signatures_a_call_takes_numbas(signatures: Any, args: Any, w
         r[0] = function(x, y)
 
     assert first(kernel, *args) == want
-
-
-def test_the_same_function_declared_twice_is_two() -> None:
-    one, other = (cuda.jit(f"{k}({k})", device=True)(twice) for k in ("uint8", "uint16"))
-
-    @cuda.jit
-    def kernel(r, x):
-        r[0] = one(x)
-        r[1] = other(x)
-
-    r = np.zeros(2, np.int64)
-    kernel[1, 1](r, 300)
-    assert r.tolist() == [88, 600]
 
 
 def test_no_signature_of_a_device_function_fits() -> None:
@@ -186,13 +147,6 @@ def test_what_is_no_whole_number_is_none_for_an_integer(number: Any) -> None:
             first(kernel, number, 1)
 
 
-def test_a_complex_number_is_no_float() -> None:
-    kernel = cuda.jit(void(float64[:], float64, float64))(add_kernel)
-    with pytest.raises(TypeError, match="says that y is a float64"):
-        first(kernel, 1, 3j)
-    assert first(cuda.jit("(c16[:], c16, c8)")(add_kernel), 1, 2.5, dtype=complex) == 3.5
-
-
 LISTS: list[Any] = [
     ["(int64[::1], int64, int64)", "(float64[::1], float64, float64)"],
     [(int64[::1], int64, int64), (float64[::1], float64, float64)],
@@ -210,12 +164,6 @@ def test_of_a_list_the_signature_that_fits_is_taken(signatures: Any) -> None:
     ):
         first(kernel, 1j, 1j, dtype=complex)
     assert len(kernel.overloads) == len(kernel.signatures) == 2
-
-
-def test_types_of_one_family_are_told_apart() -> None:
-    kernel = cuda.jit(["(f8[::1], f4, f4)", "(f8[::1], f8, f8)"])(add_kernel)
-    assert first(kernel, np.float32(1), np.float32(2**-25)) == 1.0
-    assert first(kernel, 1, 2**-25) == 1.0000000298023224
 
 
 def test_two_signatures_that_fit_alike() -> None:

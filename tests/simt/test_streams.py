@@ -82,16 +82,6 @@ def on_device(value: float, n: int = N) -> Any:
 # --- what orders
 
 
-def test_work_on_a_stream_waits_until_somebody_waits_for_it() -> None:
-    stream, target = cuda.stream(), pinned(-1)
-    device = cuda.to_device(pinned(3), stream=stream)
-    double[1, N, stream](device)
-    device.copy_to_host(target, stream=stream)
-    assert (target == -1).all()
-    stream.synchronize()
-    assert (target == 6).all()
-
-
 @pytest.mark.parametrize("wait", ["stream", "event", "device", "context", "query", "with"])
 def test_each_way_to_wait(wait: str) -> None:
     stream, event, target = cuda.stream(), cuda.event(), pinned(-1)
@@ -142,18 +132,6 @@ def test_recording_anew_does_not_move_an_earlier_wait() -> None:
         cuda.synchronize()
 
 
-def test_an_event_that_was_never_recorded_orders_nothing() -> None:
-    one, other, event = cuda.stream(), cuda.stream(), cuda.event()
-    device = on_device(1)
-    double[1, N, one](device)
-    event.wait(other)
-    assert event.query()
-    event.synchronize()
-    double[1, N, other](device)
-    with pytest.warns(SimtWarning, match="nothing says which comes first"):
-        cuda.synchronize()
-
-
 @pytest.mark.parametrize("default", [lambda: 0, cuda.default_stream, cuda.legacy_default_stream])
 def test_the_default_stream_comes_after_all_before_it_and_before_all_after_it(default: Any) -> None:
     one, other, device, out = cuda.stream(), cuda.stream(), on_device(1), on_device(0)
@@ -195,22 +173,6 @@ def test_each_thread_has_a_default_stream_of_its_own() -> None:
         cuda.synchronize()
 
 
-def test_a_launch_without_a_stream_runs_at_once() -> None:
-    device = on_device(1)
-    with pytest.raises(KernelError, match="out of bounds"):
-        beyond[1, N](device)
-    double[1, N](device)
-    assert work_queue.direct(0)
-
-
-def test_what_waits_for_one_stream_leaves_another_alone() -> None:
-    one, other, first, second = cuda.stream(), cuda.stream(), pinned(0), pinned(0)
-    on_device(1).copy_to_host(first, stream=one)
-    on_device(2).copy_to_host(second, stream=other)
-    one.synchronize()
-    assert (first[0], second[0]) == (1, 0)
-
-
 def test_work_outlives_its_stream() -> None:
     target = pinned(0)
     on_device(5).copy_to_host(target, stream=cuda.stream())
@@ -218,16 +180,6 @@ def test_work_outlives_its_stream() -> None:
     assert (target == 0).all()
     cuda.synchronize()
     assert (target == 5).all()
-
-
-def test_a_stream_is_known_by_its_handle() -> None:
-    stream, target = cuda.stream(), pinned(0)
-    device = cuda.device_array(N, np.float32, stream=stream)
-    device.copy_to_device(pinned(4))  # the array's own stream
-    device.copy_to_host(target, stream=stream)
-    cuda.as_cuda_array(device)  # waits for it
-    assert (target == 4).all()
-    assert int(cuda.external_stream(int(stream))) == int(stream)
 
 
 def test_views_are_bound_to_the_stream_that_they_are_asked_for() -> None:
@@ -261,14 +213,6 @@ def test_the_device_may_get_pageable_bytes_later() -> None:
     with pytest.warns(SimtWarning, match="add on other reads device, which the copy to the device"):
         cuda.synchronize()
     assert (out.copy_to_host() == 0).all()
-
-
-def test_a_copy_without_a_stream_waits_for_all() -> None:
-    stream, device, target = cuda.stream(), on_device(1), pinned(0)
-    double[1, N, stream](device)
-    device.copy_to_host(target)
-    assert (target == 2).all()
-    assert work_queue.direct(0)
 
 
 def test_pinned_for_a_block_of_code() -> None:
@@ -331,18 +275,6 @@ def test_a_missing_event_is_found_and_its_wrong_result_seen() -> None:
     assert (out.copy_to_host() == 1).all()
 
 
-def test_a_buffer_used_again_too_early_is_found_and_seen() -> None:
-    one, other, device = cuda.stream(), cuda.stream(), on_device(1)
-    out, source = on_device(0), pinned(9)
-    add[1, N, one](device, out)
-    device.copy_to_device(source, stream=other)
-    with pytest.warns(
-        SimtWarning, match="the copy to the device on other writes device, which add"
-    ):
-        cuda.synchronize()
-    assert (out.copy_to_host() == 9).all()
-
-
 def test_a_seed_shows_other_orders_and_finds_the_same() -> None:
     results = set()
     for seed in range(8):
@@ -372,26 +304,6 @@ def test_chunks_over_streams_are_no_race(offsets: bool) -> None:
             out[part].copy_to_host(target[part], stream=stream)
         cuda.synchronize()
     assert (target == 3).all()
-
-
-def test_overlapping_chunks_are_a_race() -> None:
-    one, other, device, out = cuda.stream(), cuda.stream(), on_device(1), on_device(0)
-    add_from[1, 32, one](device, out, 0, 9)
-    add_from[1, 32, other](device, out, 8, 8)
-    with pytest.warns(SimtWarning, match="add_from on other writes out"):
-        cuda.synchronize()
-
-
-def test_columns_that_lie_between_each_other_are_no_race() -> None:
-    one, other = cuda.stream(), cuda.stream()
-    device = cuda.to_device(np.ones((8, 8), np.float32))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        double[1, 32, one](device[:, 0])
-        double[1, 32, other](device[:, 1])
-        device.setitem((slice(None), 2), 5, stream=one)
-        cuda.synchronize()
-    assert device.copy_to_host()[4].tolist() == [2, 2, 5, 1, 1, 1, 1, 1]
 
 
 def test_reads_and_atomics_of_two_streams_are_no_race() -> None:

@@ -210,25 +210,6 @@ def test_a_program_that_asks_finds_a_device(switched, capsys):
         _ = found["device"].MAX_PITCH
 
 
-def test_a_device_is_made_and_printed_as_numbas(switched, capsys):
-    scope(
-        "from numba import cuda\n"
-        "from numba.cuda.cudadrv.driver import Device\n"
-        "device = Device(0)\n"
-        "assert device == cuda.get_current_device() and len({device, cuda.gpus[0]}) == 1\n"
-        "print(device, device.name, device.id, device.uuid)\n"
-        "print(device.compute_capability, device.compute_capability.major)\n"
-        "print(device.compute_capability >= (7, 0), device.MULTIPROCESSOR_COUNT)\n"
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "<CUDA device 0 'SIMT machine'> SIMT machine 0 GPU-00000000-0000-0000-0000-000000000000",
-        "ComputeCapability(major=8, minor=0) 8",
-        "True 1",
-    ]
-    with pytest.raises(simt.errors.BadInput, match="there is no device 1"):
-        scope("from numba.cuda.cudadrv.driver import Device; Device(1)")
-
-
 def test_what_was_imported_before_is_told():
     code = (
         "from numba import cuda, njit; import math, simt\n"
@@ -268,9 +249,6 @@ def make(op):
     names = {}
     exec(text, names)
     return names["kernel"]
-
-def make_lambda(op):
-    return eval(f"lambda x: x {op} 3")
 """
 
 
@@ -283,20 +261,3 @@ def test_a_kernel_that_exec_makes_has_its_text_there(switched):
         assert a[0] == expected
     report = simt.xray(kernels["-"])[1, 1](np.zeros(1))
     assert report.lines[3].instructions
-
-
-def test_a_device_function_that_eval_makes_has_its_text_there(switched):
-    triple = api.jit(device=True)(scope(MADE)["make_lambda"]("*"))
-
-    @api.jit
-    def kernel(a):
-        a[0] = triple(a[0])
-
-    a = np.full(1, 5.0)
-    kernel[1, 1](a)
-    assert a[0] == 15
-
-
-def test_a_device_has_its_name_where_numba_keeps_it(switched):
-    cuda = scope("from numba import cuda")["cuda"]
-    assert cuda.gpus[0]._device.name == cuda.get_current_device().name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import warnings
 from typing import Any
 
@@ -206,54 +205,6 @@ def test_a_variable_has_one_type_where_paths_join(join: str, condition: str) -> 
     np.testing.assert_array_equal(ours[2], theirs[2])
 
 
-KINDS = [
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint32",
-    "uint64",
-    "float32",
-    "float64",
-]
-NUMBERS = ["+", "-", "*", "/", "<", "==", ">="]
-WHOLE = ["//", "%", "&", "|", "^"]
-PAIRS = random.Random(4).sample(list(itertools.product(KINDS, KINDS)), 40)
-
-
-def extremes(kind: str) -> np.ndarray:
-    if kind == "bool":
-        return np.arange(8) % 2 == 1
-    if kind.startswith("float"):
-        return np.array([-2.5, 0.1, 3, 1e10, 7, -0.3, 16777217, 1 / 3]).astype(kind)
-    info = np.iinfo(kind)
-    values = [info.max, info.min, info.max - 1, 1, 2, 3, info.max // 3, 100]
-    return np.array(values, kind)
-
-
-@pytest.mark.parametrize(("left", "right"), PAIRS)
-def test_operators_on_every_pair_of_types(left: str, right: str) -> None:
-    floating = "float" in left + right
-    lines = [f"    out[i, {k}] = a[i] {op} b[i]\n" for k, op in enumerate(NUMBERS)]
-    if left != "bool":
-        lines.append("    out[i, 7] = -a[i]\n    out[i, 8] = abs(a[i])\n")
-    if "float" not in left:
-        lines.append("    out[i, 14] = ~a[i]\n")
-    if not floating and {left, right} != {"int64", "uint64"}:
-        wide = {"uint64"} & {left, right} and {left, right} - {"uint64", "bool", "uint8", "uint32"}
-        if not wide:  # where Numba makes it float64, it has no bitwise operators
-            lines += [f"    out[i, {9 + k}] = a[i] {op} c[i]\n" for k, op in enumerate(WHOLE)]
-            lines.append("    whole[i] = a[i] * b[i] + a[i]\n")
-    source = "def kernel(a, b, c, out, whole):\n    i = cuda.grid(1)\n" + "".join(lines)
-    a, b = extremes(left), extremes(right)[::-1].copy()
-    c = np.where(b == 0, np.ones_like(b), b)  # no division by zero between integers
-    ours, theirs = both(source, a, b, c, np.zeros((8, 15)), np.zeros(8, np.int64))
-    np.testing.assert_array_equal(ours[3], theirs[3])
-    np.testing.assert_array_equal(ours[4], theirs[4])
-
-
 STORES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "complex64"]
 
 
@@ -301,14 +252,6 @@ def test_a_ufunc_is_computed_in_the_type_that_numba_chooses(ufunc: np.ufunc) -> 
         if numbas is not None:  # arctan2 has no loop for complex numbers
             letters = numbas.ufunc_sig[: ufunc.nin]
             assert ufunc_loop(ufunc, given) == tuple(map(np.dtype, letters))
-
-
-def test_a_ufunc_of_a_float32_and_an_int64_stays_float32() -> None:
-    source = "def kernel(a, n, out):\n    i = cuda.grid(1)\n    out[i] = np.arctan2(a[i], n[i])\n"
-    a, n = np.ones(4, np.float32), np.arange(1, 5)
-    kernel, out = sources.module(source, cuda).kernel, np.zeros(4)
-    launch(kernel, 1, 4, a, n, out)
-    np.testing.assert_array_equal(out, np.arctan2(a, n.astype(np.float32)))
 
 
 def test_after_an_endless_loop_a_variable_has_the_type_of_its_breaks() -> None:

@@ -6,94 +6,38 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import float32, int32
+from numba import int32
 
 from simt import cuda
 
+from . import sources
 from .harness import findings, launch, line, only, threads, xray
 
 FULL = 0xFFFFFFFF
 
 
-def shuffle_down(out):
+CALLS = {
+    "shfl_down_sync": "cuda.shfl_down_sync(FULL, i, 4)",
+    "shfl_up_sync": "cuda.shfl_up_sync(FULL, i, 4)",
+    "shfl_xor_sync": "cuda.shfl_xor_sync(FULL, i, 1)",
+    "shfl_sync": "cuda.shfl_sync(FULL, i, 1)",
+    "ballot_sync": "cuda.ballot_sync(FULL, 1)",
+    "all_sync": "1 if cuda.all_sync(FULL, 1) else 0",
+    "any_sync": "1 if cuda.any_sync(FULL, 1) else 0",
+    "eq_sync": "1 if cuda.eq_sync(FULL, 1) else 0",
+    "match_any_sync": "cuda.match_any_sync(FULL, 1)",
+    "match_all_sync": "cuda.match_all_sync(FULL, 1)[0]",
+    "syncwarp": "1; cuda.syncwarp()",
+}
+MEETING = """
+def kernel(out):
     i = cuda.threadIdx.x
     if i < 20:
-        out[i] = cuda.shfl_down_sync(FULL, i, 4)
-
-
-def shuffle_up(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_up_sync(FULL, i, 4)
-
-
-def shuffle_xor(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_xor_sync(FULL, i, 1)
-
-
-def shuffle(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.shfl_sync(FULL, i, 1)
-
-
-def ballot(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.ballot_sync(FULL, 1)
-
-
-def every(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.all_sync(FULL, 1) else 0
-
-
-def some(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.any_sync(FULL, 1) else 0
-
-
-def agreed(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = 1 if cuda.eq_sync(FULL, 1) else 0
-
-
-def match_any(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.match_any_sync(FULL, 1)
-
-
-def match_all(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        out[i] = cuda.match_all_sync(FULL, 1)[0]
-
-
-def wait(out):
-    i = cuda.threadIdx.x
-    if i < 20:
-        cuda.syncwarp()
-        out[i] = 1
-
-
+        out[i] = {}
+"""
 MEETINGS = {
-    "shfl_down_sync": shuffle_down,
-    "shfl_up_sync": shuffle_up,
-    "shfl_xor_sync": shuffle_xor,
-    "shfl_sync": shuffle,
-    "ballot_sync": ballot,
-    "all_sync": every,
-    "any_sync": some,
-    "eq_sync": agreed,
-    "match_any_sync": match_any,
-    "match_all_sync": match_all,
-    "syncwarp": wait,
+    name: sources.module(MEETING.format(call), cuda, FULL=FULL).kernel
+    for name, call in CALLS.items()
 }
 
 
@@ -204,27 +148,12 @@ def waits_for_half_of_the_warp(out):
         out[i] = s[i + 16]
 
 
-def half_exchanges(out):
-    s = cuda.shared.array(32, int32)
-    i = cuda.threadIdx.x
-    s[i] = i
-    if i < 16:
-        cuda.syncwarp(0xFFFF)
-        out[i] = s[15 - i]
-
-
 def test_syncwarp_does_not_order_a_lane_that_did_not_come() -> None:
     report = xray(waits_for_half_of_the_warp, 1, 32, np.zeros(32, np.int64))
     found = only(report, "race")
     assert found.line == line(waits_for_half_of_the_warp, "s[i + 16]")
     (_, a), (_, b) = threads(found)
     assert abs(a[0] - b[0]) == 16
-
-
-def test_syncwarp_orders_the_lanes_that_came() -> None:
-    out = np.zeros(32, np.int64)
-    launch(half_exchanges, 1, 32, out)
-    np.testing.assert_array_equal(out[:16], np.arange(16)[::-1])
 
 
 def scripted(kinds, masks, out):
@@ -301,19 +230,6 @@ def test_a_fence_alone_does_not_order_blocks() -> None:
     args: tuple[Any, ...] = (np.zeros(2, np.int64), np.zeros(2, np.int64))
     found = only(xray(fence_without_a_signal, 2, 1, *args), "race")
     assert found.array == "a"
-
-
-def reads_too_early(out):
-    s = cuda.shared.array(32, float32)
-    i = cuda.threadIdx.x
-    out[i] = s[i] * float32(0)
-    s[i] = 1
-
-
-def test_what_nobody_has_written_is_not_a_number() -> None:
-    out = np.zeros(32, np.float32)
-    assert findings(xray(reads_too_early, 1, 32, out), "uninitialised-read")
-    assert np.isnan(out).all()
 
 
 def half_a_mask(out):

@@ -7,32 +7,12 @@ from numba import float32
 
 from simt import cuda
 
-from .wrong import Mistakes, each, f4
+from .wrong import Mistakes, f4
 
 CASES = Mistakes()
 
 
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "barrier-divergence",
-    "cuda.syncthreads()",
-)
-def barrier_for_four_threads(out):
-    t = cuda.threadIdx.x
-    if t < 4:
-        cuda.syncthreads()
-    out[t] = 1
-
-
-@CASES.add(
-    1,
-    64,
-    lambda: (f4(64),),
-    "barrier-divergence",
-    "cuda.syncthreads()",
-)
+@CASES.add(1, 64, lambda: (f4(64),), "barrier-divergence", "cuda.syncthreads()")
 def barrier_for_one_warp(out):
     t = cuda.threadIdx.x
     if t < 32:
@@ -40,13 +20,7 @@ def barrier_for_one_warp(out):
     out[t] = 1
 
 
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "barrier-divergence",
-    "cuda.syncthreads()  # even",
-)
+@CASES.add(1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()  # even")
 def two_barriers_for_two_branches(out):
     t = cuda.threadIdx.x
     if t % 2 == 0:
@@ -77,13 +51,7 @@ def return_before_a_barrier(out):
     out[i] = s[cuda.threadIdx.x]
 
 
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "barrier-divergence",
-    "cuda.syncthreads()",
-)
+@CASES.add(1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()")
 def barrier_in_a_loop_of_unequal_length(out):
     t = cuda.threadIdx.x
     for _ in range(t % 3):
@@ -91,78 +59,15 @@ def barrier_in_a_loop_of_unequal_length(out):
     out[t] = 1
 
 
-@CASES.add(
-    1,
-    32,
-    lambda: (np.zeros(2, np.int32),),
-    "no-progress",
-    "while flag[0] == 0",
-)
+@CASES.add(1, 32, lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0")
 def spin_wait(flag):
     while flag[0] == 0:
         pass
     flag[1] = 1
 
 
-@CASES.add(
-    2,
-    1,
-    lambda: (np.zeros(2, np.int32),),
-    "no-progress",
-    "while cuda.atomic.cas(lock",
-)
+@CASES.add(2, 1, lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock")
 def lock_that_is_never_given_back(lock):
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
         pass
     lock[1] = 1
-
-
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "uninitialised-read",
-    "out[t] = s[t ^ 1]",
-    guilty=each(lambda t: t % 2 == 0),
-    array="s",
-    stops=False,
-)
-def half_of_a_tile(out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    if t % 2 == 0:
-        s[t] = out[t]
-    cuda.syncthreads()
-    out[t] = s[t ^ 1]
-
-
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "barrier-divergence",
-    "cuda.syncthreads()",
-)
-def break_before_a_barrier(out):
-    t = cuda.threadIdx.x
-    for k in range(3):
-        if k == t:
-            break
-        cuda.syncthreads()
-    out[t] = 1
-
-
-@CASES.add(
-    1,
-    64,
-    lambda: (f4(64),),
-    "barrier-divergence",
-    "cuda.syncthreads()",
-    guilty=each(lambda t: t >= 0),
-)
-def barrier_in_a_ternary_branch(out):
-    t = cuda.threadIdx.x
-    if t % 2 == 0 and out[t] > 0:
-        out[t] = 2
-        cuda.syncthreads()
-    out[t] = 1

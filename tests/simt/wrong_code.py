@@ -20,13 +20,6 @@ def dict_in_a_kernel(out):
     out[i] = counts[i]
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "values = [")
-def list_literal_in_a_kernel(out):
-    i = cuda.grid(1)
-    values = [1.0, 2.0]
-    out[i] = values[0]
-
-
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "values = []", "values.append")
 def list_in_a_kernel(out):
     i = cuda.grid(1)
@@ -40,13 +33,6 @@ def string_in_a_kernel(out):
     i = cuda.grid(1)
     name = "a"
     name = name + "b"
-    out[i] = len(name)
-
-
-@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", 'name = f"')
-def f_string_in_a_kernel(out):
-    i = cuda.grid(1)
-    name = f"thread {i}"
     out[i] = len(name)
 
 
@@ -89,11 +75,6 @@ def one_argument_too_many(out):
     out[cuda.grid(1)] = 1
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel")
-def one_argument_too_few(a, out):
-    out[cuda.grid(1)] = a[cuda.grid(1)]
-
-
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "cuda.syncthread()")
 def misspelt_intrinsic(out):
     cuda.syncthread()
@@ -125,15 +106,6 @@ def try_in_a_kernel(out):
 def float64_that_leaked(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * 0.5
-
-
-@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "total += a[k]", stops=False)
-def float64_accumulator(a, out):
-    i = cuda.grid(1)
-    total = 0.0
-    for k in range(4):
-        total += a[k]
-    out[i] = total
 
 
 @CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "a[i] * i", stops=False)

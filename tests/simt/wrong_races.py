@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from simt import cuda
 
-from .wrong import Mistakes, f4, pair, two_blocks
+from .wrong import Mistakes, f4, pair
 
 CASES = Mistakes()
 T = 8
@@ -16,24 +16,6 @@ T = 8
 @cuda.jit(device=True)
 def shift(a, i):
     return a[i + 1]
-
-
-@CASES.add(
-    1,
-    32,
-    lambda: (f4(32),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[31 - t]",
-    guilty=pair(lambda a, b: a + b == 31),
-    array="s",
-    stops=False,
-)
-def race_within_a_warp(out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    s[t] = out[t]
-    out[t] = s[31 - t]
 
 
 @CASES.add(
@@ -77,26 +59,6 @@ def two_write_one_word(out):
     64,
     lambda: (f4(64),),
     "race",
-    "s[t] = float32(1)",
-    "s[63 - t] = float32(2)",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-    stops=False,
-)
-def two_lines_write_one_word(out):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = float32(1)
-    s[63 - t] = float32(2)
-    cuda.syncthreads()
-    out[t] = s[t]
-
-
-@CASES.add(
-    1,
-    64,
-    lambda: (f4(64),),
-    "race",
     "value = s[(t + 32) % 64]",
     "s[t] = value",
     guilty=pair(lambda a, b: (a + 32) % 64 == b),
@@ -115,28 +77,6 @@ def read_before_a_write(out):
 
 
 @CASES.add(
-    1,
-    64,
-    lambda: (np.zeros(1, np.int32),),
-    "race",
-    "s[0] += int32(1)",
-    guilty=pair(lambda a, b: a != b),
-    array="s",
-    stops=False,
-)
-def shared_count_without_an_atomic(out):
-    s = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    if t == 0:
-        s[0] = 0
-    cuda.syncthreads()
-    s[0] += int32(1)
-    cuda.syncthreads()
-    if t == 0:
-        out[0] = s[0]
-
-
-@CASES.add(
     4,
     32,
     lambda: (np.zeros(1, np.int32),),
@@ -147,24 +87,6 @@ def shared_count_without_an_atomic(out):
 )
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
-
-
-@CASES.add(
-    4,
-    32,
-    lambda: (f4(128),),
-    "race",
-    "value = out[127 - i]",
-    "out[i] = value",
-    guilty=two_blocks,
-    array="out",
-    stops=False,
-)
-def global_race_between_blocks(out):
-    i = cuda.grid(1)
-    value = out[127 - i]
-    cuda.syncthreads()
-    out[i] = value
 
 
 @CASES.add(
@@ -260,15 +182,7 @@ def a_fence_is_no_barrier(out):
     out[t] = s[63 - t]
 
 
-@CASES.add(
-    2,
-    32,
-    lambda: (f4(65),),
-    "race",
-    "out[i] = value",
-    array="out",
-    stops=False,
-)
+@CASES.add(2, 32, lambda: (f4(65),), "race", "out[i] = value", array="out", stops=False)
 def race_through_a_device_function(out):
     i = cuda.grid(1)
     value = shift(out, i)

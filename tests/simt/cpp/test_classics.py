@@ -11,7 +11,10 @@ import simt
 from simt.cpp import cpp
 from simt.report.report import Report
 
+from . import classics_numbers, classics_sequences
 from .classics import CLASSICS, MISTAKES, Mistake
+
+assert classics_numbers.add is classics_sequences.add  # both have filled the lists
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
 

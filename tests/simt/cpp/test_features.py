@@ -148,27 +148,6 @@ def test_float64_functions_and_atomics_of_every_kind() -> None:
     assert counts.tolist() == [2016, 63, -63, 63, 0, 4, -64, 71]
 
 
-def test_memory_handed_from_block_to_block() -> None:
-    source = """__device__ int done;
-    __global__ void k(const float* x, float* part, float* y) {
-        __shared__ bool last;
-        if (threadIdx.x == 0) {
-            part[blockIdx.x] = x[blockIdx.x];
-            __threadfence();
-            last = atomicAdd(&done, 1) == gridDim.x - 1;
-        }
-        __syncthreads();
-        if (last && threadIdx.x == 0)
-            for (int i = 0; i < gridDim.x; i++) y[0] += ((volatile float*)part)[i];
-    }"""
-    y = np.zeros(1, np.float32)
-    assert findings(carried_out(source, x, np.zeros(8, np.float32), y, grid=8, block=32)) == []
-    np.testing.assert_allclose(y, x[:8].sum(), rtol=1e-6)
-    torn = source.replace("__threadfence();", "")
-    report = carried_out(torn, x, np.zeros(8, np.float32), y, grid=8, block=32)
-    assert "race" in {f.kind for f in report.findings}
-
-
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
@@ -252,18 +231,6 @@ def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
     report = carried_out(source, 32, np.zeros(32, np.int32), block=32)
     assert [f.kind for f in report.findings if f.severity == "error"] == ["no-progress"]
     assert report.totals.global_store_requests < 64  # one in each turn
-
-
-def test_the_clock_goes_on_within_a_line() -> None:
-    y = np.zeros(2, np.int64)
-    source = """__global__ void k(long long* y) {
-        long long from = clock64(), to = clock64();
-        y[0] = to - from;
-        y[1] = clock() - clock();
-    }"""
-    assert findings(carried_out(source, y, block=1)) == []
-    assert y[0] > 0
-    assert y[1] != 0
 
 
 FUNCTIONS = """
