@@ -44,7 +44,7 @@ def launched(xs, ys, rate, momentum=0.0, most=300):
 
 
 @pytest.mark.parametrize(("rate", "momentum"), SETTINGS)
-@pytest.mark.parametrize("n", [1, 31, 97, 2501])
+@pytest.mark.parametrize("n", [31, 2501])
 def test_equals_numpy_on_every_start(n, rate, momentum):
     xs, ys = grid(n, reach=7.0)
     _, basin, taken = launched(xs, ys, rate, momentum)

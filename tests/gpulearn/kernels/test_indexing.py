@@ -51,8 +51,8 @@ def guarded(out):
         out[i] = 1
 
 
-@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 72, 75, 80, 95, 96, 100, 128, 500])
-@pytest.mark.parametrize("block_size", [1, 20, 32, 40, 64, 125, 128])
+@pytest.mark.parametrize("n", [1, 32, 33, 75, 96, 500])
+@pytest.mark.parametrize("block_size", [1, 20, 32, 125])
 def test_the_cost_of_a_guard_is_what_the_machine_counts(n, block_size):
     blocks, idle, parting = guard_cost(n, block_size)
     report = xray(guarded)[blocks, block_size](cuda.to_device(np.zeros(n, np.float32)))

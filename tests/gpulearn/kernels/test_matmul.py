@@ -10,8 +10,10 @@ from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS, matmul_seconds
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (5, 1, 2), (4, 4, 4)])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((1, 1, 1), np.float64), ((2, 3, 4), np.float32), ((5, 1, 2), np.int64)],
+)
 def test_loops_equal_numpy(shape, dtype):
     m, n, p = shape
     rng = np.random.default_rng(sum(shape))

@@ -68,7 +68,7 @@ def test_a_loop_over_the_grid_has_few_blocks():
 
 
 @pytest.mark.parametrize("kernel", LADDER)
-@pytest.mark.parametrize(("n", "block"), [(1, 32), (100, 32), (1000, 128), (1024, 256)])
+@pytest.mark.parametrize(("n", "block"), [(100, 32), (1024, 256)])
 def test_each_block_sums_its_part(kernel, n, block):
     blocks = -(-n // block)
     _, sums = xrayed(kernel, blocks, block, values(n), blocks)

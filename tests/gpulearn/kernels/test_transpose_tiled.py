@@ -22,7 +22,7 @@ def test_the_reference_swaps_rows_and_columns():
     assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (32, 64), (33, 31), (40, 72)])
+@pytest.mark.parametrize("shape", [(1, 70), (33, 31), (40, 72)])
 def test_the_picture_is_turned(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     out, report = launch(image)
@@ -38,7 +38,7 @@ def test_costs():
 
 
 @pytest.mark.parametrize("side", [8, 16, 32])
-@pytest.mark.parametrize("spare", range(0, 10))
+@pytest.mark.parametrize("spare", [0, 1, 2, 8])
 def test_the_passes_of_a_column_are_those_that_the_machine_counts(side, spare):
     width = side + spare
 

@@ -19,16 +19,18 @@ def vectors(n, dtype=np.float32):
     return x, y, np.full(n, 77, dtype=dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.parametrize("n", [1, 31, 128, 129, 1000])
+@pytest.mark.parametrize(
+    ("n", "dtype"), [(1, np.float32), (128, np.float64), (129, np.int32), (1000, np.float32)]
+)
 def test_sum_equals_numpy(n, dtype):
     a, b, out = vectors(n, dtype)
     vector_add[VECTOR_ADD.shape(a, b, out)](a, b, out)
     np.testing.assert_array_equal(out, *VECTOR_ADD.reference(a, b, out))
 
 
-@pytest.mark.parametrize("launch", [(1, 1), (1, 7), (3, 32), (5, 200), (40, 32)])
-@pytest.mark.parametrize("n", [1, 97, 1000])
+@pytest.mark.parametrize(
+    ("n", "launch"), [(1, (3, 32)), (97, (1, 1)), (97, (40, 32)), (1000, (1, 7)), (1000, (5, 200))]
+)
 def test_saxpy_equals_numpy_for_every_launch(n, launch):
     x, y, out = vectors(n)
     saxpy_grid_stride[launch](np.float32(2.5), x, y, out)

@@ -52,9 +52,9 @@ def test_the_references_equal_a_loop_over_the_values(n):
 @pytest.mark.parametrize(
     ("specification", "n", "block"),
     [
-        *((SCAN_HILLIS_STEELE, n, n) for n in (1, 2, 31, 33, 100, 256)),
-        *((SCAN_BLELLOCH, n, n) for n in (1, 2, 32, 64, 256)),
-        *((EXCLUSIVE_SCAN, n, b) for n, b in ((1, 1), (1, 256), (31, 32), (100, 100), (200, 256))),
+        *((SCAN_HILLIS_STEELE, n, n) for n in (1, 33, 256)),
+        *((SCAN_BLELLOCH, n, n) for n in (1, 64, 256)),
+        *((EXCLUSIVE_SCAN, n, b) for n, b in ((1, 256), (100, 100), (200, 256))),
     ],
 )
 def test_one_block_is_scanned(specification, n, block):
