@@ -9,15 +9,15 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import gpu_spec
-from gpulearn.perf.recorders import histograms
-from gpulearn.perf.recorders.histograms import histogram_rows
-from gpulearn.perf.recorders.loading import GpuRows, sheet_of
-from gpulearn.perf.recorders.reductions import reduction_rows
-from gpulearn.perf.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
-from gpulearn.perf.recorders.training import BATCHES, PRECISIONS, training_rows
-from gpulearn.perf.recorders.transposes import SHOWN, transpose_rows
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.recorders import histograms
+from gpulearn.plot.recorders.histograms import histogram_rows
+from gpulearn.plot.recorders.loading import GpuRows, sheet_of
+from gpulearn.plot.recorders.reductions import reduction_rows
+from gpulearn.plot.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
+from gpulearn.plot.recorders.training import BATCHES, PRECISIONS, training_rows
+from gpulearn.plot.recorders.transposes import SHOWN, transpose_rows
 from gpulearn.plot.style import LINES, figure
 from gpulearn.tables import Table, table
 

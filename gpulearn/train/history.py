@@ -131,10 +131,7 @@ def read_log(folder: str | Path) -> list[Step]:
         raise DataError(f"There is no {path}: give the folder that gl.fit(log=…) got.") from None
     rows = csv.DictReader(line for line in lines if line.endswith("\n"))
     try:
-        return [
-            Step(**{name: kind(row[name]) for name, kind in COLUMNS.items()})  # type: ignore[arg-type] # epoch and step are whole
-            for row in rows
-        ]
+        return [Step(**{name: kind(row[name]) for name, kind in COLUMNS.items()}) for row in rows]
     except (KeyError, TypeError, ValueError):
         raise DataError(
             f"{path} is not a log of gl.fit: line {rows.line_num} is no step."

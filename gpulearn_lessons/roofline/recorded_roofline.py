@@ -11,11 +11,11 @@ import numpy as np
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products
 from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
-from gpulearn.perf.recorders.loading import gpu_rows
-from gpulearn.perf.recorders.measuring import agree, timed, torch_on
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
 from gpulearn.perf.timing import fastest
+from gpulearn.plot.recorders.loading import gpu_rows
+from gpulearn.plot.recorders.measuring import agree, timed, torch_on
 
 N = 8192  # a matrix of 256 MB: several times a cache
 BATCHES = (1, 32, 1024)

@@ -54,13 +54,13 @@ TINY_PRODUCTS = {"sizes": (16,), "dtypes": ("float32", "bfloat16"), "on": "cpu"}
 TINY_STEPS = {"batches": (4,), "precisions": ("float32", "bfloat16")}
 STEPS = {
     "tests": Step(120),
-    "histograms": Step(20, "gpulearn.perf.recorders.histograms", {"n": 512, "repeated": 256}),
+    "histograms": Step(20, "gpulearn.plot.recorders.histograms", {"n": 512, "repeated": 256}),
     "matmul": Step(60, "tools.record.products", TINY_PRODUCTS),
-    "reductions": Step(20, "gpulearn.perf.recorders.reductions", {"n": 2**14}),
+    "reductions": Step(20, "gpulearn.plot.recorders.reductions", {"n": 2**14}),
     "roofline": Step(30, "gpulearn_lessons.roofline.recorded_roofline", TINY_ROOF),
-    "strides": Step(20, "gpulearn.perf.recorders.strides", {"n": 256, "repeated": 100}),
-    "training": Step(40, "gpulearn.perf.recorders.training", TINY_STEPS),
-    "transposes": Step(20, "gpulearn.perf.recorders.transposes", {"sizes": (32,)}),
+    "strides": Step(20, "gpulearn.plot.recorders.strides", {"n": 256, "repeated": 100}),
+    "training": Step(40, "gpulearn.plot.recorders.training", TINY_STEPS),
+    "transposes": Step(20, "gpulearn.plot.recorders.transposes", {"sizes": (32,)}),
     "ladder": Step(60, "tools.record.products", {"sizes": (16,)}),
     "counters": Step(120, "tools.record.counters", {"every": 40}),
 }

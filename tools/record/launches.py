@@ -26,7 +26,7 @@ from gpulearn.judge.compare import tolerance
 from gpulearn.judge.launches import Launch
 from gpulearn.kernels.descent import MINIMA
 from gpulearn.kernels.specification import Specification, blocks_along
-from gpulearn.perf.recorders.measuring import agree
+from gpulearn.plot.recorders.measuring import agree
 
 __all__ = ["Example", "examples", "kernel_modules", "specifications"]
 

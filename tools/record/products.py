@@ -16,9 +16,9 @@ from gpulearn.perf.matmul_times import (
     random_matrix,
     runs_here,
 )
-from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.series import Series
+from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
 from gpulearn_lessons.matmul.ladder import LADDER, Rung
 from gpulearn_lessons.matmul.rung_rates import LIBRARY
 
@@ -48,7 +48,7 @@ def record_matmul(
     def rows() -> Iterator[dict[str, Any]]:
         for n in require.ascending("sizes", sizes):
             for dtype in (d for d in dtypes if on == "cpu" or runs_here(d)):
-                for way in COPIES if on == "cuda" else COPIES[:1]:
+                for way in COPIES if on == "cuda" else ("none",):
                     fields = {"n": n, "dtype": dtype, "copies": way}
                     yield timed(fields, partial(_by_torch, n, dtype, way, on), _only_time)
 

@@ -10,7 +10,7 @@ from numba import typeof, types
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.perf.recorders.measuring import WrongResultError
+from gpulearn.plot.recorders.measuring import WrongResultError
 from simt.compiled import launch as compiled
 from simt.numba_ptx.codegen import compile_to_ptx
 from tools.record.launches import Example, examples

@@ -13,12 +13,12 @@ from gpulearn.kernels.transpose import transpose_naive
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS, gpu_spec
-from gpulearn.perf.recorders import histograms, reductions, training, transposes
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows, sheet_of
-from gpulearn.perf.recorders.strides import sectors
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
+from gpulearn.plot.recorders import histograms, reductions, training, transposes
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows, sheet_of
+from gpulearn.plot.recorders.strides import sectors
 from gpulearn_lessons.cpu_vs_gpu.matmul_figures import BEST, offered
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline

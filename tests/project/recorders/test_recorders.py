@@ -11,9 +11,9 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf import recordings, timing
-from gpulearn.perf.recorders import histograms, measuring, reductions, strides, training
-from gpulearn.perf.recorders import transposes as transposing
-from gpulearn.perf.recorders.measuring import WrongResultError, agree
+from gpulearn.plot.recorders import histograms, measuring, reductions, strides, training
+from gpulearn.plot.recorders import transposes as transposing
+from gpulearn.plot.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
 from gpulearn_lessons.roofline import recorded_roofline as roofline
 from tools.record.__main__ import STEPS

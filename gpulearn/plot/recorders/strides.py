@@ -9,9 +9,9 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.copies import copy_strided
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
-from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)

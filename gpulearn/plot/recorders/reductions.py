@@ -11,9 +11,9 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels import reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
-from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
 
 VALUES = 2**26  # float32: 256 MB, several times a cache
 LIVE_VALUES = 2**24

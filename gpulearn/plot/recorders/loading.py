@@ -9,9 +9,9 @@ from typing import Any
 
 from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS
-from gpulearn.perf.recorders.measuring import kernels_on
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
+from gpulearn.plot.recorders.measuring import kernels_on
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
-from gpulearn.perf.recorders.measuring import WrongResultError, agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.recorders.measuring import WrongResultError, agree, kernels_on, timed
 from simt.host.settings import unchecked
 
 VALUES = 2**27  # bytes, more than a cache holds

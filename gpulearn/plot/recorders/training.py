@@ -10,9 +10,9 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products, runs_here
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
-from gpulearn.perf.recorders.measuring import agree, host_seconds, timed, torch_on
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.recorders.measuring import agree, host_seconds, timed, torch_on
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 BATCHES = (4, 16, 64, 256, 1024, 4096)

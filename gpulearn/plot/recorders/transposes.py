@@ -12,9 +12,9 @@ from gpulearn.kernels.copies import copy_by_rows
 from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
-from gpulearn.perf.recorders.loading import GpuRows, gpu_rows
-from gpulearn.perf.recorders.measuring import agree, kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
 
 SIZES = (1024, 2048, 4096, 8192)
 SHOWN = 4096  # by notebook 05, as in what it quotes
