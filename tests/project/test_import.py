@@ -111,12 +111,13 @@ def test_errors_form_one_tree_and_show_one_line():
         assert issubclass(kind, errors.GpulearnError)
         lines = kind("what happened")._render_traceback_()
         assert len(lines) == 1
-        assert name in lines[0]
+        assert kind.__name__ in lines[0]
         assert "what happened" in lines[0]
 
 
 def test_a_long_message_is_broken_between_words():
-    from gpulearn.errors import WIDTH, WrongAnswer
+    from gpulearn.errors import WrongAnswer
+    from simt.errors import WIDTH
 
     message = "sum: " + "tile[threadIdx.y, threadIdx.x] and so on, " * 9 + "\nlast line"
     lines = WrongAnswer(message)._render_traceback_()
