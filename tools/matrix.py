@@ -31,8 +31,7 @@ __all__ = ["Outcome", "found_pythons", "main", "oldest_allowed", "outcome_of", "
 NEEDED = ("pytest", "pytest-xdist", "hypothesis")
 COPIED = (
     "conftest.py",
-    "device",
-    "exercise",
+    "gpulearn/judge/test_answers_in_cells.py",
     "simt",
     "support",
     "project/test_contract.py",
@@ -40,14 +39,12 @@ COPIED = (
 )
 # torch is not there and Numba's own CUDA target takes the place of numba-cuda: the machine and a
 # notebook's answers have to do without
-TESTS = ("device", "project", "simt", "exercise/test_answers_in_cells.py")
-# random kernels, Numba's simulator and its CPU compiler take long, and `make check` asks them;
-# the accelerators are torch's
+TESTS = ("project", "simt", "gpulearn/judge/test_answers_in_cells.py")
+# random kernels, Numba's simulator and its CPU compiler take long, and `make check` asks them
 LEFT_OUT = (
     "simt/test_fuzz.py",
     "simt/test_simulator.py",
     "simt/test_compiled.py",
-    "device/test_accelerators.py",
 )
 OPTIONS = ("-n", "auto", "--dist", "worksteal", "-q", "-W", "error", "-p", "no:cacheprovider")
 # of the one who calls: the first ones would show the tests the checkout or another Python's
