@@ -13,7 +13,7 @@ def notebook(open_notebook):
         "12_backprop",
         "def backward_relu",
         'gl.check("backward_relu"',
-        "graph_player",
+        "graph_player(",
         "digit = data.train_images",
     )
     opened.run_all()
@@ -49,7 +49,7 @@ def steps_by_keyboard(notebook, cell: str) -> None:
 
 
 def test_the_graph_steps_by_keyboard(notebook):
-    steps_by_keyboard(notebook, "graph_player")
+    steps_by_keyboard(notebook, "graph_player(")
     notebook.screenshot("12-graph")
 
 

@@ -14,7 +14,7 @@ def notebook(open_notebook):
         "def train_step",
         'gl.check("train_step"',
         "reader = gl.train.LeNet",
-        "training_explorer",
+        "training_explorer(",
     )
     opened.run_all(240)
     return opened
@@ -68,7 +68,7 @@ def test_the_board_moves_while_the_network_trains(notebook):
 
 
 def test_the_training_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("training_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("training_explorer(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     expect(sentence).to_contain_text("Rate 1, clip none, constant")

@@ -18,8 +18,8 @@ def notebook(open_notebook):
         'gl.check("all_reduce_via_root"',
         "def attempt",
         "def introduce",
-        "ring_player",
-        "all_reduce_explorer",
+        "ring_player(",
+        "all_reduce_explorer(",
         "gl.progress()",
     )
     opened.run_all(180)
@@ -67,7 +67,7 @@ def test_ranks_print_and_a_deadlock_is_told(notebook):
 
 
 def test_the_ring_moves_by_keyboard(notebook):
-    output = notebook.cell("ring_player").locator(".jp-OutputArea")
+    output = notebook.cell("ring_player(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     assert "Step 1 of 6" in sentence.inner_text()
@@ -81,7 +81,7 @@ def test_the_ring_moves_by_keyboard(notebook):
 
 
 def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
-    output = notebook.cell("all_reduce_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("all_reduce_explorer(").locator(".jp-OutputArea")
     sentence = output.locator("p[role=status]")
     expect(sentence).to_contain_text("1,024 ranks, 100 Gbit")
     output.get_by_role("slider").focus()

@@ -8,13 +8,13 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
     """Notebook 23 with what the tests look at, opened and run."""
-    opened = open_notebook("23_plan_a_run", "plan_explorer", "def run_cost", 'gl.check("run_cost"')
+    opened = open_notebook("23_plan_a_run", "plan_explorer(", "def run_cost", 'gl.check("run_cost"')
     opened.run_all()
     return opened
 
 
 def test_the_explorer_says_what_other_choices_come_to(notebook):
-    shown = notebook.cell("plan_explorer").locator("[role=status]")
+    shown = notebook.cell("plan_explorer(").locator("[role=status]")
     assert "1,024 × H100" in shown.inner_text()
     page = notebook.page
     page.get_by_label("parameters").select_option("1 trillion")

@@ -80,7 +80,7 @@ def parameter_server(executed: NotebookNode) -> None:
 def sharded_training(executed: NotebookNode) -> None:
     """The stages train as one process, the paper's figure comes out, four ranks go on exactly."""
     for begins, states in {
-        "shard_player": "Stage 3 cuts all three. Moment 19 of 22",
+        "shard_player(": "Stage 3 cuts all three. Moment 19 of 22",
         "gigabytes = ": "31.4 GB",
         "never_stopped = ": "read by 4: losses off by 0e+00",
     }.items():
