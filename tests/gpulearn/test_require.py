@@ -5,6 +5,7 @@ import pytest
 
 from gpulearn import require
 from gpulearn.errors import BadInput, MissingPackage
+from simt import wording
 
 
 def test_choice_names_the_nearest():
@@ -111,9 +112,9 @@ def test_lengths_are_compared():
 
 def test_the_command_in_a_checkout_that_is_not_installed(monkeypatch):
     def unknown(name):
-        raise require.PackageNotFoundError(name)
+        raise wording.PackageNotFoundError(name)
 
-    monkeypatch.setattr(require, "metadata", unknown)
+    monkeypatch.setattr(wording, "metadata", unknown)
     assert require.install_command("lab") == 'pip install ".[lab]"'
     assert "torch-backend=auto" in require.install_command("torch")
 

@@ -14,11 +14,11 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from tests.simt.ptx.run import COUNTERS, Run, compiled, run
 from tools.record.differences import BY_PTX
 from tools.record.launches import Example, examples
 
 from .recount import recount
-from .run import COUNTERS, Run, compiled, run
 
 pytestmark = pytest.mark.usefixtures("_linker")
 

@@ -10,9 +10,8 @@ import pytest
 
 from simt.numba_ptx.codegen import compile_to_ptx, linked_ptx
 from simt.ptx.parse import parse
+from tests.simt.ptx.run import CAPABILITY
 from tools.record.launches import examples
-
-from .run import CAPABILITY
 
 pytestmark = pytest.mark.usefixtures("_linker")
 

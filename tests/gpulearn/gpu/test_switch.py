@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from gpulearn import cuda, machine_report
 from gpulearn.kernels.vectors import vector_add
 from simt.device import driver, numba_cuda, selection
 from simt.host import api
@@ -21,7 +21,7 @@ def test_cuda_is_numbas_where_there_is_a_gpu_and_the_look_alike_elsewhere():
     assert cuda is (numba_cuda.load() if ON_GPU else api)
     assert numba_cuda.load().__name__ == "numba.cuda"
     home = type(vector_add).__module__.partition(".")[0]
-    assert home == ("numba" if ON_GPU else "gpulearn")
+    assert home == ("numba" if ON_GPU else "simt")
 
 
 def test_on_request_the_machine_takes_a_gpus_place():
@@ -40,7 +40,7 @@ def test_on_request_the_machine_takes_a_gpus_place():
 
 
 def test_the_banner_names_what_runs_the_kernels(capsys):
-    selection.banner()
+    machine_report.banner()
     said = capsys.readouterr().out
     assert said.count("\n") == 2
     assert ("SIMT machine" in said) != ON_GPU

@@ -98,7 +98,7 @@ def test_copies_go_there_and_back(monkeypatch):
     """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
     moved, results = [], []
 
-    def timed(sizes, prepare, where, seconds, rounds):
+    def timed(name, sizes, prepare, where, seconds, rounds):
         multiply = prepare(8)
         results.append(multiply())
         return Series("", (8,), (1.0,), Provenance("measured", ""))

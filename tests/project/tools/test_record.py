@@ -20,12 +20,11 @@ from gpulearn.perf.recordings import OutOfTimeError, recorded_here
 from gpulearn_lessons.matmul.ladder import LADDER
 from gpulearn_lessons.matmul.rung_rates import LIBRARY
 from simt.device import driver, selection
+from tests.support.processes import gone
 from tools.record import __main__ as runner
 from tools.record import counters, products
 from tools.record.differences import Difference
 from tools.record.launches import examples
-
-from ..support.processes import gone
 
 ROOT = Path(gpulearn.__file__).parents[2]
 
