@@ -8,6 +8,11 @@ import gc
 
 gc.disable()
 
+import cloudpickle  # noqa: E402, F401
+import torch._dynamo  # noqa: E402 - the first optimizer of a process does: 1.5 s, and 120 MB
+import torch.distributed  # noqa: E402, F401
+
+import gpulearn.parallel.launch.rank  # noqa: E402, F401
 
 gc.freeze()
 gc.enable()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tools.site import check
 from tools.site.browser_tab import FOLDER
 
@@ -46,7 +47,7 @@ def address(site):
 
 
 @pytest.fixture
-def opened(browser, address):
+def opened(browser, address):  # noqa: F811
     """Opens a page of the site, and notes what it asks of others."""
     contexts = []
 
