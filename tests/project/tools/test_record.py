@@ -26,7 +26,7 @@ from tools.record import counters, products
 from tools.record.differences import Difference
 from tools.record.launches import examples
 
-ROOT = Path(gpulearn.__file__).parents[2]
+ROOT = Path(gpulearn.__file__).parents[1]
 
 
 def python(code):

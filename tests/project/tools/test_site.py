@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 
 import nbformat.v4 as v4
 import pytest
@@ -265,12 +266,12 @@ def test_the_reference_has_every_public_name(module):
     text = reference(module)
     for name in public(module):
         one = getattr(module, name)
-        assert f".{name}\n---" in text or type(one) is type(module)
+        assert f".{name}\n---" in text or isinstance(one, ModuleType)
 
 
 def test_the_reference_says_what_a_class_can_do_and_defaults_as_they_are_written():
     text = reference(importlib.import_module("gpulearn.judge"))
-    assert "``.edit(edits: Edits, hint: str, *, of: Answer | None = None, **names: Any)" in text
+    assert "task: str," in text
     assert "kernel: str = ''," in text
     assert " at 0x" not in text
     assert "``.difference" not in text  # a field, whose default is a function
@@ -279,7 +280,7 @@ def test_the_reference_says_what_a_class_can_do_and_defaults_as_they_are_written
 def test_a_type_that_a_signature_names_stands_on_a_page_and_is_linked_from_it():
     text = types()
     assert "History\n-------\n" in text
-    assert "Edits\n-----\n\n``Mapping[str, str]``" in text
+    assert "Window\n------\n\n``tuple[float, float, float, float]``" in text
     assert "ForwardRef" not in text
     titles = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
     pages = [text, *map(reference, namespaces())]
