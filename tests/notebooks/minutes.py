@@ -105,12 +105,12 @@ def words(text: str) -> int:
     return len(re.findall(r"\w[\w'’.,]*", re.sub(r"\]\([^)]*\)", "]", text)))
 
 
-IMPORT = re.compile(r"^from [\w.]+ import \([^)]*\)", re.MULTILINE)
+IMPORT = re.compile(r"^from gpulearn_lessons[\w.]* import (?:\([^)]*\)|.*)$", re.MULTILINE)
 
 
 def lines(source: str) -> int:
-    """Lines of code, without comments and the `...` of a stub; an import is one, however long."""
-    kept = (line.strip() for line in IMPORT.sub("import", source).splitlines())
+    """Lines of code, without comments and the `...` of a stub, nor imports of lessons."""
+    kept = (line.strip() for line in IMPORT.sub("", source).splitlines())
     return sum(not (line == "..." or line.startswith(("#", "//"))) for line in kept if line)
 
 

@@ -19,7 +19,7 @@ from gpulearn.judge.catalogue import catalogue
 from gpulearn.judge.cells import checked, has, stub_name
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words, prose
-from tests.notebooks.minutes import IMPORT, minutes
+from tests.notebooks.minutes import minutes
 from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
 from tools import links
@@ -139,7 +139,10 @@ def lengths(page: Page) -> Iterator[Finding]:
     asked, code = [], []  # a question is prose
     for index, cell in page.cells("code"):
         (asked if cell.source.startswith("gl.predict(") else code).append((index, cell))
-    lines = {index: len(IMPORT.sub("import", cell.source).splitlines()) for index, cell in code}
+    imports = re.compile(r"^(?:from|import) .*?(?:\([^)]*\))?$", re.MULTILINE)
+    lines = {
+        index: sum(map(bool, imports.sub("", cell.source).splitlines())) for index, cell in code
+    }
     for index, count in lines.items():
         if count > MOST_LINES:
             yield index, f"has {count} lines: none over {MOST_LINES}"
