@@ -33,7 +33,7 @@ from .hostile import HOSTILE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
 
-OWN = Path(__file__).parents[1] / "exercise" / "own" / "trapezoids.py"
+OWN = Path(__file__).parents[1] / "gpulearn" / "judge" / "own" / "trapezoids.py"
 EVERY = os.environ.get("GPULEARN_GRADE_ALL") == "1"
 LIMITS = Limits(seconds=2, memory=512 << 20, disk=16 << 20, output=1 << 20)
 PACKAGE = Path(gpulearn.__file__).parent

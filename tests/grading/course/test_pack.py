@@ -18,7 +18,7 @@ from gpulearn_grading.course.classroom import LIMITS
 from gpulearn_grading.settings import GradingSettings
 from tests.notebooks.harness import NOTEBOOKS
 
-OWN = Path(__file__).parents[2] / "exercise" / "own" / "trapezoids.py"
+OWN = Path(__file__).parents[2] / "gpulearn" / "judge" / "own" / "trapezoids.py"
 ROOT = NOTEBOOKS.parent
 
 

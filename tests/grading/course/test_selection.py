@@ -12,7 +12,7 @@ from gpulearn_grading.course.selection import assignments, notebooks_in, usual_f
 from gpulearn_grading.settings import GradingSettings
 from tests.notebooks.harness import NOTEBOOKS
 
-OWN = Path(__file__).parents[2] / "exercise" / "own" / "trapezoids.py"
+OWN = Path(__file__).parents[2] / "gpulearn" / "judge" / "own" / "trapezoids.py"
 NONE = GradingSettings()
 
 
