@@ -21,7 +21,7 @@ from gpulearn.judge.overview import solution
 from gpulearn_grading.course import command_line
 
 ROOT = Path(__file__).resolve().parents[3]
-OWN = ROOT / "tests" / "exercise" / "own" / "trapezoids.py"
+OWN = ROOT / "tests" / "gpulearn" / "judge" / "own" / "trapezoids.py"
 COURSE = "03_threads_blocks_grids"
 # what the second student writes in place of some text of the solution
 MISTAKES = {
