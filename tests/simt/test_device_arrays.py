@@ -105,17 +105,6 @@ def test_what_numba_refuses_of_a_device_array_is_refused():
         device.__array__(copy=False)
 
 
-def test_a_transpose_on_the_device_is_a_copy():
-    """Numba runs a kernel for it: writing to the one does not change the other."""
-    host = np.arange(12).reshape(3, 4)
-    device = cuda.to_device(host)
-    turned = device[:, ::2].T
-    assert turned.strides == (24, 8)
-    turned[...] = 0
-    assert device.copy_to_host().tolist() == host.tolist()
-    assert device.transpose((0, 1)) is device
-
-
 def test_an_array_of_another_library_goes_to_a_ufunc_as_it_lies():
     @cuda.vectorize(["f8(f8, f8)"])
     def plus(a, b):

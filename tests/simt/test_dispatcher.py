@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
 import sys
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import cuda as real
-from numba import float32, float64, int64, njit, types, void
+from numba import float32, float64, int64, void
 from numba.core.errors import NumbaError
 
 import simt
@@ -110,55 +109,6 @@ def test_an_overload_for_each_set_of_argument_types() -> None:
     assert kernel.py_func is fill
 
 
-def test_specialized_kernels_are_kept_and_not_specialized_again() -> None:
-    kernel = cuda.jit(empty)
-    one = kernel.specialize(np.zeros(3, np.float32))
-    assert one is kernel.specialize(cuda.to_device(np.ones(9, np.float32)))
-    assert one is not kernel.specialize(np.zeros(3))
-    assert len(kernel.specializations) == 2
-    assert list(one.overloads) == [(float32[::1],)]
-    for specialized in (one, cuda.jit("void(int32[:])")(empty)):
-        assert specialized.specialized
-        with pytest.raises(RuntimeError, match="Dispatcher already specialized"):
-            specialized.specialize(np.zeros(3))
-    by_type = kernel.specialize(float32[:, :])
-    assert by_type is kernel.specialize(float32[:, :])
-    one[1, 1](np.zeros(5, np.float32))
-
-
-@pytest.mark.parametrize("block", [64, (8, 8), (4, 4, 4)])
-def test_the_largest_cooperative_grid(block: Any) -> None:
-    kernel = cuda.jit(empty)
-    kernel[1, 1](np.zeros(1))
-    overload = kernel.overloads[kernel.signatures[0]]
-    most = overload.max_cooperative_grid_blocks(block)
-    assert most == 32
-    assert overload.max_cooperative_grid_blocks(1024) == 2
-
-
-def two_arrays(out: Any) -> None:
-    first = cuda.shared.array(101, float32)
-    second = cuda.shared.array((3, 3), out.dtype)  # begins at the next 16 bytes
-    first[0] = second[0, 0] = 1
-    out[0] = first[0] + second[0, 0]
-
-
-def test_static_shared_memory_is_known_once_it_is_made() -> None:
-    kernel = cuda.jit(two_arrays)
-    assert kernel.get_shared_mem_per_block() == {}
-    for dtype in (np.float32, np.float64):
-        kernel[1, 1, 0, 64](cuda.to_device(np.zeros(1, dtype)))  # dynamic memory is not counted
-    small, large = kernel.signatures
-    assert kernel.get_shared_mem_per_block() == {small: 416 + 36, large: 416 + 72}
-    assert kernel.get_shared_mem_per_block(types.void(*small)) == 452
-    one = kernel.specialize(np.zeros(1, np.float32))
-    with pytest.raises(NotImplementedError, match="two_arrays has arrays of its own.*launch it f"):
-        one.get_shared_mem_per_block()
-    one[1, 1](cuda.to_device(np.zeros(1, np.float32)))
-    assert one.get_shared_mem_per_block() == 452
-    assert cuda.jit("void(float64[:])")(empty).get_shared_mem_per_block() == 0
-
-
 @pytest.mark.parametrize(
     "ask",
     [
@@ -254,19 +204,6 @@ def fill_one(a):
     a[0] = 1
 
 
-def test_a_wrapped_function_is_read_itself() -> None:
-    def original(a):
-        a[0] = 1
-
-    @functools.wraps(original)
-    def around(a):
-        a[0] = 2
-
-    a = np.zeros(1)
-    cuda.jit(around)[1, 1](a)
-    assert a[0] == 2
-
-
 TEXT = "def kernel(a):\n    a[0] = 7\n"
 
 
@@ -318,22 +255,3 @@ def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
         a = np.zeros(1)
         cuda.jit(scope["kernel"])[1, 1](a)
         assert a[0] == expected
-
-
-@pytest.mark.parametrize("made", [cuda.jit(device=True), cuda.jit("float64(float64)", device=True)])
-def test_a_device_function_is_made_of_one_for_the_cpu(made: Any) -> None:
-    @njit
-    def twice(x):  # type: ignore[no-untyped-def]
-        return x * 2
-
-    both = made(twice)
-
-    @cuda.jit
-    def kernel(a):  # type: ignore[no-untyped-def]
-        i = cuda.grid(1)
-        if i < a.size:
-            a[i] = both(a[i])
-
-    a = cuda.to_device(np.arange(5.0))
-    kernel[1, 32](a)
-    assert a.copy_to_host().tolist() == [0, 2, 4, 6, 8]

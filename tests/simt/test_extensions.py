@@ -41,23 +41,6 @@ def _widened(x, step=1):
     return body
 
 
-def applied(x, function):
-    """What a CPU does."""
-
-
-@extending.overload(applied)
-def _applied(x, function):
-    return lambda x, function: function(x)
-
-
-def with_a_function(out):
-    def tenfold(x):
-        return 10 * x
-
-    i = cuda.grid(1)
-    out[i] = applied(i, tenfold)
-
-
 def kernel(a, out):
     i = cuda.grid(1)
     out[i] = widened(i) + widened(np.float64(a[i]), 2) + widened(a[i:], step=3)
@@ -117,12 +100,6 @@ def test_an_overload_is_chosen_by_the_types_of_the_arguments() -> None:
     launch(kernel, 2, 2, a, out)
     i = np.arange(4)
     assert out.tolist() == (i + 1 + a * 200 + 3 * a[::-1].cumsum()[::-1]).tolist()
-
-
-def test_an_overload_takes_a_function_of_the_kernel() -> None:
-    out = np.zeros(4)
-    launch(with_a_function, 2, 2, out)
-    assert out.tolist() == [0, 10, 20, 30]
 
 
 def test_types_without_an_overload_are_refused() -> None:

@@ -153,32 +153,6 @@ def test_inputs_with_gaps_between_their_elements() -> None:
 # --- outputs
 
 
-def test_out_on_the_host_and_on_the_device() -> None:
-    a = wholes((4, 3), np.int32)
-    host = np.zeros(4, np.int32)
-    assert row_sum(a, out=host) is host
-    assert row_sum(a, host) is host
-    there = cuda.to_device(np.zeros(4, np.int32))
-    assert row_sum(a, out=there) is there
-    np.testing.assert_array_equal(host, a.sum(1))
-    np.testing.assert_array_equal(there.copy_to_host(), a.sum(1))
-    host[:] = 0
-    assert row_sum(cuda.to_device(a), host) is host
-    np.testing.assert_array_equal(host, a.sum(1))
-
-
-def test_a_stream_and_the_size_of_blocks() -> None:
-    a = wholes((100, 3), np.int32)
-    stream = cuda.stream()
-    assert row_sum.max_blocksize >= 1024
-    row_sum.max_blocksize = 32
-    try:
-        got = row_sum(cuda.to_device(a, stream), stream=stream)
-    finally:
-        row_sum.max_blocksize = 2**30
-    np.testing.assert_array_equal(got.copy_to_host(stream=stream), a.sum(1))
-
-
 # --- what does not fit
 
 

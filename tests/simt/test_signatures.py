@@ -74,28 +74,6 @@ def test_each_thread_casts_its_own() -> None:
     np.testing.assert_array_equal(r, np.arange(64) * 100 % 256)
 
 
-DEVICE = [
-    (["(int64, int64)", "(float64, float64)"], (1, 2), 3),
-    (["(int64, int64)", "(float64, float64)"], (1.5, 2.5), 4.0),
-    (["(int64, int64)"], (1.5, 2.5), 3),
-    (["(int64, int64)", "(float64, float64)"], (np.int32(1), 2.5), 3.5),
-    (["(float32, float32)", "(float64, float64)"], (np.float32(1), np.float32(2**-25)), 1.0),
-    (["(float32, float32)", "(float64, float64)"], (1, 2**-25), 1.0000000298023224),
-    (["(float32, float64)", "(float64, float32)", "(int64, int64)"], (1.5, 2.5), 4.0),
-]
-
-
-@pytest.mark.parametrize(("signatures", "args", "want"), DEVICE)
-def test_of_several_signatures_a_call_takes_numbas(signatures: Any, args: Any, want: Any) -> None:
-    function = cuda.jit(signatures, device=True)(add)
-
-    @cuda.jit
-    def kernel(r, x, y):
-        r[0] = function(x, y)
-
-    assert first(kernel, *args) == want
-
-
 def test_no_signature_of_a_device_function_fits() -> None:
     kernel = calling(cuda.jit("int64(int64)", device=True)(twice))
     with pytest.raises(TypingError) as caught:
