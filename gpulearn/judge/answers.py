@@ -11,13 +11,13 @@ import types
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from gpulearn.judge.stubs import in_cpp, notebook_source
 
-Answer: TypeAlias = Callable[..., Any]
-Change: TypeAlias = Mapping[str, str] | Callable[[str], str]
-Place: TypeAlias = tuple[int, int, str]  # from where to where in a source, and the new text
+Answer = Callable[..., Any]
+Change = Mapping[str, str] | Callable[[str], str]
+Place = tuple[int, int, str]  # from where to where in a source, and the new text
 
 _SOURCES: dict[str, str] = {}  # of answers from a text, by the name of the file that they pretend
 
