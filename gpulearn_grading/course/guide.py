@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from gpulearn.judge.catalogue import places
 from gpulearn.judge.cells import PREDICTED
@@ -113,9 +114,9 @@ def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
 def _where(exercise: Exercise) -> str:
     """Where all hints of an exercise stand."""
     if exercise.file:
-        return f"in `{exercise.file}`"
+        return f"in `{Path(exercise.file).with_name(f'{exercise.name}.hints')}`"
     module = f"{places()[exercise.name].__name__}.{exercise.name}"
-    return f"in `{module.replace('.', '/')}.py`"
+    return f"in `{module.replace('.', '/')}.hints`"
 
 
 def literal(sentence: str) -> str:

@@ -37,6 +37,12 @@ OWN = Path(__file__).parents[1] / "gpulearn" / "judge" / "own" / "trapezoids.py"
 EVERY = os.environ.get("GPULEARN_GRADE_ALL") == "1"
 LIMITS = Limits(seconds=2, memory=512 << 20, disk=16 << 20, output=1 << 20)
 PACKAGE = Path(gpulearn.__file__).parent
+# what no submission may change: lessons with their exercises, the judge, the grader
+CLOSED = [
+    PACKAGE.parent / "gpulearn_lessons",
+    PACKAGE / "judge",
+    PACKAGE.parent / "gpulearn_grading",
+]
 # of each way in which answers are tried
 HONEST = ("matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm")
 walled = pytest.mark.skipif(
@@ -121,6 +127,7 @@ def settled(running):
 def fingerprint(*folders):
     text = hashlib.sha256()
     for top in folders:
+        assert Path(top).is_dir(), top
         for path in sorted(Path(top).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 text.update(str(path).encode() + path.read_bytes())
@@ -139,7 +146,7 @@ def quick_hostile():
 @walled
 @pytest.mark.parametrize(("text", "kinds"), [*quick_hostile()])
 def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, kinds):
-    before = fingerprint(folder, PACKAGE / "exercise" / "cpu_vs_gpu", PACKAGE / "grade")
+    before = fingerprint(folder, *CLOSED)
     running = children()
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.01)
@@ -152,7 +159,7 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
     assert found.hint
     assert not Path("/tmp/forged").exists()
     assert not Path("/tmp/gpulearn-was-here").exists()
-    after = fingerprint(folder, PACKAGE / "exercise" / "cpu_vs_gpu", PACKAGE / "grade")
+    after = fingerprint(folder, *CLOSED)
     assert after == before
     assert settled(running)
     assert verdict(judge, tmp_path, "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n").passed
@@ -468,14 +475,14 @@ def test_a_class_of_a_hundred(tmp_path):
         text = text.replace("{folder!r}", repr(str(folder))).replace("{port}", "9")
         (folder / f"hostile{number:02}.py").write_text(text)
         kinds[f"hostile{number:02}"] = allowed
-    before, running = fingerprint(folder, PACKAGE / "exercise"), children()
+    before, running = fingerprint(folder, *CLOSED), children()
     begin = time.monotonic()
     wish = settings.GradingSettings(exercises=names, limits=Limits(seconds=5))
     done = grading.grade(folder, wish, tmp_path / "journal", workers=2)
     seconds = time.monotonic() - begin
     used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     print(f"100 students, 500 answers: {seconds:.0f} s, {used:.0f} processor seconds")
-    assert fingerprint(folder, PACKAGE / "exercise") == before
+    assert fingerprint(folder, *CLOSED) == before
     told = {}
     for one in done.students:
         for found in one.verdicts:

@@ -88,8 +88,8 @@ def test_the_guide_has_minutes_goals_misconceptions_and_solutions(made):
     part = guide.partition("#### global_index (0.5 points)")[2].partition("#### ")[0]
     assert f"```python\n{solution('global_index').source}\n```" in part
     optional = guide.partition("#### vector_add (optional)")[2].partition("#### ")[0]
-    assert "all stand in `gpulearn_lessons/threads/vector_add.py`" in optional
-    assert (ROOT / "gpulearn_lessons/threads/vector_add.py").is_file()
+    assert "all stand in `gpulearn_lessons/threads/vector_add.hints`" in optional
+    assert (ROOT / "gpulearn_lessons/threads/vector_add.hints").is_file()
     assert sum(line.startswith("- ") for line in optional.splitlines()) == 5
     first = optional.index("A thread does one element, its own")  # three wrong answers get it
     assert first < optional.index("only block 0 is right")
