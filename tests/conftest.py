@@ -7,8 +7,10 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -105,11 +107,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _exercise_of(item: pytest.Item) -> str:
     """The exercise whose answers a test tries, by its name; of any other test ""."""
-    if item.path.parent.name not in ("checker", "exercise"):
+    if "judge" not in item.path.parts and "lessons" not in item.path.parts:
         return ""
     given: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
     name = getattr(given.get("exercise"), "name", given.get("name"))
     return name if isinstance(name, str) else ""
+
+
+@pytest.fixture
+def figures_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType], list[Any]]:
+    """Give it a module of figures: a list of those that it makes, before they become bytes."""
+
+    def collect(module: ModuleType) -> list[Any]:
+        figures: list[Any] = []
+        whole = module.show
+        monkeypatch.setattr(module, "show", lambda fig, alt: figures.append(fig) or whole(fig, alt))
+        return figures
+
+    return collect
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
         times = {str(getattr(getattr(times, "schedule", None), "name", "")): times}
     if not times:
         raise BadInput("times is empty: give at least one result of model_parallel.time_schedule.")
-    require.each(times, "spans", "what model_parallel.time_schedule returns", "times holds")
+    require.each(times, "spans", "what time_schedule returns", "times holds")
     longest = max(run.seconds for run in times.values())
     ranks = [len(run.schedule.ranks) for run in times.values()]
     grid: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": ranks}

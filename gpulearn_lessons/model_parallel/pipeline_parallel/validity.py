@@ -37,7 +37,7 @@ def check_schedule(schedule: Schedule, *, blocking: bool = False) -> None:
     >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("F", 0)]]))
     Traceback (most recent call last):
     ...
-    gpulearn.errors.BadInput: micro-batch 0 on rank 1 lacks B0.
+    simt.errors.BadInput: micro-batch 0 on rank 1 lacks B0.
     """
     _check_passes(schedule)
     for rank in range(len(schedule.ranks)):

@@ -49,7 +49,7 @@ def test_a_run_in_which_no_primary_died_has_nothing_to_show():
     report = run_with_kills([Kill("backup", "received")], pushes=10, timeout=300)
     with pytest.raises(BadInput, match="no primary that was killed after a push"):
         failover_player(report)
-    with pytest.raises(BadInput, match="what parameter_server.run_with_kills returns"):
+    with pytest.raises(BadInput, match="what run_with_kills returns"):
         failover_player(3)
 
 
