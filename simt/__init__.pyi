@@ -10,8 +10,6 @@ from .host.settings import unchecked as unchecked
 from .host.switch import replace_numba_cuda as replace_numba_cuda
 from .numba_ptx.xray import xray as xray
 
-__all__ = ["cuda"]  # the others are called as in their modules
-
 __all__ = ["cuda"]  # the other names are those of their modules
 
 internal: dict[str, str]

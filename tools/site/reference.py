@@ -21,6 +21,7 @@ from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from gpulearn.__main__ import main
+from gpulearn.judge.catalogue import topics
 from tools.site.annotations import Named, named_in
 
 __all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened", "types"]
@@ -40,21 +41,22 @@ COMMANDS = ("", "run", "grade", "exercise", "course")
 
 
 def namespaces() -> list[ModuleType]:
-    """The package, the modules that its list of names holds, and what an exercise is made of.
+    """The package, its modules of names, what an exercise is made of, the lessons, the machine.
 
     `cuda` is Numba's own.
     """
     top = importlib.import_module("gpulearn")
     below = [getattr(top, name) for name in public(top)]
     spaces = (one for one in below if inspect.ismodule(one) and one is not top.cuda)
-    return [top, *spaces, importlib.import_module(OWN)]
+    lessons = (lesson for lesson in topics() if public(lesson))
+    return [top, *spaces, importlib.import_module(OWN), *lessons, importlib.import_module("simt")]
 
 
 def public(module: ModuleType) -> list[str]:
     """The names that a module promises: in the stub of a package, else in its `__all__`."""
     stub = Path(module.__file__ or "").with_suffix(".pyi")
     if not stub.exists():
-        return list(module.__all__)
+        return list(getattr(module, "__all__", ()))
     lines = ast.parse(stub.read_text(encoding="utf-8")).body
     found = [one.asname for line in lines if isinstance(line, ast.ImportFrom) for one in line.names]
     return [name for name in found if name]
@@ -71,7 +73,9 @@ def reference(module: ModuleType) -> str:
 
 def overview(modules: list[ModuleType]) -> str:
     """The page above them: each name with the first line of what it promises."""
-    text = ["Reference", "=========", "", "Every public name; ``import gpulearn as gl``.", ""]
+    text = ["Reference", "=========", "", "Every public name. ``gl`` is ``import gpulearn as gl``;"]
+    text += ["what one lesson uses is imported from that lesson, as in"]
+    text += ["``from gpulearn_lessons.collectives import ring_player``.", ""]
     text += ["What they take and return stands under :doc:`types`, what is called from a "]
     text += ["terminal under :doc:`commands`.", ""]
     for module in modules:
@@ -163,7 +167,7 @@ def shortened(module: ModuleType) -> str:
     """A module's name as notebooks write it, and files with exercises."""
     if module.__name__ == OWN:
         return OWN
-    return module.__name__.replace("gpulearn", "gl", 1)
+    return re.sub(r"^gpulearn\b", "gl", module.__name__)
 
 
 def summary(module: ModuleType) -> str:

@@ -285,7 +285,7 @@ def test_a_type_that_a_signature_names_stands_on_a_page_and_is_linked_from_it():
     titles = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
     pages = [text, *map(reference, namespaces())]
     linked = {one for page in pages for one in re.findall(r"`(\w+) <types\.html#", page)}
-    assert len(titles) == len(set(titles)) > 30
+    assert len(titles) == len(set(titles)) > 50
     assert set(titles) == linked
     assert "`History <types.html#history>`__" in reference(importlib.import_module("gpulearn"))
 
