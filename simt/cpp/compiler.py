@@ -63,7 +63,7 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned, cons
 NONE = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
         "device_launch_parameters.h", "string.h", "cstring",
         "cuda.h", "cuda_runtime_api.h")  # fmt: skip
-ALL = ("gpulearn.h", "math.h", "cmath", "limits.h", "climits")
+ALL = ("simt.h", "math.h", "cmath", "limits.h", "climits")
 OWN_HEADERS = {
     "assert.h": ASSERT, "cassert": ASSERT, "stdint.h": STDINT, "cstdint": STDINT,
     "float.h": FLOAT, "cfloat": FLOAT,
@@ -175,7 +175,7 @@ def compile_to_ptx(
         given = [
             f"--gpu-architecture={ARCHITECTURE}",
             "--generate-line-info",
-            "--pre-include=gpulearn.h",
+            "--pre-include=simt.h",
         ]
         given = [g for g in given if not _overridden(g, options)]
         if "<cooperative_groups/" not in source:  # groups alone need no standard library

@@ -1,6 +1,6 @@
 """CUDA C++ from a notebook's cell: compiled by NVRTC, carried out by the SIMT machine.
 
-`cpp(source)["saxpy"][grid, block](n, 2.0, x, y)` launches a kernel; `gl.xray` of it gives a report.
+`cpp(source)["saxpy"][grid, block](n, 2.0, x, y)` launches a kernel; `xray` of it gives a report.
 """
 
 from __future__ import annotations

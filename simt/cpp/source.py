@@ -18,7 +18,7 @@ TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\w+|\.\.\.|\S')
 
 
 class CppSource:
-    """A kernel that is known by its text; `gl.xray` takes it as it takes a compiled one.
+    """A kernel that is known by its text; `xray` takes it as it takes a compiled one.
 
     Args:
         name: what a notebook calls the text.
@@ -36,7 +36,7 @@ class CppSource:
         Raises:
             BadLaunch: always.
         """
-        raise BadLaunch(f"a launch needs a shape: write gl.xray({self.__name__})[blocks, threads]")
+        raise BadLaunch(f"a launch needs a shape: write xray({self.__name__})[blocks, threads]")
 
     def __getitem__(self, configuration: Any) -> CppLaunch:
         return self.compiled[configuration]

@@ -38,7 +38,7 @@ __all__ = ["LOWERED", "is_lowered"]
 LOWERED = (
     "has no Python code for a kernel: Numba is given it as LLVM instructions, by @intrinsic or "
     "lower_builtin, and the SIMT machine carries out Python. Make it {}, or let "
-    "gl.xray(kernel, compiled=True) carry out what Numba compiles"
+    "xray(kernel, compiled=True) carry out what Numba compiles"
 )
 _LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba", "numba_cuda")
 

@@ -287,7 +287,7 @@ def close() -> None:
 
 
 def profile_start() -> None:
-    """Profilers of GPUs see nothing here; use `gl.xray`."""
+    """Profilers of GPUs see nothing here; use `xray`."""
 
 
 profile_stop = profile_start
@@ -295,7 +295,7 @@ profile_stop = profile_start
 
 @contextmanager
 def profiling() -> Iterator[None]:
-    """Profilers of GPUs see nothing here; use `gl.xray`."""
+    """Profilers of GPUs see nothing here; use `xray`."""
     yield
 
 

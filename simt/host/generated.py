@@ -40,7 +40,7 @@ _serial = itertools.count(1)
 
 def kernel_from(text: str, **names: Any) -> Kernel:
     """The kernel in a source text that knows `cuda` and `names`; `inspect` finds it again."""
-    file = f"<gpulearn kernel {next(_serial)}>"
+    file = f"<simt kernel {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     api = importlib.import_module("simt.host.api")  # which imports this module
     scope: dict[str, Any] = {"cuda": api, **names}

@@ -25,9 +25,9 @@ __all__ = [
     "unchecked",
 ]
 
-_checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
-_going: ContextVar[bool] = ContextVar("gpulearn_keep_going", default=False)
-_seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
+_checked: ContextVar[bool] = ContextVar("simt_checked", default=True)
+_going: ContextVar[bool] = ContextVar("simt_keep_going", default=False)
+_seed: ContextVar[int] = ContextVar("simt_seed", default=0)
 
 
 class Listener(Protocol):

@@ -1,4 +1,4 @@
-"""`gl.xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
+"""`xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class XRay:
             BadLaunch: always.
         """
         name = self._kernel.__name__
-        raise BadLaunch(f"a launch needs a shape: write gl.xray({name})[blocks, threads](...)")
+        raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
         given: Any = self._kernel
@@ -90,11 +90,11 @@ def as_kernel(kernel: Any) -> Kernel | Launchable:
     if function is None:
         raise BadInput(
             f"xray needs a kernel or a function, got {type(kernel).__name__}: "
-            "write gl.xray(kernel)[blocks, threads](...)"
+            "write xray(kernel)[blocks, threads](...)"
         )
     return Kernel(function)
 
 
 def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
-    """`gl.xray` of what the source says."""
+    """`xray` of what the source says."""
     return XRay(as_kernel(kernel), block)

@@ -1,4 +1,4 @@
-"""`gl.xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
+"""`xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = Fals
     bounds), then each line of the kernel with what it cost. `report.ok` says whether no finding is
     an error; `findings` is their list. `totals`, `lines[number]` and `arrays[name]` are counts of
     the launch, of a line and of an array: events, sectors of 32 bytes, bank conflicts.
-    `to_json` saves the report. `block` is the one that `report.step` and `gl.plot.kernel_player`
-    show.
+    `to_json` saves the report. `block` is the one that `report.step` shows.
     With `compiled`, what is carried out is not the source but the PTX that Numba's compiler makes
     of it for a GPU, as it always is for CUDA C++; the costs still stand beside the lines of the
     source. `report.diff` of the two reports says what the compiler has changed.

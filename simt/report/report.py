@@ -132,14 +132,14 @@ class Report:
         """The launch of one block, line by line: active lanes and addresses.
 
         Raises:
-            BadInput: if another block was watched; `gl.xray(kernel, block=...)` chooses it.
+            BadInput: if another block was watched; `xray(kernel, block=...)` chooses it.
         """
         number = block_number(block, self.grid)
         if self.steps is None or self.steps.block != number:
             watched = "none" if self.steps is None else self.steps.block
             raise BadInput(
                 f"block {block} was not watched ({watched} was): "
-                f"launch again with gl.xray(kernel, block={block})"
+                f"launch again with xray(kernel, block={block})"
             )
         return self.steps
 

@@ -123,7 +123,7 @@ def test_what_is_llvm_text_is_refused_by_name(kernel, name, instead) -> None:
         launch(kernel, 1, 1, np.zeros(1))
     said = str(caught.value)
     assert f"line {line}: {name}() has no Python code for a kernel" in said
-    assert f"Make it {instead}, or let gl.xray(kernel, compiled=True)" in said
+    assert f"Make it {instead}, or let xray(kernel, compiled=True)" in said
 
 
 def scaled(x, mode="plain"):

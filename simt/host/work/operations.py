@@ -103,7 +103,7 @@ def record_work(*, counters: bool = False) -> Iterator[WorkRecord]:
 
     At the end of the block all work is waited for, as by `cuda.synchronize()`, so that each
     kernel has its report; this is no operation of the record. With `counters` kernels are counted
-    as by `gl.xray`.
+    as by `xray`.
 
     Example:
         >>> import numpy as np

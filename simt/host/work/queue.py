@@ -13,7 +13,7 @@ same of what it has waited for.
 Nothing is carried out before something demands it: a synchronisation, a copy for which the host
 waits, a question whether an event has happened. Then what must come before it is carried out too,
 and of two operations that race the one that was asked for later goes first, so that a missing
-event is seen in the result. A seed (`gl.block_order`) chooses other allowed orders.
+event is seen in the result. A seed (`block_order`) chooses other allowed orders.
 """
 
 from __future__ import annotations

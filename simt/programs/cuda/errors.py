@@ -10,10 +10,10 @@ from simt.core.findings import Finding
 __all__ = ["ERRORS", "INCLUDE", "ApiError", "Failed", "Unable", "number_of"]
 
 INCLUDE = Path(__file__).with_name("include")
-_LINE = re.compile(r'^GPULEARN_ERROR\((\d+), (\w+), "([^"]*)"\)', re.MULTILINE)
+_LINE = re.compile(r'^SIMT_ERROR\((\d+), (\w+), "([^"]*)"\)', re.MULTILINE)
 ERRORS = {
     int(number): (name, text)
-    for number, name, text in _LINE.findall((INCLUDE / "gpulearn_errors.h").read_text("utf-8"))
+    for number, name, text in _LINE.findall((INCLUDE / "simt_errors.h").read_text("utf-8"))
 }
 _NUMBERS = {name: number for number, (name, _) in ERRORS.items()}
 # what a finding that ends a kernel is on a GPU; any other is an unspecified failure

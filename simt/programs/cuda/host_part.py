@@ -30,7 +30,7 @@ NOT_COVERED = {
     "cudaMalloc for all of it",
     r"(thrust|cub|curand\w*|cublas\w*|cufft\w*|cusparse\w*|cusolver\w*|cudnn)(\.h|/.*)": "the "
     "library {} is not covered: only kernels of the program's own run here",
-    r"cuda_(fp16|bf16)\.h": "the host's part has no {}: keep 16-bit floats in kernels of gl.cpp",
+    r"cuda_(fp16|bf16)\.h": "the host's part has no {}: keep 16-bit floats in kernels of cpp",
 }
 
 
@@ -123,8 +123,8 @@ class HostPart:
             qualified = "::" + "::".join((*d.scope, name))
             self.variables.append(qualified[2:])
             told.append(
-                f" static const bool gpulearn_v{number} = "
-                f"::gpulearn::variable({number}, &{qualified}, sizeof({qualified}));"
+                f" static const bool simt_v{number} = "
+                f"::simt::variable({number}, &{qualified}, sizeof({qualified}));"
             )
         instead[self.code.places[d.last - 1]] = ";" + "".join(told)
 
@@ -138,17 +138,17 @@ class HostPart:
         sends = []
         for kind, parameter in self._template(d):
             how = f"type<{parameter}>()" if kind == "type" else f"value({parameter})"
-            sends.append(f"gpulearn_call.{how};")
-        sends += [f"gpulearn_call.argument({p});" for p in parameters]
+            sends.append(f"simt_call.{how};")
+        sends += [f"simt_call.argument({p});" for p in parameters]
         assert d.body is not None
         self._drop(d.body[0], d.body[1], kept)
         start = code.places[d.body[0]]
         kept.add(start)
-        instead[start] = f"{{ ::gpulearn::Call gpulearn_call({number}); {' '.join(sends)}"
-        tail = " gpulearn_call.go(); }"
+        instead[start] = f"{{ ::simt::Call simt_call({number}); {' '.join(sends)}"
+        tail = " simt_call.go(); }"
         if d.template is None:
             qualified = "::".join(("", *d.scope, name))  # std may have the name too
-            tail += f" static const bool gpulearn_k{number} = ::gpulearn::known(&{qualified});"
+            tail += f" static const bool simt_k{number} = ::simt::known(&{qualified});"
         instead[code.places[d.body[1]]] = tail
         tokens = code.tokens[code.places[d.first] : code.places[d.last - 1] + 1]
         first = tokens[0].line
@@ -171,7 +171,7 @@ class HostPart:
             name = code.text(end - 1)
             named = code.is_word(end - 1) and name not in BUILT_IN | {"__restrict__"}
             if not named or end - first < 2:
-                name = f"gpulearn_{number}"
+                name = f"simt_{number}"
                 place = code.places[end - 1]
                 instead[place] = f"{code.text(end - 1)} {name}"
             names.append(name)
@@ -216,7 +216,7 @@ class HostPart:
                 kept.add(place)
                 instead[place] = ""
         kept.add(code.places[begin])
-        instead[code.places[begin]] = "(::gpulearn::configure("
+        instead[code.places[begin]] = "(::simt::configure("
         instead[code.places[at]] = ""
         instead[code.places[end]] = f"), {callee}"
         close = code.places[code.closing(end + 1)]

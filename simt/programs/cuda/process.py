@@ -36,7 +36,7 @@ def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bo
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
         stdin=subprocess.DEVNULL if captured else None,
-        env=os.environ | {"GPULEARN_CHANNEL": str(theirs.fileno())},
+        env=os.environ | {"SIMT_CHANNEL": str(theirs.fileno())},
     )  # fmt: skip
     theirs.close()
     try:

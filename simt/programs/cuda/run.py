@@ -39,7 +39,7 @@ class CudaProgram:
         self._declared = Declarations(self.source)
         self._device, self._host = DevicePart(self._declared), HostPart(self._declared)
         self._first: DeviceCode | None = self._code(DeviceMemory(Path()))  # before the host's part
-        self._folder = tempfile.TemporaryDirectory(prefix="gpulearn-")
+        self._folder = tempfile.TemporaryDirectory(prefix="simt-")
         try:
             folder = Path(self._folder.name)
             if text is not None:  # where the compiler looks for the lines that it quotes
@@ -80,7 +80,7 @@ class CudaProgram:
         Raises:
             KernelError: a kernel needs what the machine does not have.
         """
-        with tempfile.TemporaryDirectory(prefix="gpulearn-") as name:
+        with tempfile.TemporaryDirectory(prefix="simt-") as name:
             code, self._first = self._first, None
             if code is None:
                 code = self._code(DeviceMemory(Path(name)))

@@ -251,7 +251,7 @@ def _shape(values: tuple[int, ...]) -> tuple[Any, Any]:
 def _type_in(pretty: str) -> str:
     """The type that a compiler names at the end of a function's signature.
 
-    >>> _type_in("const char* gpulearn::pretty() [with T = long unsigned int]")
+    >>> _type_in("const char* simt::pretty() [with T = long unsigned int]")
     'long unsigned int'
     """
     inside = pretty[pretty.index("T = ") + 4 :].rstrip("]")

@@ -35,9 +35,9 @@
 // --- types
 
 enum cudaError {
-#define GPULEARN_ERROR(number, name, text) name = number,
-#include "gpulearn_errors.h"
-#undef GPULEARN_ERROR
+#define SIMT_ERROR(number, name, text) name = number,
+#include "simt_errors.h"
+#undef SIMT_ERROR
 };
 typedef enum cudaError cudaError_t;
 
@@ -76,7 +76,7 @@ struct dim3 {
     constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 
-#define GPULEARN_VECTORS(type, name, four)                                                     \
+#define SIMT_VECTORS(type, name, four)                                                     \
     struct name##1 { type x; };                                                                \
     struct __attribute__((aligned(2 * sizeof(type)))) name##2 { type x, y; };                  \
     struct name##3 { type x, y, z; };                                                          \
@@ -85,18 +85,18 @@ struct dim3 {
     static inline name##2 make_##name##2(type x, type y) { return {x, y}; }                    \
     static inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }         \
     static inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
-GPULEARN_VECTORS(signed char, char, 4)
-GPULEARN_VECTORS(unsigned char, uchar, 4)
-GPULEARN_VECTORS(short, short, 8)
-GPULEARN_VECTORS(unsigned short, ushort, 8)
-GPULEARN_VECTORS(int, int, 16)
-GPULEARN_VECTORS(unsigned, uint, 16)
-GPULEARN_VECTORS(long, long, 16)
-GPULEARN_VECTORS(unsigned long, ulong, 16)
-GPULEARN_VECTORS(long long, longlong, 16)
-GPULEARN_VECTORS(unsigned long long, ulonglong, 16)
-GPULEARN_VECTORS(float, float, 16)
-GPULEARN_VECTORS(double, double, 16)
+SIMT_VECTORS(signed char, char, 4)
+SIMT_VECTORS(unsigned char, uchar, 4)
+SIMT_VECTORS(short, short, 8)
+SIMT_VECTORS(unsigned short, ushort, 8)
+SIMT_VECTORS(int, int, 16)
+SIMT_VECTORS(unsigned, uint, 16)
+SIMT_VECTORS(long, long, 16)
+SIMT_VECTORS(unsigned long, ulong, 16)
+SIMT_VECTORS(long long, longlong, 16)
+SIMT_VECTORS(unsigned long long, ulonglong, 16)
+SIMT_VECTORS(float, float, 16)
+SIMT_VECTORS(double, double, 16)
 
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY,
@@ -155,11 +155,11 @@ enum cudaMemoryAdvise {
     cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy
 };
 
-#define GPULEARN_LINE int gpulearn_line = __builtin_LINE()
+#define SIMT_LINE int simt_line = __builtin_LINE()
 
 // --- the channel
 
-namespace gpulearn {
+namespace simt {
 
 struct Request {
     char name[16];
@@ -286,9 +286,9 @@ inline void fault(int number, siginfo_t* info, void* context) {
 }
 
 inline bool begin() {
-    const char* given = getenv("GPULEARN_CHANNEL");
+    const char* given = getenv("SIMT_CHANNEL");
     if (!given) {
-        fputs("start this program with: python -m gpulearn run\n", stderr);
+        fputs("start this program with: python -m simt run\n", stderr);
         exit(2);
     }
     channel = atoi(given);
@@ -317,10 +317,10 @@ struct Shape {
 inline thread_local Shape shape;
 
 inline void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr,
-                      GPULEARN_LINE) {
+                      SIMT_LINE) {
     shape = Shape();
     shape.grid = grid, shape.block = block, shape.shared = shared, shape.stream = stream;
-    shape.line = gpulearn_line;
+    shape.line = simt_line;
 }
 
 template <typename T>
@@ -477,107 +477,107 @@ inline int attribute(int number) {
     return (int)Ask("attribute", 0, (uint64_t)number)().value;
 }
 
-}  // namespace gpulearn
+}  // namespace simt
 
 // --- memory
 
 template <typename T>
-cudaError_t cudaMalloc(T** pointer, size_t size, GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("malloc", gpulearn_line, size)();
+cudaError_t cudaMalloc(T** pointer, size_t size, SIMT_LINE) {
+    simt::Answer answer = simt::Ask("malloc", simt_line, size)();
     *pointer = (T*)answer.value;
     return (cudaError_t)answer.error;
 }
 template <typename T>
-cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t stream, GPULEARN_LINE) {
-    gpulearn::Answer answer =
-        gpulearn::Ask("malloc_async", gpulearn_line, size, (uint64_t)stream)();
+cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t stream, SIMT_LINE) {
+    simt::Answer answer =
+        simt::Ask("malloc_async", simt_line, size, (uint64_t)stream)();
     *pointer = (T*)answer.value;
     return (cudaError_t)answer.error;
 }
 template <typename T>
 cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height,
-                            GPULEARN_LINE) {
+                            SIMT_LINE) {
     *pitch = (width + 511) / 512 * 512;
-    return cudaMalloc(pointer, *pitch * height, gpulearn_line);
+    return cudaMalloc(pointer, *pitch * height, simt_line);
 }
 template <typename T>
 cudaError_t cudaMallocManaged(T** pointer, size_t size, unsigned = cudaMemAttachGlobal,
-                              GPULEARN_LINE) {
-    return gpulearn::mapped("malloc_managed", (void**)pointer, size, gpulearn_line);
+                              SIMT_LINE) {
+    return simt::mapped("malloc_managed", (void**)pointer, size, simt_line);
 }
 template <typename T>
-cudaError_t cudaMallocHost(T** pointer, size_t size, unsigned = 0, GPULEARN_LINE) {
-    return gpulearn::mapped("malloc_host", (void**)pointer, size, gpulearn_line);
+cudaError_t cudaMallocHost(T** pointer, size_t size, unsigned = 0, SIMT_LINE) {
+    return simt::mapped("malloc_host", (void**)pointer, size, simt_line);
 }
 template <typename T>
-cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned, GPULEARN_LINE) {
-    return gpulearn::mapped("malloc_host", (void**)pointer, size, gpulearn_line);
+cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned, SIMT_LINE) {
+    return simt::mapped("malloc_host", (void**)pointer, size, simt_line);
 }
 template <typename T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
     *device = (T*)host;
     return cudaSuccess;
 }
-inline cudaError_t cudaFree(void* pointer, GPULEARN_LINE) {
-    return gpulearn::unmap("free", pointer, gpulearn_line);
+inline cudaError_t cudaFree(void* pointer, SIMT_LINE) {
+    return simt::unmap("free", pointer, simt_line);
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, GPULEARN_LINE) {
-    return gpulearn::Ask("free_async", gpulearn_line, (uint64_t)pointer, (uint64_t)stream).error();
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, SIMT_LINE) {
+    return simt::Ask("free_async", simt_line, (uint64_t)pointer, (uint64_t)stream).error();
 }
-inline cudaError_t cudaFreeHost(void* pointer, GPULEARN_LINE) {
-    return gpulearn::unmap("free_host", pointer, gpulearn_line);
+inline cudaError_t cudaFreeHost(void* pointer, SIMT_LINE) {
+    return simt::unmap("free_host", pointer, simt_line);
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind,
-                              GPULEARN_LINE) {
-    return gpulearn::copy("memcpy", to, from, size, kind, 0, 0, gpulearn_line);
+                              SIMT_LINE) {
+    return simt::copy("memcpy", to, from, size, kind, 0, 0, simt_line);
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
-                                   cudaStream_t stream = nullptr, GPULEARN_LINE) {
-    return gpulearn::copy("memcpy", to, from, size, kind, (uint64_t)stream, 1, gpulearn_line);
+                                   cudaStream_t stream = nullptr, SIMT_LINE) {
+    return simt::copy("memcpy", to, from, size, kind, (uint64_t)stream, 1, simt_line);
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from,
                                      size_t from_pitch, size_t width, size_t height,
                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr,
-                                     GPULEARN_LINE) {
-    return gpulearn::rows(to, to_pitch, from, from_pitch, width, height, kind, (uint64_t)stream, 1,
-                          gpulearn_line);
+                                     SIMT_LINE) {
+    return simt::rows(to, to_pitch, from, from_pitch, width, height, kind, (uint64_t)stream, 1,
+                          simt_line);
 }
 inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                size_t width, size_t height, cudaMemcpyKind kind, GPULEARN_LINE) {
-    return gpulearn::rows(to, to_pitch, from, from_pitch, width, height, kind, 0, 0,
-                          gpulearn_line);
+                                size_t width, size_t height, cudaMemcpyKind kind, SIMT_LINE) {
+    return simt::rows(to, to_pitch, from, from_pitch, width, height, kind, 0, 0,
+                          simt_line);
 }
-inline cudaError_t cudaMemset(void* to, int value, size_t size, GPULEARN_LINE) {
-    return gpulearn::Ask("memset", gpulearn_line, (uint64_t)to, (uint64_t)value, size).error();
+inline cudaError_t cudaMemset(void* to, int value, size_t size, SIMT_LINE) {
+    return simt::Ask("memset", simt_line, (uint64_t)to, (uint64_t)value, size).error();
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream = nullptr,
-                                   GPULEARN_LINE) {
-    return gpulearn::Ask("memset", gpulearn_line, (uint64_t)to, (uint64_t)value, size,
+                                   SIMT_LINE) {
+    return simt::Ask("memset", simt_line, (uint64_t)to, (uint64_t)value, size,
                          (uint64_t)stream, 1).error();
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t size, size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice, GPULEARN_LINE) {
-    uint64_t to = gpulearn::Ask("symbol", gpulearn_line, (uint64_t)&symbol)().value;
-    return gpulearn::copy("memcpy", (char*)to + offset, from, size, kind, 0, 0, gpulearn_line);
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice, SIMT_LINE) {
+    uint64_t to = simt::Ask("symbol", simt_line, (uint64_t)&symbol)().value;
+    return simt::copy("memcpy", (char*)to + offset, from, size, kind, 0, 0, simt_line);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t size, size_t offset,
                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr,
-                                    GPULEARN_LINE) {
-    uint64_t to = gpulearn::Ask("symbol", gpulearn_line, (uint64_t)&symbol)().value;
-    return gpulearn::copy("memcpy", (char*)to + offset, from, size, kind, (uint64_t)stream, 1,
-                          gpulearn_line);
+                                    SIMT_LINE) {
+    uint64_t to = simt::Ask("symbol", simt_line, (uint64_t)&symbol)().value;
+    return simt::copy("memcpy", (char*)to + offset, from, size, kind, (uint64_t)stream, 1,
+                          simt_line);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t size, size_t offset = 0,
-                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost, GPULEARN_LINE) {
-    uint64_t from = gpulearn::Ask("symbol", gpulearn_line, (uint64_t)&symbol)().value;
-    return gpulearn::copy("memcpy", to, (char*)from + offset, size, kind, 0, 0, gpulearn_line);
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost, SIMT_LINE) {
+    uint64_t from = simt::Ask("symbol", simt_line, (uint64_t)&symbol)().value;
+    return simt::copy("memcpy", to, (char*)from + offset, size, kind, 0, 0, simt_line);
 }
 template <typename T>
-cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol, GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("symbol", gpulearn_line, (uint64_t)&symbol)();
+cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol, SIMT_LINE) {
+    simt::Answer answer = simt::Ask("symbol", simt_line, (uint64_t)&symbol)();
     *pointer = (void*)answer.value;
     return (cudaError_t)answer.error;
 }
@@ -586,8 +586,8 @@ cudaError_t cudaGetSymbolSize(size_t* size, const T& symbol) {
     return *size = sizeof symbol, cudaSuccess;
 }
 inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* made, const void* pointer,
-                                            GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("pointer", gpulearn_line, (uint64_t)pointer)();
+                                            SIMT_LINE) {
+    simt::Answer answer = simt::Ask("pointer", simt_line, (uint64_t)pointer)();
     void* mine = (void*)pointer;
     made->type = (cudaMemoryType)answer.value;
     made->device = made->type == cudaMemoryTypeUnregistered ? -2 : 0;
@@ -599,8 +599,8 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* made, const v
 inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* unused, size_t* total) {
-    *unused = gpulearn::Ask("memory", 0, 1)().value;
-    *total = gpulearn::Ask("memory", 0, 0)().value;
+    *unused = simt::Ask("memory", 0, 1)().value;
+    *total = simt::Ask("memory", 0, 0)().value;
     return cudaSuccess;
 }
 inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t = nullptr) {
@@ -614,113 +614,113 @@ inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { r
 
 // --- waiting, streams, events
 
-inline cudaError_t cudaDeviceSynchronize(GPULEARN_LINE) {
-    return gpulearn::Ask("wait_for_all", gpulearn_line).error();
+inline cudaError_t cudaDeviceSynchronize(SIMT_LINE) {
+    return simt::Ask("wait_for_all", simt_line).error();
 }
-inline cudaError_t cudaThreadSynchronize(GPULEARN_LINE) {
-    return cudaDeviceSynchronize(gpulearn_line);
+inline cudaError_t cudaThreadSynchronize(SIMT_LINE) {
+    return cudaDeviceSynchronize(simt_line);
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags,
-                                             GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("stream", gpulearn_line, flags)();
+                                             SIMT_LINE) {
+    simt::Answer answer = simt::Ask("stream", simt_line, flags)();
     *stream = (cudaStream_t)answer.value;
     return (cudaError_t)answer.error;
 }
-inline cudaError_t cudaStreamCreate(cudaStream_t* stream, GPULEARN_LINE) {
-    return cudaStreamCreateWithFlags(stream, cudaStreamDefault, gpulearn_line);
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream, SIMT_LINE) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault, simt_line);
 }
 inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int,
-                                                GPULEARN_LINE) {
-    return cudaStreamCreateWithFlags(stream, flags, gpulearn_line);
+                                                SIMT_LINE) {
+    return cudaStreamCreateWithFlags(stream, flags, simt_line);
 }
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return *least = 0, *greatest = -5, cudaSuccess;
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t stream, GPULEARN_LINE) {
-    return gpulearn::Ask("no_stream", gpulearn_line, (uint64_t)stream).error();
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream, SIMT_LINE) {
+    return simt::Ask("no_stream", simt_line, (uint64_t)stream).error();
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t stream, GPULEARN_LINE) {
-    return gpulearn::Ask("synchronize", gpulearn_line, (uint64_t)stream).error();
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream, SIMT_LINE) {
+    return simt::Ask("synchronize", simt_line, (uint64_t)stream).error();
 }
 // The host's functions have their turn at once, after all that comes before them.
 template <typename F>
-cudaError_t gpulearn_turn(cudaStream_t stream, F function, int line) {
-    gpulearn::Ask ask("callback", line, (uint64_t)stream);
+cudaError_t simt_turn(cudaStream_t stream, F function, int line) {
+    simt::Ask ask("callback", line, (uint64_t)stream);
     cudaError_t error = ask.error();
     if (error) return error;
-    gpulearn::inside = true;
+    simt::inside = true;
     function();
-    gpulearn::inside = false;
-    return gpulearn::Ask("callback_end", line).error();
+    simt::inside = false;
+    return simt::Ask("callback_end", line).error();
 }
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data,
-                                      GPULEARN_LINE) {
-    return gpulearn_turn(stream, [=] { function(data); }, gpulearn_line);
+                                      SIMT_LINE) {
+    return simt_turn(stream, [=] { function(data); }, simt_line);
 }
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function,
-                                         void* data, unsigned, GPULEARN_LINE) {
+                                         void* data, unsigned, SIMT_LINE) {
     cudaError_t error =
-        gpulearn_turn(stream, [=] { function(stream, cudaSuccess, data); }, gpulearn_line);
+        simt_turn(stream, [=] { function(stream, cudaSuccess, data); }, simt_line);
     if (error) function(stream, error, data);
     return error;
 }
-inline cudaError_t cudaStreamQuery(cudaStream_t stream, GPULEARN_LINE) {
-    return gpulearn::Ask("query", gpulearn_line, (uint64_t)stream).error();
+inline cudaError_t cudaStreamQuery(cudaStream_t stream, SIMT_LINE) {
+    return simt::Ask("query", simt_line, (uint64_t)stream).error();
 }
-inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned = 0, GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("event", gpulearn_line)();
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned = 0, SIMT_LINE) {
+    simt::Answer answer = simt::Ask("event", simt_line)();
     *event = (cudaEvent_t)answer.value;
     return (cudaError_t)answer.error;
 }
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags, GPULEARN_LINE) {
-    return cudaEventCreate(event, flags, gpulearn_line);
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags, SIMT_LINE) {
+    return cudaEventCreate(event, flags, simt_line);
 }
-inline cudaError_t cudaEventDestroy(cudaEvent_t event, GPULEARN_LINE) {
-    return gpulearn::Ask("no_event", gpulearn_line, (uint64_t)event).error();
+inline cudaError_t cudaEventDestroy(cudaEvent_t event, SIMT_LINE) {
+    return simt::Ask("no_event", simt_line, (uint64_t)event).error();
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr,
-                                   GPULEARN_LINE) {
-    return gpulearn::Ask("record", gpulearn_line, (uint64_t)event, (uint64_t)stream).error();
+                                   SIMT_LINE) {
+    return simt::Ask("record", simt_line, (uint64_t)event, (uint64_t)stream).error();
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t event, GPULEARN_LINE) {
-    return gpulearn::Ask("wait", gpulearn_line, (uint64_t)event).error();
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event, SIMT_LINE) {
+    return simt::Ask("wait", simt_line, (uint64_t)event).error();
 }
-inline cudaError_t cudaEventQuery(cudaEvent_t event, GPULEARN_LINE) {
-    return gpulearn::Ask("ask_event", gpulearn_line, (uint64_t)event).error();
+inline cudaError_t cudaEventQuery(cudaEvent_t event, SIMT_LINE) {
+    return simt::Ask("ask_event", simt_line, (uint64_t)event).error();
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned = 0,
-                                       GPULEARN_LINE) {
-    return gpulearn::Ask("wait_event", gpulearn_line, (uint64_t)event, (uint64_t)stream).error();
+                                       SIMT_LINE) {
+    return simt::Ask("wait_event", simt_line, (uint64_t)event, (uint64_t)stream).error();
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end,
-                                        GPULEARN_LINE) {
-    gpulearn::Answer answer =
-        gpulearn::Ask("elapsed", gpulearn_line, (uint64_t)start, (uint64_t)end)();
+                                        SIMT_LINE) {
+    simt::Answer answer =
+        simt::Ask("elapsed", simt_line, (uint64_t)start, (uint64_t)end)();
     if (!answer.error) *milliseconds = (float)((double)answer.value * 1e-6);
     return (cudaError_t)answer.error;
 }
 
 // --- errors
 
-inline cudaError_t cudaGetLastError(GPULEARN_LINE) {
-    return gpulearn::Ask("last_error", gpulearn_line, 1).error();
+inline cudaError_t cudaGetLastError(SIMT_LINE) {
+    return simt::Ask("last_error", simt_line, 1).error();
 }
-inline cudaError_t cudaPeekAtLastError(GPULEARN_LINE) {
-    return gpulearn::Ask("last_error", gpulearn_line, 0).error();
+inline cudaError_t cudaPeekAtLastError(SIMT_LINE) {
+    return simt::Ask("last_error", simt_line, 0).error();
 }
 inline const char* cudaGetErrorName(cudaError_t error) {
     switch ((int)error) {
-#define GPULEARN_ERROR(number, name, text) case number: return #name;
-#include "gpulearn_errors.h"
-#undef GPULEARN_ERROR
+#define SIMT_ERROR(number, name, text) case number: return #name;
+#include "simt_errors.h"
+#undef SIMT_ERROR
     }
     return "unrecognized error code";
 }
 inline const char* cudaGetErrorString(cudaError_t error) {
     switch ((int)error) {
-#define GPULEARN_ERROR(number, name, text) case number: return text;
-#include "gpulearn_errors.h"
-#undef GPULEARN_ERROR
+#define SIMT_ERROR(number, name, text) case number: return text;
+#include "simt_errors.h"
+#undef SIMT_ERROR
     }
     return "unrecognized error code";
 }
@@ -729,13 +729,13 @@ inline const char* cudaGetErrorString(cudaError_t error) {
 
 inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-inline cudaError_t cudaSetDevice(int device, GPULEARN_LINE) {
-    return gpulearn::Ask("set_device", gpulearn_line, (uint64_t)device).error();
+inline cudaError_t cudaSetDevice(int device, SIMT_LINE) {
+    return simt::Ask("set_device", simt_line, (uint64_t)device).error();
 }
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
-inline cudaError_t cudaDeviceReset(GPULEARN_LINE) {
-    return gpulearn::Ask("reset", gpulearn_line).error();
+inline cudaError_t cudaDeviceReset(SIMT_LINE) {
+    return simt::Ask("reset", simt_line).error();
 }
 inline cudaError_t cudaDriverGetVersion(int* version) {
     return *version = CUDART_VERSION, cudaSuccess;
@@ -746,16 +746,16 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) {
 inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
 inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr number, int) {
-    return *value = gpulearn::attribute(number), cudaSuccess;
+    return *value = simt::attribute(number), cudaSuccess;
 }
-inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device, GPULEARN_LINE) {
-    using gpulearn::attribute;
-    cudaError_t error = cudaSetDevice(device, gpulearn_line);
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device, SIMT_LINE) {
+    using simt::attribute;
+    cudaError_t error = cudaSetDevice(device, simt_line);
     if (error) return error;
     cudaDeviceProp& p = *made;
     p = cudaDeviceProp();
     strcpy(p.name, "SIMT machine");
-    p.totalGlobalMem = gpulearn::Ask("memory", 0, 0)().value;
+    p.totalGlobalMem = simt::Ask("memory", 0, 0)().value;
     p.maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
     for (int k = 0; k < 3; ++k) {
         p.maxThreadsDim[k] = attribute(cudaDevAttrMaxBlockDimX + k);
@@ -793,32 +793,32 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device, GPU
 template <typename... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...),
                                                           int threads, size_t shared,
-                                                          GPULEARN_LINE) {
-    *blocks = (int)gpulearn::about("blocks", kernel, threads, shared, 0, gpulearn_line);
-    return gpulearn::shape.error;
+                                                          SIMT_LINE) {
+    *blocks = (int)simt::about("blocks", kernel, threads, shared, 0, simt_line);
+    return simt::shape.error;
 }
 // The largest block of those that keep most threads on a multiprocessor.
 template <typename... P>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, void (*kernel)(P...),
-                                               size_t shared = 0, int limit = 0, GPULEARN_LINE) {
-    int most = gpulearn::attribute(cudaDevAttrMaxThreadsPerBlock), best = 0;
+                                               size_t shared = 0, int limit = 0, SIMT_LINE) {
+    int most = simt::attribute(cudaDevAttrMaxThreadsPerBlock), best = 0;
     *grid = *block = 0;
     for (int threads = limit > 0 && limit < most ? limit : most; threads > 0;
          threads = (threads - 1) / 32 * 32) {
-        int blocks = (int)gpulearn::about("blocks", kernel, threads, shared, 0, gpulearn_line);
-        if (gpulearn::shape.error) return gpulearn::shape.error;
+        int blocks = (int)simt::about("blocks", kernel, threads, shared, 0, simt_line);
+        if (simt::shape.error) return simt::shape.error;
         if (blocks * threads <= best) continue;
         best = blocks * threads;
         *block = threads;
-        *grid = blocks * gpulearn::attribute(cudaDevAttrMultiProcessorCount);
+        *grid = blocks * simt::attribute(cudaDevAttrMultiProcessorCount);
     }
     return cudaSuccess;
 }
 template <typename... P>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value,
-                                 GPULEARN_LINE) {
-    gpulearn::about("limit", kernel, 1, 0, attribute == 8 ? (uint64_t)value : 0, gpulearn_line);
-    return gpulearn::shape.error;
+                                 SIMT_LINE) {
+    simt::about("limit", kernel, 1, 0, attribute == 8 ? (uint64_t)value : 0, simt_line);
+    return simt::shape.error;
 }
 template <typename F>
 cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) {
@@ -826,33 +826,33 @@ cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) {
 }
 inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** given,
                                     size_t shared = 0, cudaStream_t stream = nullptr,
-                                    GPULEARN_LINE) {
-    for (gpulearn::Known* k = gpulearn::kernels; k; k = k->next) {
+                                    SIMT_LINE) {
+    for (simt::Known* k = simt::kernels; k; k = k->next) {
         if (k->kernel != kernel) continue;
-        gpulearn::configure(grid, block, shared, stream, gpulearn_line);
+        simt::configure(grid, block, shared, stream, simt_line);
         k->launch((void (*)())kernel, given);
-        return gpulearn::shape.error;
+        return simt::shape.error;
     }
-    return gpulearn::Ask("no_kernel", gpulearn_line).error();
+    return simt::Ask("no_kernel", simt_line).error();
 }
 inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
                                                void** given, size_t shared = 0,
-                                               cudaStream_t stream = nullptr, GPULEARN_LINE) {
-    return cudaLaunchKernel(kernel, grid, block, given, shared, stream, gpulearn_line);
+                                               cudaStream_t stream = nullptr, SIMT_LINE) {
+    return cudaLaunchKernel(kernel, grid, block, given, shared, stream, simt_line);
 }
 
 // --- what nvcc declares for the host too
 
-#define GPULEARN_BOTH(type)                                          \
+#define SIMT_BOTH(type)                                          \
     inline type min(type a, type b) { return b < a ? b : a; }        \
     inline type max(type a, type b) { return a < b ? b : a; }
-GPULEARN_BOTH(int)
-GPULEARN_BOTH(unsigned)
-GPULEARN_BOTH(long)
-GPULEARN_BOTH(unsigned long)
-GPULEARN_BOTH(long long)
-GPULEARN_BOTH(unsigned long long)
-GPULEARN_BOTH(float)
-GPULEARN_BOTH(double)
+SIMT_BOTH(int)
+SIMT_BOTH(unsigned)
+SIMT_BOTH(long)
+SIMT_BOTH(unsigned long)
+SIMT_BOTH(long long)
+SIMT_BOTH(unsigned long long)
+SIMT_BOTH(float)
+SIMT_BOTH(double)
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }

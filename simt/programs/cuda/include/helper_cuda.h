@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include "cuda_runtime.h"
 
-namespace gpulearn {
+namespace simt {
 inline void check(cudaError_t error, const char* what, const char* file, int line) {
     if (error == cudaSuccess) return;
     fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, what, cudaGetErrorName(error),
             cudaGetErrorString(error));
     exit(EXIT_FAILURE);
 }
-}  // namespace gpulearn
+}  // namespace simt
 
-#define checkCudaErrors(call) ::gpulearn::check((call), #call, __FILE__, __LINE__)
-#define getLastCudaError(said) ::gpulearn::check(cudaGetLastError(), said, __FILE__, __LINE__)
+#define checkCudaErrors(call) ::simt::check((call), #call, __FILE__, __LINE__)
+#define getLastCudaError(said) ::simt::check(cudaGetLastError(), said, __FILE__, __LINE__)
 
 inline int findCudaDevice(int, const char**) {
     cudaDeviceProp found;

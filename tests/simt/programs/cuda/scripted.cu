@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     while (script >> line >> what) {
         if (what == "kernel") {
             script >> s >> a >> i >> b >> j >> count;
-            gpulearn::configure(1, 32, 0, streams[s], line);  // a launch with a line of its own
+            simt::configure(1, 32, 0, streams[s], line);  // a launch with a line of its own
             mix(arrays[a] + i, arrays[b] + j, count);
         } else if (what == "copy") {
             script >> s >> a >> i >> b >> j >> count;

@@ -42,7 +42,7 @@ OURS = {"static", "const", "bool", "sizeof", "configure", "Call", "type", "value
 
 def words(line):
     line = re.sub(r"known\(&[\w:]+\)", "", line)  # in which a kernel's body ends
-    return {w for w in re.findall(r"[A-Za-z_]\w*", line) if "gpulearn" not in w}
+    return {w for w in re.findall(r"[A-Za-z_]\w*", line) if "simt" not in w}
 
 
 @pytest.mark.parametrize("file", sorted(p.name for p in HERE.glob("*.cu") if p.name != "all.cu"))
@@ -69,18 +69,18 @@ def launch(text):
 @pytest.mark.parametrize(
     ("given", "made"),
     [
-        ("k<<<1, 2>>>(x);", "(::gpulearn::configure(1, 2), k(x));"),
+        ("k<<<1, 2>>>(x);", "(::simt::configure(1, 2), k(x));"),
         ("k<<<g, dim3(4, 4), n * sizeof(A<B<int>>), s>>>();",
-         "(::gpulearn::configure(g, dim3(4, 4), n * sizeof(A<B<int>>), s), k());"),
+         "(::simt::configure(g, dim3(4, 4), n * sizeof(A<B<int>>), s), k());"),
         ("if (a) n::k<V<int, (3 > 2)>, 16><<<1 << 2, n >> 1>>>(f(x), y);",
-         "if (a) (::gpulearn::configure(1 << 2, n >> 1), n::k<V<int, (3 > 2)>, 16>(f(x), y));"),
+         "if (a) (::simt::configure(1 << 2, n >> 1), n::k<V<int, (3 > 2)>, 16>(f(x), y));"),
         ("::n::m::k<A<B<int>>><<<1, 1>>>();",
-         "(::gpulearn::configure(1, 1), ::n::m::k<A<B<int>>>());"),
+         "(::simt::configure(1, 1), ::n::m::k<A<B<int>>>());"),
         ("(*pointer)<<<1, 1>>>(a); table[i]<<<1, 1>>>(a);",
-         "(::gpulearn::configure(1, 1), (*pointer)(a)); "
-         "(::gpulearn::configure(1, 1), table[i](a));"),
-        ("CHECK(k<<<1, 1>>>(a, b));", "CHECK((::gpulearn::configure(1, 1), k(a, b)));"),
-        ("k<<<1,\n  2>>>(\n x);", "(::gpulearn::configure(1,\n  2), k(\n x));"),
+         "(::simt::configure(1, 1), (*pointer)(a)); "
+         "(::simt::configure(1, 1), table[i](a));"),
+        ("CHECK(k<<<1, 1>>>(a, b));", "CHECK((::simt::configure(1, 1), k(a, b)));"),
+        ("k<<<1,\n  2>>>(\n x);", "(::simt::configure(1,\n  2), k(\n x));"),
         ('puts("k<<<1>>>(x)"); // k<<<1, 1>>>()\n', 'puts("k<<<1>>>(x)"); // k<<<1, 1>>>()\n'),
         ("a < b; c >> 1; v<v<v<int>>> x;", "a < b; c >> 1; v<v<v<int>>> x;"),
     ],
@@ -92,7 +92,7 @@ def test_a_launch_becomes_a_call(given, made):
 
 def test_a_macro_that_launches_is_rewritten():
     host, _ = parts("#define RUN(k, n) do { k<<<n, 1>>>(n); } while (0)\nint main() { RUN(f, 3); }")
-    assert "do { (::gpulearn::configure(n, 1), k(n)); } while (0)" in host.text
+    assert "do { (::simt::configure(n, 1), k(n)); } while (0)" in host.text
 
 
 SHARED_OUT = """
@@ -131,8 +131,8 @@ def test_each_part_has_what_its_compiler_can_read():
     assert "half_of" in host.text
     kernel = host.kernels[0]
     assert (kernel.expression, kernel.template) == ("k", True)
-    assert kernel.parameters == ["p", "x", "gpulearn_2", "y"]
-    assert "type<T>(); gpulearn_call.value(N); gpulearn_call.value(M);" in host.text
+    assert kernel.parameters == ["p", "x", "simt_2", "y"]
+    assert "type<T>(); simt_call.value(N); simt_call.value(M);" in host.text
     assert host.variables == ["table", "inner::count", "inner::other"]
 
 
