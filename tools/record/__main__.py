@@ -87,7 +87,7 @@ def command(name: str, folder: Path, rehearse: bool) -> list[str]:
     """What runs a step."""
     if name == "tests":
         quiet = ["-q", "--tb=short", "-p", "no:cacheprovider", "-W", "default"]
-        return [sys.executable, "-m", "pytest", str(ROOT / "tests" / "gpu"), *quiet]
+        return [sys.executable, "-m", "pytest", str(ROOT / "tests/gpulearn/gpu"), *quiet]
     step = [sys.executable, "-m", "tools.record", "--step", name, "--folder", str(folder)]
     return [*step, *(["--rehearse"] if rehearse else [])]
 

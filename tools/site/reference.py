@@ -21,7 +21,7 @@ from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from gpulearn.__main__ import main
-from gpulearn.judge.catalogue import topics
+from gpulearn.judge.topics import topics
 from tools.site.annotations import Named, named_in
 
 __all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened", "types"]

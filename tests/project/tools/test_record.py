@@ -278,3 +278,7 @@ def test_the_machine_counts_what_was_recorded():
         for row in (row for row in recording.rows if "counter" in row):
             counts = counters.machine_counts(examples()[row["launch"]])
             assert counts[row["counter"]] == row["machine"], row
+
+
+def test_the_step_of_tests_runs_a_folder_that_exists(tmp_path):
+    assert Path(runner.command("tests", tmp_path, True)[3]).is_dir()
