@@ -205,8 +205,7 @@ class Bucket:
             for part, parameter in zip(parts, self.parameters, strict=True)
         ]
         self._summing: Summing | None = None
-        self._filled: set[int] = set()
-        self._absent: list[int] = []
+        self._filled: dict[int, bool] = {}  # number → whether there was a gradient
 
     @property
     def full(self) -> bool:
@@ -226,23 +225,19 @@ class Bucket:
         """Take in `share` times one gradient: this rank's part of the mean."""
         parameter, view = self.parameters[number], self._views[number]
         gradient = parameter.grad
-        if gradient is None:
-            self._absent.append(number)
         if gradient is None or share == 0:  # without samples the gradient is NaN, not 0
             view.zero_()
         else:
             need_dense(gradient)
             torch.mul(gradient, share, out=view)
-        self._filled.add(number)
+        self._filled[number] = gradient is not None
 
     def begin(self, share: float) -> None:
         """Take in what is missing, and send it on its way."""
         for number in range(len(self.parameters)):
             if not self.holds(number):
                 self.fill(number, share)
-        self._used.fill_(1)
-        for number in self._absent:
-            self._used[number] = 0
+        self._used.copy_(torch.tensor([used for _, used in sorted(self._filled.items())]))
         self._summing = begin_sum(self.flat)
 
     def finish(self) -> None:
@@ -254,4 +249,3 @@ class Bucket:
                 self.parameters[number].grad = self._views[number]
         self._summing = None
         self._filled.clear()
-        self._absent.clear()

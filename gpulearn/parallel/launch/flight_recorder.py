@@ -87,16 +87,12 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
 
 
 class Late(NamedTuple):
-    """A rank that others wait for, and the collective to which it did not come.
-
-    `number` counts the function's collectives from 1; `call` is what the others called, and
-    `waiting` the ranks that have called more than it has.
-    """
+    """A rank that others wait for, and the collective to which it did not come."""
 
     rank: int
-    number: int
-    call: Call
-    waiting: tuple[int, ...]
+    number: int  # of the function's collectives, from 1
+    call: Call  # what the others called
+    waiting: tuple[int, ...]  # the ranks that have called more than it has
 
 
 def late(ranks: Sequence[Calls]) -> Late | None:
