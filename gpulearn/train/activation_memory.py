@@ -74,10 +74,6 @@ class Ledger:
 Rule = Callable[[Ledger, str, Any, Tensor, Tensor], None]
 
 
-def _nothing(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
-    """A view has no derivative to compute."""
-
-
 def _input(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "input", x)
 
@@ -125,8 +121,8 @@ RULES: dict[type[nn.Module], Rule] = {
     nn.MaxPool2d: _max_pool,
     nn.AvgPool2d: _input,
     nn.Dropout: _dropout,
-    nn.Flatten: _nothing,
-    nn.Identity: _nothing,
+    nn.Flatten: lambda *_: None,  # a view has no derivative to compute
+    nn.Identity: lambda *_: None,
 }
 
 

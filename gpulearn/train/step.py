@@ -183,9 +183,6 @@ def update(
     Images, labels and model are as for `train_step`; `precision` keeps the scale of the loss,
     `clip` is the largest global norm or None. Returned are the mean cross-entropy over the batch,
     and the gradient's norm before clipping.
-
-    Raises:
-        TrainingError: the loss or the gradient is no finite number.
     """
     model.train()
     optimizer.zero_grad()

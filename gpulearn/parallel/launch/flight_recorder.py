@@ -67,13 +67,6 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
     """The first collective in which ranks differ: one rank and its call, another and its call.
 
     The first one named is of the fewer.
-
-    >>> from gpulearn.parallel.launch.messages import Call
-    >>> sums = {("0", 1): Call("all_reduce", "2 float32", ())}
-    >>> fewer = {("0", 1): Call("all_reduce", "1 float32", ())}
-    >>> rank, call, other, usual = differing([sums, fewer, sums])
-    >>> rank, str(call), other, str(usual)
-    (1, 'all_reduce with 1 float32', 0, 'all_reduce with 2 float32')
     """
     for place in sorted({place for calls in ranks for place in calls}):
         here = {rank: calls[place] for rank, calls in enumerate(ranks) if place in calls}
@@ -103,13 +96,6 @@ def late(ranks: Sequence[Calls]) -> Late | None:
     those of the others again if the calls that it left out are taken from theirs. Where this fits
     in several places, as in a loop, the last is named. Of a rank of which nothing is known, nothing
     is said.
-
-    >>> from gpulearn.parallel.launch.messages import Call
-    >>> calls = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 5)}
-    >>> fewer = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 4)}
-    >>> behind = late([calls, fewer, calls])
-    >>> behind.rank, behind.number, behind.waiting
-    (1, 3, (0, 2))
     """
     known = {rank: max(n for _, n in calls) for rank, calls in enumerate(ranks) if calls}
     if not known or min(known.values()) == max(known.values()):

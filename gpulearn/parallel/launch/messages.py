@@ -118,13 +118,7 @@ def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
 
 
 def causes_of(error: BaseException) -> tuple[str, ...]:
-    """The exceptions that it was raised from (`raise … from …`), the nearest first.
-
-    >>> error = ValueError("no such digit")
-    >>> error.__cause__ = KeyError("a")
-    >>> causes_of(error)
-    ("KeyError: 'a'",)
-    """
+    """The exceptions that it was raised from (`raise … from …`), the nearest first."""
     causes: list[str] = []
     while (error := error.__cause__) is not None and len(causes) < MAX_CAUSES:  # type: ignore[assignment]
         causes.append(traceback.format_exception_only(error)[-1].strip())
