@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -82,26 +83,21 @@ def copy_from(root: int, tensor: Tensor) -> Tensor:
         # autograd does not count what the library writes: a buffer may have to wait for backward
         broadcast(tensor.data, root)
         return tensor
-    whole = _on_wire(tensor)
-    dist.broadcast(whole, root)
-    return _back(tensor, whole)
+    return _by_library(tensor, lambda whole: dist.broadcast(whole, root))
 
 
 def _in_whole(tensor: Tensor, op: str) -> Tensor:
     if not isinstance(current(), TorchChannel):
         return all_reduce(tensor, op)
-    whole = _on_wire(tensor)
-    dist.all_reduce(whole, dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX)
-    return _back(tensor, whole)
+    torch_op = dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX
+    return _by_library(tensor, lambda whole: dist.all_reduce(whole, torch_op))
 
 
-def _on_wire(tensor: Tensor) -> Tensor:
-    """The tensor where and as the backend takes it: NCCL from the GPU, gloo from anywhere."""
+def _by_library(tensor: Tensor, act: Callable[[Tensor], object]) -> Tensor:
+    """Act where and as the backend takes the tensor: NCCL from the GPU, gloo from anywhere."""
     device = "cuda" if dist.get_backend() == "nccl" else tensor.device
-    return tensor.detach().to(device).contiguous()
-
-
-def _back(tensor: Tensor, whole: Tensor) -> Tensor:
+    whole = tensor.detach().to(device).contiguous()
+    act(whole)
     if whole.data_ptr() != tensor.data_ptr():
         tensor.detach().copy_(whole)
     return tensor

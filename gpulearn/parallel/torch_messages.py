@@ -187,13 +187,14 @@ class TorchChannel:
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
         self._nccl = dist.get_backend() == "nccl"
+        self._device = "cuda" if self._nccl else "cpu"  # where the backend sends from
         self._arrived = threading.Condition()
         # NCCL has no tags, and carries messages out in the order in which they are given
         self._checks = None if self._nccl else MessageChecks(dist.group.WORLD)
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Transfer:
         """Begin to send."""
-        wire = self._on_wire(tensor.detach())
+        wire = tensor.detach().to(self._device).contiguous()
         return self._begin(dist.isend, to, tag, wire, wire)
 
     def irecv(self, tensor: Tensor, source: int, tag: int) -> Transfer:
@@ -211,7 +212,7 @@ class TorchChannel:
             self.isend(outgoing, to, 0).wait()
             arriving.wait()
             return
-        sent, landing = self._on_wire(outgoing.detach()), self._landing(incoming)
+        sent, landing = outgoing.detach().to(self._device).contiguous(), self._landing(incoming)
         pair = [dist.P2POp(dist.isend, sent, to), dist.P2POp(dist.irecv, landing, source)]
         for work in dist.batch_isend_irecv(pair):
             work.wait()
@@ -247,16 +248,12 @@ class TorchChannel:
         work = act(wire, peer, tag=_wire_tag(tag, side.number, side.count, side.kind))
         return Transfer(work, tensor, wire, partial(self._checks.end, side))
 
-    def _on_wire(self, tensor: Tensor) -> Tensor:
-        """The tensor where the backend can send it from: gloo from the CPU, NCCL from the GPU."""
-        return tensor.to("cuda" if self._nccl else "cpu").contiguous()
-
     def _landing(self, tensor: Tensor) -> Tensor:
         """The tensor itself where the backend can write into it, else one of the same shape."""
-        device = "cuda" if self._nccl else "cpu"
-        if tensor.device.type == device and tensor.is_contiguous() and not tensor.requires_grad:
+        here = tensor.device.type == self._device
+        if here and tensor.is_contiguous() and not tensor.requires_grad:
             return tensor
-        return torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device=self._device)
 
 
 _known: weakref.WeakKeyDictionary[Any, TorchChannel] = weakref.WeakKeyDictionary()

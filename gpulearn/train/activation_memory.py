@@ -71,9 +71,6 @@ class Ledger:
             self.add(name, "copy of weight", layer.weight.shape, self.low, use)
 
 
-Rule = Callable[[Ledger, str, Any, Tensor, Tensor], None]
-
-
 def _input(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "input", x)
 
@@ -111,7 +108,7 @@ def _dropout(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> Non
         ledger.add(name, "mask", x.shape, mask, use=storage_number(y))
 
 
-RULES: dict[type[nn.Module], Rule] = {
+RULES: dict[type[nn.Module], Callable[[Ledger, str, Any, Tensor, Tensor], None]] = {
     nn.Linear: _linear,
     nn.Conv2d: _conv,
     nn.ReLU: _output,

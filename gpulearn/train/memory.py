@@ -288,15 +288,13 @@ def peak_memory(step: Callable[[], object]) -> int:
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
     """
-    live = Live()
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        with live:
-            step()
-        return live.most
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = int(torch.cuda.memory_allocated())
+    live, before = Live(), None
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        before = in_use()
+        torch.cuda.reset_peak_memory_stats()
     with live:  # a step may run on the CPU although a GPU has been used
         step()
+    if before is None:
+        return live.most
     torch.cuda.synchronize()
     return max(int(torch.cuda.max_memory_allocated()) - before, live.most)

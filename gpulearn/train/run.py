@@ -150,7 +150,6 @@ def records(
 
 
 def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor) -> Step:
-    """Take the next step of a run on a batch."""
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     scale = run.precision.scale

@@ -145,8 +145,11 @@ class Network:
         return mine
 
     def _move(self, send: Request, receive: Request, now: float) -> None:
-        _check_fit(send, receive)
         source, target, size = send.owner, receive.owner, send.tensor.nbytes
+        sent, wanted = send.tensor, receive.tensor
+        if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
+            sides = [(t.numel(), str(t.dtype).removeprefix("torch.")) for t in (sent, wanted)]
+            raise about("misfit", BadInput(misfit(source, *sides[0], target, *sides[1])))
         start = max(now, self._out_free[source], self._in_free[target])
         end = start + self.link.seconds(size)
         self._out_free[source] = self._in_free[target] = end
@@ -225,16 +228,6 @@ class SimulatedChannel:
     def clock(self) -> float:
         """Simulated seconds."""
         return self._network.scheduler.clocks[self.rank]
-
-
-def _check_fit(send: Request, receive: Request) -> None:
-    sent, wanted = send.tensor, receive.tensor
-    if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
-        kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]
-        message = misfit(
-            send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1]
-        )
-        raise about("misfit", BadInput(message))
 
 
 def _version(tensor: Tensor) -> int:

@@ -110,8 +110,6 @@ def simulate(
 
 
 class _Run(Generic[R]):
-    """One run of simulated ranks."""
-
     def __init__(self, payload: bytes, size: int, link: Link) -> None:
         self._payload = payload
         self._size = size
@@ -166,7 +164,6 @@ class _Run(Generic[R]):
             raise error from None
 
     def _be(self, rank: int) -> None:
-        """Be one rank, from start to end."""
         channel = SimulatedChannel(self._network, rank, self._size)
         with contextlib.suppress(Ended):
             try:
