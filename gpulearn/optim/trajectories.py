@@ -38,17 +38,15 @@ class Trajectory:
     def outcome(self) -> str:
         """How it ended, in one sentence."""
         steps = f"{self.steps} step{'s' * (self.steps != 1)}"
+        first, last = f"{self.values[0]:.3g}", f"{self.values[-1]:.3g}"
         if self.diverged and not self.steps:
-            return (
-                f"Diverged at once: the first step took the loss from {self.values[0]:.3g} beyond "
-                "all bounds."
-            )
+            return f"Diverged at once: the first step took the loss from {first} beyond all bounds."
         if self.diverged:
             return (
-                f"Diverged after {steps}: the loss rose from {self.values[0]:.3g} to "
-                f"{self.values[-1]:.3g}, and the next would be beyond all bounds."
+                f"Diverged after {steps}: the loss rose from {first} to {last}, and the next would "
+                f"be beyond all bounds."
             )
-        return f"{steps} took the loss from {self.values[0]:.3g} to {self.values[-1]:.3g}."
+        return f"{steps} took the loss from {first} to {last}."
 
 
 @require.sizes("steps")

@@ -204,54 +204,34 @@ class Bucket:
             part.view(parameter.shape)
             for part, parameter in zip(parts, self.parameters, strict=True)
         ]
-        self._summing: Summing | None = None
-        self._filled: set[int] = set()
-        self._absent: list[int] = []
-
-    @property
-    def full(self) -> bool:
-        """Whether all gradients are in."""
-        return len(self._filled) == len(self.parameters)
-
-    @property
-    def begun(self) -> bool:
-        """Whether it is on its way."""
-        return self._summing is not None
-
-    def holds(self, number: int) -> bool:
-        """Whether the gradient of parameter `number` is in."""
-        return number in self._filled
+        self.summing: Summing | None = None  # while it is on its way
+        self.filled: dict[int, bool] = {}  # the parameters that are in, and who has a gradient
 
     def fill(self, number: int, share: float) -> None:
         """Take in `share` times one gradient: this rank's part of the mean."""
         parameter, view = self.parameters[number], self._views[number]
         gradient = parameter.grad
-        if gradient is None:
-            self._absent.append(number)
         if gradient is None or share == 0:  # without samples the gradient is NaN, not 0
             view.zero_()
         else:
             need_dense(gradient)
             torch.mul(gradient, share, out=view)
-        self._filled.add(number)
+        self.filled[number] = gradient is not None
 
     def begin(self, share: float) -> None:
         """Take in what is missing, and send it on its way."""
         for number in range(len(self.parameters)):
-            if not self.holds(number):
+            if number not in self.filled:
                 self.fill(number, share)
-        self._used.fill_(1)
-        for number in self._absent:
-            self._used[number] = 0
-        self._summing = begin_sum(self.flat)
+        self._used.copy_(torch.tensor([used for _, used in sorted(self.filled.items())]))
+        self.summing = begin_sum(self.flat)
 
     def finish(self) -> None:
         """Wait for the sums; they become the parameters' gradients, without a copy."""
-        if self._summing is not None:
-            self._summing.wait()
+        if self.summing is not None:
+            self.summing.wait()
         for number, ranks in enumerate(self._used.tolist()):
             if ranks > 0:
                 self.parameters[number].grad = self._views[number]
-        self._summing = None
-        self._filled.clear()
-        self._absent.clear()
+        self.summing = None
+        self.filled.clear()

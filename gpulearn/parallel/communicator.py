@@ -148,14 +148,14 @@ def isend(tensor: Tensor, to: int, tag: int = 0) -> Handle:
     """
     channel = current()
     need_tensor(tensor)
-    return channel.isend(tensor, _peer("to", to, channel), _tag(tag))
+    return channel.isend(tensor, _peer("to", to, channel), require.from_zero("tag", tag))
 
 
 def irecv(tensor: Tensor, source: int, tag: int = 0) -> Handle:
     """Begin to receive and go on at once; the tensor holds what came after `wait()`."""
     channel = current()
     need_tensor(tensor)
-    return channel.irecv(tensor, _peer("source", source, channel), _tag(tag))
+    return channel.irecv(tensor, _peer("source", source, channel), require.from_zero("tag", tag))
 
 
 def wait_any(handles: Sequence[Handle]) -> int:
@@ -258,9 +258,3 @@ def _peer(name: str, value: object, channel: Channel) -> int:
         raise about("rank 0 sends to itself" if first else "speaks to itself", error)
     error = BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
     raise about("no such rank", error)
-
-
-def _tag(value: object) -> int:
-    if value == 0 and not isinstance(value, bool):
-        return 0
-    return require.from_zero("tag", value)

@@ -202,7 +202,7 @@ class BucketedDataParallel(Replica):
                 )
         try:
             for bucket in self._buckets:
-                if not bucket.begun:
+                if bucket.summing is None:
                     bucket.begin(self._share)
             for bucket in self._buckets:
                 bucket.finish()
@@ -235,14 +235,14 @@ class OverlappingDataParallel(BucketedDataParallel):
         """Called by `backward` when this parameter has its gradient."""
         if not self._exchanges:
             return
-        if bucket.holds(number):
+        if number in bucket.filled:
             raise TrainingError(
                 "Two backward passes without average() between them: call it after each, or put "
                 "all passes of a step but the last under no_sync()."
             )
         bucket.fill(number, self._share)
         for next_bucket in self._buckets:
-            if not next_bucket.full:
+            if len(next_bucket.filled) < len(next_bucket.parameters):
                 break
-            if not next_bucket.begun:
+            if next_bucket.summing is None:
                 next_bucket.begin(self._share)

@@ -65,8 +65,9 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     if not given:
         return {}
     if absent := [name for name in VARIABLES if name not in given]:
+        are, are_not = (f"{listed(n)} {'are' if len(n) > 1 else 'is'}" for n in (given, absent))
         raise BadInput(
-            f"{_are(given)} set, and {_are(absent)} not: torchrun sets all four; start by "
+            f"{are} set, and {are_not} not: torchrun sets all four; start by "
             f"torchrun, or unset {listed(given)} to run as one process."
         )
     size = _number(variables, "WORLD_SIZE", 1)
@@ -126,10 +127,6 @@ def rank_info(rank: int, hosts: Sequence[Mapping[str, Any]]) -> RankInfo:
     neighbours = sum(host["machine"] == mine["machine"] for host in hosts)
     threads = max(1, selection.cores() // neighbours)
     return RankInfo(rank, size, where, "nccl" if own else "gloo", threads, reason)
-
-
-def _are(names: Sequence[str]) -> str:
-    return f"{listed(names)} {'are' if len(names) > 1 else 'is'}"
 
 
 def _number(variables: Mapping[str, str], name: str, low: int, above: int | None = None) -> int:

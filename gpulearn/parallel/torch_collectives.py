@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import torch
 import torch.distributed as dist
@@ -17,18 +18,8 @@ from gpulearn.parallel.torch_messages import TorchChannel
 class Summing(Protocol):
     """A sum over all ranks that is under way."""
 
-    def wait(self) -> None:
+    def wait(self) -> object:
         """Wait until the tensor holds the sum."""
-
-
-class _TorchSum:
-    """A sum that the library carries out beside us."""
-
-    def __init__(self, work: Any) -> None:
-        self._work = work
-
-    def wait(self) -> None:
-        self._work.wait()
 
 
 class _DirectSum:
@@ -71,7 +62,8 @@ def begin_sum(tensor: Tensor) -> Summing:
     [[6.0, 60.0], [6.0, 60.0], [6.0, 60.0]]
     """
     if isinstance(current(), TorchChannel):
-        return _TorchSum(dist.all_reduce(tensor.detach(), async_op=True))
+        work: Summing = dist.all_reduce(tensor.detach(), async_op=True)  # the library's own
+        return work
     return _DirectSum(tensor)
 
 
@@ -91,26 +83,21 @@ def copy_from(root: int, tensor: Tensor) -> Tensor:
         # autograd does not count what the library writes: a buffer may have to wait for backward
         broadcast(tensor.data, root)
         return tensor
-    whole = _on_wire(tensor)
-    dist.broadcast(whole, root)
-    return _back(tensor, whole)
+    return _by_library(tensor, lambda whole: dist.broadcast(whole, root))
 
 
 def _in_whole(tensor: Tensor, op: str) -> Tensor:
     if not isinstance(current(), TorchChannel):
         return all_reduce(tensor, op)
-    whole = _on_wire(tensor)
-    dist.all_reduce(whole, dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX)
-    return _back(tensor, whole)
+    torch_op = dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX
+    return _by_library(tensor, lambda whole: dist.all_reduce(whole, torch_op))
 
 
-def _on_wire(tensor: Tensor) -> Tensor:
-    """The tensor where and as the backend takes it: NCCL from the GPU, gloo from anywhere."""
+def _by_library(tensor: Tensor, act: Callable[[Tensor], object]) -> Tensor:
+    """Act where and as the backend takes the tensor: NCCL from the GPU, gloo from anywhere."""
     device = "cuda" if dist.get_backend() == "nccl" else tensor.device
-    return tensor.detach().to(device).contiguous()
-
-
-def _back(tensor: Tensor, whole: Tensor) -> Tensor:
+    whole = tensor.detach().to(device).contiguous()
+    act(whole)
     if whole.data_ptr() != tensor.data_ptr():
         tensor.detach().copy_(whole)
     return tensor

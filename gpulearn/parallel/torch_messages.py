@@ -18,6 +18,7 @@ import weakref
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -32,30 +33,18 @@ LOOK_SECONDS = 0.1
 LOWEST = 1 << 30  # tags below are left to those who call torch's own send
 
 
+@dataclass(slots=True, eq=False)
 class Side:
     """One side of a message, which is to be sent or received."""
 
-    __slots__ = ("count", "kind", "number", "peer", "sends", "since", "tag", "wrong")
-
-    def __init__(self, sends: bool, peer: int, tag: int, number: int, tensor: Tensor) -> None:
-        self.sends = sends
-        self.peer = peer
-        self.tag = tag
-        self.number = number  # of the messages with this tag from the one rank to the other
-        self.count = tensor.numel()
-        self.kind = str(tensor.dtype).removeprefix("torch.")
-        self.since = time.monotonic()
-        self.wrong = ""
-
-    @property
-    def wire_tag(self) -> int:
-        """The tag under which the two sides meet, if they fit."""
-        return _wire_tag(self.tag, self.number, self.count, self.kind)
-
-    def description(self) -> tuple[Any, ...]:
-        """What the other rank has to know."""
-        message = self.sends, self.peer, self.tag, self.number
-        return *message, self.count, self.kind, bool(self.wrong)
+    sends: bool
+    peer: int
+    tag: int
+    number: int  # of the messages with this tag from the one rank to the other
+    count: int
+    kind: str
+    since: float = field(default_factory=time.monotonic)
+    wrong: str = ""
 
 
 class MessageChecks:
@@ -73,7 +62,9 @@ class MessageChecks:
 
     def begin(self, sends: bool, peer: int, tag: int, tensor: Tensor) -> Side:
         """Note one side of a message that begins."""
-        side = Side(sends, peer, tag, next(self._numbers[sends, peer, tag]), tensor)
+        number = next(self._numbers[sends, peer, tag])
+        kind = str(tensor.dtype).removeprefix("torch.")
+        side = Side(sends, peer, tag, number, tensor.numel(), kind)
         self._open[side] = None
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -95,7 +86,9 @@ class MessageChecks:
     def _look(self) -> None:
         longest = time.monotonic() - PATIENCE_SECONDS
         late = [side for side in tuple(self._open) if side.since < longest]
-        descriptions = [side.description() for side in late]
+        descriptions = [
+            (s.sends, s.peer, s.tag, s.number, s.count, s.kind, bool(s.wrong)) for s in late
+        ]
         if descriptions and descriptions != self._written:
             self._store.set(_key(self._rank), json.dumps(descriptions))
             self._written = descriptions
@@ -131,6 +124,7 @@ def misfit(
 
 
 def _wire_tag(tag: int, number: int, count: int, kind: str) -> int:
+    """The tag under which the two sides of a message meet, if they fit."""
     return LOWEST | zlib.crc32(b"%d %d %d %s" % (tag, number, count, kind.encode())) >> 2
 
 
@@ -193,13 +187,14 @@ class TorchChannel:
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
         self._nccl = dist.get_backend() == "nccl"
+        self._device = "cuda" if self._nccl else "cpu"  # where the backend sends from
         self._arrived = threading.Condition()
         # NCCL has no tags, and carries messages out in the order in which they are given
         self._checks = None if self._nccl else MessageChecks(dist.group.WORLD)
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Transfer:
         """Begin to send."""
-        wire = self._on_wire(tensor.detach())
+        wire = tensor.detach().to(self._device).contiguous()
         return self._begin(dist.isend, to, tag, wire, wire)
 
     def irecv(self, tensor: Tensor, source: int, tag: int) -> Transfer:
@@ -217,7 +212,7 @@ class TorchChannel:
             self.isend(outgoing, to, 0).wait()
             arriving.wait()
             return
-        sent, landing = self._on_wire(outgoing.detach()), self._landing(incoming)
+        sent, landing = outgoing.detach().to(self._device).contiguous(), self._landing(incoming)
         pair = [dist.P2POp(dist.isend, sent, to), dist.P2POp(dist.irecv, landing, source)]
         for work in dist.batch_isend_irecv(pair):
             work.wait()
@@ -250,19 +245,15 @@ class TorchChannel:
         if self._checks is None:
             return Transfer(act(wire, peer, tag=tag), tensor, wire, None)
         side = self._checks.begin(act is dist.isend, peer, tag, wire)
-        work = act(wire, peer, tag=side.wire_tag)
+        work = act(wire, peer, tag=_wire_tag(tag, side.number, side.count, side.kind))
         return Transfer(work, tensor, wire, partial(self._checks.end, side))
-
-    def _on_wire(self, tensor: Tensor) -> Tensor:
-        """The tensor where the backend can send it from: gloo from the CPU, NCCL from the GPU."""
-        return tensor.to("cuda" if self._nccl else "cpu").contiguous()
 
     def _landing(self, tensor: Tensor) -> Tensor:
         """The tensor itself where the backend can write into it, else one of the same shape."""
-        device = "cuda" if self._nccl else "cpu"
-        if tensor.device.type == device and tensor.is_contiguous() and not tensor.requires_grad:
+        here = tensor.device.type == self._device
+        if here and tensor.is_contiguous() and not tensor.requires_grad:
             return tensor
-        return torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device=self._device)
 
 
 _known: weakref.WeakKeyDictionary[Any, TorchChannel] = weakref.WeakKeyDictionary()

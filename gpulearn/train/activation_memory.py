@@ -71,13 +71,6 @@ class Ledger:
             self.add(name, "copy of weight", layer.weight.shape, self.low, use)
 
 
-Rule = Callable[[Ledger, str, Any, Tensor, Tensor], None]
-
-
-def _nothing(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
-    """A view has no derivative to compute."""
-
-
 def _input(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> None:
     ledger.keep(name, "input", x)
 
@@ -115,7 +108,7 @@ def _dropout(ledger: Ledger, name: str, layer: Any, x: Tensor, y: Tensor) -> Non
         ledger.add(name, "mask", x.shape, mask, use=storage_number(y))
 
 
-RULES: dict[type[nn.Module], Rule] = {
+RULES: dict[type[nn.Module], Callable[[Ledger, str, Any, Tensor, Tensor], None]] = {
     nn.Linear: _linear,
     nn.Conv2d: _conv,
     nn.ReLU: _output,
@@ -125,8 +118,8 @@ RULES: dict[type[nn.Module], Rule] = {
     nn.MaxPool2d: _max_pool,
     nn.AvgPool2d: _input,
     nn.Dropout: _dropout,
-    nn.Flatten: _nothing,
-    nn.Identity: _nothing,
+    nn.Flatten: lambda *_: None,  # a view has no derivative to compute
+    nn.Identity: lambda *_: None,
 }
 
 

@@ -111,13 +111,9 @@ def _second_name(path: Path) -> Path:
 
 
 class Checkpoints:
-    """Saves a run's checkpoints and remembers at which step.
+    """Saves a run's checkpoints, as `fit` is told, and remembers at which step.
 
-    Args:
-        path: file to save to, or None.
-        every: steps between two checkpoints; None is the end of every epoch.
-        resume: the checkpoint that the run continues from, or None.
-        steps: how many steps were done in it.
+    `steps` were done in the checkpoint to resume from.
     """
 
     def __init__(
@@ -142,11 +138,9 @@ class Checkpoints:
         self.last, self.at = self.path, len(run.steps)
 
     def advice(self, done: int, by_data: bool) -> str:
-        """Where to resume after a step that failed: a good checkpoint has had a good step since.
+        """Where to resume after a step that failed, with `done` before it.
 
-        Args:
-            done: the steps before it.
-            by_data: whether its batch is the cause, and not the weights.
+        A good checkpoint has had a good step since, or the failure is `by_data`, the batch.
         """
         remedy = "resume from it, with a smaller rate or with `clip`."
         if self.last is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,10 +66,6 @@ class TrainingData(NamedTuple):
     test_images: Tensor
     test_labels: Tensor
 
-    def fingerprint(self) -> int:
-        """A number that changes with the labels and their order, to know the data again."""
-        return zlib.crc32(self.train_labels.numpy().tobytes())
-
 
 def training_data(data: Any, model: nn.Module) -> TrainingData:
     """Bring four arrays or tensors into shape, and try one image on the model."""
@@ -114,11 +109,6 @@ def make_loader(
     numbered = TensorDataset(data.train_images, data.train_labels, torch.arange(len(data[0])))
     pinned = device.type == "cuda"
     return DataLoader(numbered, batch, shuffle=True, generator=generator, pin_memory=pinned)
-
-
-def place(device: torch.device, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Copy tensors to the device: images and labels both, or the loss mixes two devices."""
-    return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
 
 
 def _classes(model: nn.Module, image: Tensor) -> int:

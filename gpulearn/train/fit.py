@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +136,9 @@ def fit(
     save_every = None if save_every is None else require.whole("save_every", save_every)
     check_model(model, recompute)
     check_files(log, checkpoint, resume)
-    for name, callback in (("on_step", on_step), ("on_epoch", on_epoch)):
-        if callback is not None and not callable(callback):
-            raise BadInput(f"{name} is {require.shown(callback)}: give a function, or None.")
+    for name, function in (("on_step", on_step), ("on_epoch", on_epoch)):
+        if function is not None and not callable(function):
+            raise BadInput(f"{name} is {require.shown(function)}: give a function, or None.")
     target = find_device(device)
     tensors = training_data(data, model)
     run = Run(model, settings, tensors, target)
@@ -148,7 +148,9 @@ def fit(
     with contextlib.ExitStack() as stack:
         rows = None if log is None else stack.enter_context(RunLog(log, steps_of(state)))
         stack.enter_context(repeatable(target, settings.seed))
-        stack.enter_context(_recomputing(model, recompute))
+        if isinstance(model, Stages):
+            stack.callback(setattr, model, "recompute", model.recompute)
+            model.recompute = recompute
         run.start(state)
         checkpoints = Checkpoints(checkpoint, save_every, resume, len(run.steps))
         loader = make_loader(tensors, settings.batch, run.generator, target)
@@ -158,32 +160,17 @@ def fit(
                 if rows is not None:
                     rows.write(record)
                 checkpoints.save_if_due(record, run)
+                callback: Any = on_step if isinstance(record, Step) else on_epoch
                 if bar is not None and isinstance(record, Step):
                     bar.update()
                 elif bar is not None and isinstance(record, Epoch):
-                    bar.set_postfix_str(
-                        f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}"
-                    )
-                with undisturbed(target):  # what a callback draws, a resumed run does not draw
-                    if isinstance(record, Step) and on_step is not None:
-                        on_step(record)
-                    if isinstance(record, Epoch) and on_epoch is not None:
-                        on_epoch(record)
+                    done = f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}"
+                    bar.set_postfix_str(done)
+                if callback is not None:
+                    with undisturbed(target):  # a resumed run does not draw what a callback draws
+                        callback(record)
         except TrainingError as error:
             advice = checkpoints.advice(len(run.steps), isinstance(error, SpoiltBatchError))
             raise TrainingError(f"{error} {advice}") from None
     model.eval()
     return History(run.steps, run.epochs)
-
-
-@contextlib.contextmanager
-def _recomputing(model: nn.Module, recompute: bool) -> Iterator[None]:
-    """Switch recomputation on for the run, where the model can do it."""
-    if not isinstance(model, Stages):
-        yield
-        return
-    before, model.recompute = model.recompute, recompute
-    try:
-        yield
-    finally:
-        model.recompute = before

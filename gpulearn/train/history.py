@@ -77,10 +77,8 @@ COLUMNS: dict[str, Any] = {
 class RunLog:
     """Writes one row a step; a row is on disk before the next step begins.
 
-    Args:
-        folder: made if needed; `steps.csv` and TensorBoard's event file go there.
-        known: the steps before a resume. Rows after them, written by a run that was killed after
-            its last checkpoint, are dropped, for they come again.
+    `known` are the steps before a resume. Rows after them, written by a run that was killed after
+    its last checkpoint, are dropped, for they come again.
     """
 
     def __init__(self, folder: str | Path, known: list[Step]) -> None:

@@ -114,19 +114,16 @@ class Kept:
         self.own = {storage_number(p) for p in model.parameters()}
         self.tensors: dict[int, Tensor] = {}
 
-    def _pack(self, tensor: Tensor) -> Tensor:
+    def keep(self, tensor: Tensor) -> Tensor:
+        """Count a tensor that torch is about to keep."""
         if storage_number(tensor) not in self.own:
             # kept alive, so that its number stays its own
             self.tensors[storage_number(tensor)] = tensor.detach()
         return tensor
 
-    def keep(self, tensor: Tensor) -> None:
-        """Count a tensor that torch is about to keep."""
-        self._pack(tensor)
-
     def watch(self) -> AbstractContextManager[Any]:
         """The context of a forward pass whose tensors are to be counted."""
-        return torch.autograd.graph.saved_tensors_hooks(self._pack, lambda tensor: tensor)
+        return torch.autograd.graph.saved_tensors_hooks(self.keep, lambda tensor: tensor)
 
     def bytes(self) -> int:
         """What is kept so far."""
@@ -243,16 +240,12 @@ class Live(TorchDispatchMode):
     """Within it, counts the memory of every tensor from when it is made until it is dropped.
 
     torch hands every operation to it, those of the backward pass on a CPU too.
-
-    Attributes:
-        now: bytes of the tensors made within it that are alive.
-        most: the most that `now` has been.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[int, int] = {}
-        self.now = self.most = 0
+        self.now = self.most = 0  # bytes of the tensors that are alive, and the most so far
 
     def __torch_dispatch__(
         self,
@@ -295,15 +288,13 @@ def peak_memory(step: Callable[[], object]) -> int:
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
     """
-    live = Live()
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        with live:
-            step()
-        return live.most
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = int(torch.cuda.memory_allocated())
+    live, before = Live(), None
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        before = in_use()
+        torch.cuda.reset_peak_memory_stats()
     with live:  # a step may run on the CPU although a GPU has been used
         step()
+    if before is None:
+        return live.most
     torch.cuda.synchronize()
     return max(int(torch.cuda.max_memory_allocated()) - before, live.most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import zlib
 from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from gpulearn.errors import CheckpointError, TrainingError
-from gpulearn.train.data import TrainingData, place
+from gpulearn.train.data import TrainingData
 from gpulearn.train.evaluation import evaluate
 from gpulearn.train.history import Epoch, Step
 from gpulearn.train.precision import Precision
@@ -27,15 +28,7 @@ MAX_NUMBERS = 5  # images of a bad batch that an error names
 
 
 class Run:
-    """Model, optimizer, loss scale, data order and position of a run, as they are now.
-
-    Attributes:
-        generator: draws the order of the data, once an epoch.
-        order: the generator's state at the start of this epoch, from which a run that continues
-            in the middle of the epoch draws the same order again.
-        epoch: the number of this epoch, from 1.
-        batches: how many batches of it are done.
-    """
+    """Model, optimizer, loss scale, data order and position of a run, as they are now."""
 
     def __init__(
         self, model: nn.Module, settings: Settings, data: TrainingData, device: torch.device
@@ -44,11 +37,13 @@ class Run:
         self.identity: dict[str, Any] = {
             "shapes": {name: list(value.shape) for name, value in model.state_dict().items()},
             "settings": settings.identity(model),
-            "labels": data.fingerprint(),
+            # changes with the labels and their order, to know the data again
+            "labels": zlib.crc32(data.train_labels.numpy().tobytes()),
         }
         self.generator = torch.Generator().manual_seed(settings.seed)
+        # that at the start of this epoch, from which a resumed run draws the same order again
         self.order = self.generator.get_state()
-        self.epoch, self.batches = 1, 0
+        self.epoch, self.batches = 1, 0  # this epoch, from 1, and how many batches of it are done
         self.steps: list[Step] = []
         self.epochs: list[Epoch] = []
 
@@ -85,11 +80,7 @@ class Run:
         }
 
     def check(self, state: dict[str, Any], where: str) -> None:
-        """Check that a state is one of this run: of this model, data and settings.
-
-        Raises:
-            CheckpointError: it is not.
-        """
+        """Check that a state is one of this run: of this model, data and settings."""
         if STATE - state.keys():
             raise CheckpointError(f"{where} is no checkpoint of gl.fit: give another file.")
         if state["shapes"] != self.identity["shapes"]:
@@ -159,7 +150,6 @@ def records(
 
 
 def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor) -> Step:
-    """Take the next step of a run on a batch."""
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     scale = run.precision.scale
@@ -167,7 +157,8 @@ def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor
         loss, norm = update(
             run.model,
             run.optimizer,
-            *place(run.device, images, labels),
+            images.to(run.device, non_blocking=True),
+            labels.to(run.device, non_blocking=True),
             precision=run.precision,
             micro_batch=run.settings.micro_batch,
             clip=run.settings.clip,

@@ -17,23 +17,19 @@ from gpulearn.train.data import check_batch
 from gpulearn.train.precision import Precision
 
 
-def _ready(clip: Callable[..., float]) -> Callable[..., float]:
-    """Check the arguments, and make a list of what may be a generator, which runs only once."""
-
-    @functools.wraps(clip)
-    def checked(parameters: Iterable[Tensor], max_norm: float) -> float:
-        require.above_zero("max_norm", max_norm)
-        tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-        if not all(isinstance(p, Tensor) for p in tensors):
-            raise BadInput("parameters are no tensors: give model.parameters().")
-        if all(p.grad is None for p in tensors):
-            raise BadInput("No parameter has a gradient: clip after loss.backward().")
-        return clip(tensors, max_norm)
-
-    return checked
+def _ready(given: dict[str, Any]) -> None:
+    """Make a list of the parameters too: a generator runs only once."""
+    require.above_zero("max_norm", given["max_norm"])
+    parameters = given["parameters"]
+    tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if not all(isinstance(p, Tensor) for p in tensors):
+        raise BadInput("parameters are no tensors: give model.parameters().")
+    if all(p.grad is None for p in tensors):
+        raise BadInput("No parameter has a gradient: clip after loss.backward().")
+    given["parameters"] = tensors
 
 
-@_ready
+@require.together(_ready)
 def clip_by_global_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
 
@@ -183,9 +179,6 @@ def update(
     Images, labels and model are as for `train_step`; `precision` keeps the scale of the loss,
     `clip` is the largest global norm or None. Returned are the mean cross-entropy over the batch,
     and the gradient's norm before clipping.
-
-    Raises:
-        TrainingError: the loss or the gradient is no finite number.
     """
     model.train()
     optimizer.zero_grad()

@@ -11,7 +11,7 @@ from typing import Any
 from gpulearn.errors import BadInput
 from gpulearn.parallel.export.imports import Imports, has_name, home_of, of_notebook
 from gpulearn.parallel.export.source import global_names, source_of, unwrapped
-from gpulearn.parallel.export.values import Line, NotPlain, line_that_made, same, written
+from gpulearn.parallel.export.values import NotPlain, line_that_made, same, written
 from gpulearn.require import shown
 
 MAX_LENGTH = 4000  # characters of one constant: what is longer is data, and belongs into a file
@@ -80,7 +80,8 @@ class Parts:
         try:
             text = written(value, name_of)
         except NotPlain as refused:
-            inside = "" if refused.value is value else f", with {shown(refused.value)} in it"
+            (part,) = refused.args
+            inside = "" if part is value else f", with {shown(part)} in it"
             raise BadInput(
                 f"{what} is {shown(value)}{inside}, which cannot be written into a script as it is "
                 f"now: make it inside {user}, or pass what it is made from."
@@ -109,7 +110,7 @@ class Parts:
             line = line_that_made(name, self._notebook, self._cell)
             if line is None:
                 raise
-            self._line(line)
+            self._line(*line)
             return
         if self._late.isdisjoint(names):
             self._constants[name] = f"{name} = {text}"
@@ -117,15 +118,15 @@ class Parts:
             self._late.add(name)
             self.definitions.append(f"{name} = {text}")
 
-    def _line(self, line: Line) -> None:
-        for target in line.targets:
+    def _line(self, source: str, targets: list[str]) -> None:
+        for target in targets:
             self._meaning[target] = self._notebook[target]
-        self._uses(line.targets[0], line.source, self._notebook)
-        if self._late.isdisjoint(global_names(line.source)):
-            self.settings.append(line.source)
+        self._uses(targets[0], source, self._notebook)
+        if self._late.isdisjoint(global_names(source)):
+            self.settings.append(source)
         else:
-            self._late.update(line.targets)
-            self.definitions.append(line.source)
+            self._late.update(targets)
+            self.definitions.append(source)
 
     def _definition(self, name: str, value: Any, user: str) -> None:
         if value.__name__ == "<lambda>":

@@ -97,7 +97,6 @@ def _file(path: object, overwrite: bool) -> Path:
 
 
 def _script(fn: Callable[..., Any], args: tuple[Any, ...], name: str, timeout: float) -> str:
-    """The whole file."""
     parts = Parts(fn)
     main = _main(parts, fn, args, timeout)
     summary = str(fn.__doc__ or "").strip().partition("\n")[0].rstrip("\\").replace('"""', "'''")

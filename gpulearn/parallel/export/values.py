@@ -13,7 +13,7 @@ import pprint
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,11 +26,7 @@ WIDTH = 88  # characters of a line
 
 
 class NotPlain(Exception):  # noqa: N818 - it is a finding, not a fault
-    """A value that no text makes again; the first one inside a container."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        self.value = value
+    """Holds the value that no text makes again; the first one inside a container."""
 
 
 class _Verbatim:
@@ -109,33 +105,26 @@ def _of_numpy(value: np.generic, name_of: Callable[[Any], str | None]) -> str:
     return f"{name}({_text(plain, name_of, repr)})"
 
 
-STARTERS = {"launch", "simulate"}  # a script must not start ranks of its own
-
-
-class Line(NamedTuple):
-    """An assignment at the left margin of a cell: its text, and the names that it sets."""
-
-    source: str
-    targets: list[str]
-
-
-def line_that_made(name: str, notebook: Mapping[str, Any], cell: str) -> Line | None:
+def line_that_made(
+    name: str, notebook: Mapping[str, Any], cell: str
+) -> tuple[str, list[str]] | None:
     """The last assignment that gives all its names the values that they have now, in the notebook.
 
-    It is run again to see that: a value that was changed afterwards, or drawn without a seed,
-    has no such line. `cell` is the file name of some cell of this notebook.
+    Returned are its text and those names. It is run again to see that: a value that was changed
+    afterwards, or drawn without a seed, has no such line. `cell` is the file name of some cell of
+    this notebook.
     """
     tried = set()
-    for line in _assignments(name, cell):
-        if line.source in tried or not all(target in notebook for target in line.targets):
+    for source, targets in _assignments(name, cell):
+        if source in tried or not all(target in notebook for target in targets):
             continue
-        tried.add(line.source)
+        tried.add(source)
         scope = dict(notebook)
         with contextlib.suppress(Exception):
             with contextlib.redirect_stdout(io.StringIO()), torch.random.fork_rng(devices=[]):
-                exec(compile(line.source, "<line>", "exec", dont_inherit=True), scope)
-            if all(same(scope[target], notebook[target]) for target in line.targets):
-                return line
+                exec(compile(source, "<line>", "exec", dont_inherit=True), scope)
+            if all(same(scope[target], notebook[target]) for target in targets):
+                return source, targets
     return None
 
 
@@ -167,8 +156,11 @@ def same(one: Any, other: Any) -> bool:
         return False
 
 
-def _assignments(name: str, cell: str) -> Iterator[Line]:
-    """All simple assignments to a name in the notebook's cells, the last first."""
+def _assignments(name: str, cell: str) -> Iterator[tuple[str, list[str]]]:
+    """All simple assignments to a name at the left margin of the notebook's cells, the last first.
+
+    The text of each, and the names that it sets.
+    """
     folder, _, _ = cell.rpartition("/")
     start = f"{folder}/" if folder else cell[: len("<ipython-input")]
     cells = [file for file in linecache.cache if file == cell or file.startswith(start)]
@@ -180,7 +172,7 @@ def _assignments(name: str, cell: str) -> Iterator[Line]:
             targets = _names(node.targets if isinstance(node, ast.Assign) else [node.target])
             if name in targets and not _starts_ranks(node):
                 text = "".join(lines[node.lineno - 1 : node.end_lineno])
-                yield Line(textwrap.dedent(_statement(text, node)).rstrip(), targets)
+                yield textwrap.dedent(_statement(text, node)).rstrip(), targets
 
 
 def _statement(text: str, node: ast.stmt) -> str:
@@ -202,5 +194,6 @@ def _names(targets: list[ast.expr]) -> list[str]:
 
 
 def _starts_ranks(node: ast.stmt) -> bool:
-    called = [getattr(n, "attr", getattr(n, "id", None)) for n in ast.walk(node)]
-    return not STARTERS.isdisjoint(called)
+    """A script must not start ranks of its own."""
+    names = [getattr(n, "attr", getattr(n, "id", None)) for n in ast.walk(node)]
+    return "launch" in names or "simulate" in names

@@ -67,13 +67,6 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
     """The first collective in which ranks differ: one rank and its call, another and its call.
 
     The first one named is of the fewer.
-
-    >>> from gpulearn.parallel.launch.messages import Call
-    >>> sums = {("0", 1): Call("all_reduce", "2 float32", ())}
-    >>> fewer = {("0", 1): Call("all_reduce", "1 float32", ())}
-    >>> rank, call, other, usual = differing([sums, fewer, sums])
-    >>> rank, str(call), other, str(usual)
-    (1, 'all_reduce with 1 float32', 0, 'all_reduce with 2 float32')
     """
     for place in sorted({place for calls in ranks for place in calls}):
         here = {rank: calls[place] for rank, calls in enumerate(ranks) if place in calls}
@@ -87,16 +80,12 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
 
 
 class Late(NamedTuple):
-    """A rank that others wait for, and the collective to which it did not come.
-
-    `number` counts the function's collectives from 1; `call` is what the others called, and
-    `waiting` the ranks that have called more than it has.
-    """
+    """A rank that others wait for, and the collective to which it did not come."""
 
     rank: int
-    number: int
-    call: Call
-    waiting: tuple[int, ...]
+    number: int  # of the function's collectives, from 1
+    call: Call  # what the others called
+    waiting: tuple[int, ...]  # the ranks that have called more than it has
 
 
 def late(ranks: Sequence[Calls]) -> Late | None:
@@ -107,13 +96,6 @@ def late(ranks: Sequence[Calls]) -> Late | None:
     those of the others again if the calls that it left out are taken from theirs. Where this fits
     in several places, as in a loop, the last is named. Of a rank of which nothing is known, nothing
     is said.
-
-    >>> from gpulearn.parallel.launch.messages import Call
-    >>> calls = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 5)}
-    >>> fewer = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 4)}
-    >>> behind = late([calls, fewer, calls])
-    >>> behind.rank, behind.number, behind.waiting
-    (1, 3, (0, 2))
     """
     known = {rank: max(n for _, n in calls) for rank, calls in enumerate(ranks) if calls}
     if not known or min(known.values()) == max(known.values()):

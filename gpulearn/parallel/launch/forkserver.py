@@ -101,7 +101,9 @@ def start_server() -> str:
     here: Any = process.current_process()
     with surroundings():
         if known._forkserver_pid is None or _folder is None or not Path(_folder).is_dir():
-            _say_starting()
+            ipython = sys.modules.get("IPython")
+            if ipython and ipython.get_ipython():  # a first launch takes long
+                print("Starting: PyTorch is loaded once more, for all ranks.")
             _folder = tempfile.mkdtemp(prefix="gpulearn-")
         before = here._config.get("tempdir")
         resource_tracker.ensure_running()  # it would unblock what is blocked here
@@ -129,10 +131,3 @@ def processes() -> list[int]:
     except OSError:  # no Linux, or it has ended
         ranks = []
     return [server, *map(int, ranks)]
-
-
-def _say_starting() -> None:
-    """Tell a notebook why its first launch takes long."""
-    ipython = sys.modules.get("IPython")
-    if ipython and ipython.get_ipython():
-        print("Starting: PyTorch is loaded once more, for all ranks.")

@@ -31,18 +31,6 @@ from gpulearn.parallel.launch.messages import (
 )
 from gpulearn.parallel.launch.streams import RankLines
 
-
-def _need_files(number: int, duplicated: int) -> None:
-    """Raise OSError unless so many more files can be opened.
-
-    A server that is connected to and then told nothing, since no file could be opened, ends;
-    the next launches would find it gone.
-    """
-    with contextlib.ExitStack() as opened:
-        for _ in range(number):
-            opened.callback(os.close, os.dup(duplicated))
-
-
 ASKING = 5  # files that are opened to ask the server for a process: a socket and two pipes
 PATIENCE = (0.1, 0.5, 2.0, None)  # seconds until a server that ends is known to have ended
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
@@ -80,7 +68,11 @@ class _Member:
         """Start the process; where the server has just ended, with another one."""
         for seconds in PATIENCE:
             with surroundings():
-                _need_files(ASKING, life.fileno())
+                with contextlib.ExitStack() as opened:
+                    # OSError where no more files can be opened: a server that is connected to and
+                    # then told nothing ends, and the next launches would find it gone
+                    for _ in range(ASKING):
+                        opened.callback(os.close, os.dup(life.fileno()))
                 try:
                     self.process.start()
                     break

@@ -31,23 +31,17 @@ STUCK = "stuck"  # the kind of failure of a rank that had to be ended
 
 @dataclass(frozen=True)
 class Job:
-    """What a rank is to do: the function and its arguments by `cloudpickle`, and in which group.
+    """What a rank is to do, and in which group."""
 
-    `rendezvous` is a file that does not exist yet, where the ranks find one another; `timeout` the
-    seconds that a rank waits for the others in a collective; `threads` those of torch; `debug` says
-    whether torch compares the collectives of all ranks before each; `environment` is the
-    launcher's.
-    """
-
-    payload: bytes
+    payload: bytes  # the function and its arguments, by `cloudpickle`
     rank: int
     size: int
     backend: str
-    rendezvous: str
-    timeout: float
-    threads: int
-    debug: bool
-    environment: Mapping[str, str]
+    rendezvous: str  # a file that does not exist yet, where the ranks find one another
+    timeout: float  # seconds that a rank waits for the others in a collective
+    threads: int  # of torch
+    debug: bool  # whether torch compares the collectives of all ranks before each
+    environment: Mapping[str, str]  # the launcher's
 
 
 @dataclass(frozen=True)
@@ -83,27 +77,16 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """A rank failed.
+    """A rank failed."""
 
-    Attributes:
-        kind: the exception's class name.
-        message: what it says.
-        frames: its stack, outermost first, without the launcher's own frames.
-        calls: the collectives that it called.
-        causes: "KeyError: 'a'" and so on, where it was raised from another exception.
-        traceback: what Python says of it, in full.
-        about: what it is about, in a word, where it is a mistake in the use of ranks.
-        moment: when, on the clock that all processes of a machine share.
-    """
-
-    kind: str
+    kind: str  # the exception's class name
     message: str
-    frames: tuple[TraceFrame, ...] = ()
+    frames: tuple[TraceFrame, ...] = ()  # outermost first, without the launcher's own
     calls: Calls = field(default_factory=dict)
-    causes: tuple[str, ...] = ()
-    traceback: str = ""
-    about: str = ""
-    moment: float = field(default_factory=time.monotonic)
+    causes: tuple[str, ...] = ()  # "KeyError: 'a'" and so on, what it was raised from
+    traceback: str = ""  # what Python says of it, in full
+    about: str = ""  # in a word, where it is a mistake in the use of ranks
+    moment: float = field(default_factory=time.monotonic)  # by the clock of all processes
 
 
 class Returned(list[R]):
@@ -135,13 +118,7 @@ def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
 
 
 def causes_of(error: BaseException) -> tuple[str, ...]:
-    """The exceptions that it was raised from (`raise … from …`), the nearest first.
-
-    >>> error = ValueError("no such digit")
-    >>> error.__cause__ = KeyError("a")
-    >>> causes_of(error)
-    ("KeyError: 'a'",)
-    """
+    """The exceptions that it was raised from (`raise … from …`), the nearest first."""
     causes: list[str] = []
     while (error := error.__cause__) is not None and len(causes) < MAX_CAUSES:  # type: ignore[assignment]
         causes.append(traceback.format_exception_only(error)[-1].strip())

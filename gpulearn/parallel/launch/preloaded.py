@@ -16,5 +16,3 @@ import gpulearn.parallel.launch.rank  # noqa: E402, F401
 
 gc.freeze()
 gc.enable()
-
-__all__: list[str] = []

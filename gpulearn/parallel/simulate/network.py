@@ -8,7 +8,7 @@ time, receives one. A sender goes on when its message has arrived, as with gloo.
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 
 import torch
@@ -108,25 +108,20 @@ class AnyRequest:
 
 
 class Network:
-    """All messages of one simulation.
-
-    Attributes:
-        waiting: the request that a blocked rank waits for, or several of which any will do.
-        open: each rank's requests that it has not waited for yet, oldest first.
-        moved: five numbers for each message: sender, receiver, bytes, begin, end.
-        blocked: three numbers for each time that a rank waited: rank, begin, end.
-        computed: the same for each time that a rank computed.
-    """
+    """All messages of one simulation."""
 
     def __init__(self, size: int, link: Link, scheduler: Scheduler) -> None:
         self.link = link
         self.scheduler = scheduler
-        self.waiting: dict[int, Request | AnyRequest] = {}
+        self.waiting: dict[int, Request | AnyRequest] = {}  # by blocked rank
+        # each rank's requests that it has not waited for yet, oldest first
         self.open: list[dict[Request, None]] = [{} for _ in range(size)]
-        self.moved, self.blocked, self.computed = array("d"), array("d"), array("d")
+        self.moved = array("d")  # of each message sender, receiver, bytes, begin, end
+        # of each time that a rank waited, or computed, its number, begin, end
+        self.blocked, self.computed = array("d"), array("d")
         self._out_free = [0.0] * size
         self._in_free = [0.0] * size
-        self._unmatched: dict[tuple[int, int, int], deque[Request]] = {}
+        self._unmatched: defaultdict[tuple[int, int, int], deque[Request]] = defaultdict(deque)
 
     @property
     def count(self) -> int:
@@ -139,9 +134,7 @@ class Network:
         mine = Request(self, owner, peer, tag, tensor, sends)
         self.open[owner][mine] = None
         key = (owner, peer, tag) if sends else (peer, owner, tag)
-        queue = self._unmatched.get(key)
-        if queue is None:
-            queue = self._unmatched[key] = deque()
+        queue = self._unmatched[key]
         if queue and queue[0].sends != sends:
             other = queue.popleft()
             # requests come in the order of the clock, so this one is the later of the two
@@ -152,8 +145,11 @@ class Network:
         return mine
 
     def _move(self, send: Request, receive: Request, now: float) -> None:
-        _check_fit(send, receive)
         source, target, size = send.owner, receive.owner, send.tensor.nbytes
+        sent, wanted = send.tensor, receive.tensor
+        if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
+            sides = [(t.numel(), str(t.dtype).removeprefix("torch.")) for t in (sent, wanted)]
+            raise about("misfit", BadInput(misfit(source, *sides[0], target, *sides[1])))
         start = max(now, self._out_free[source], self._in_free[target])
         end = start + self.link.seconds(size)
         self._out_free[source] = self._in_free[target] = end
@@ -232,16 +228,6 @@ class SimulatedChannel:
     def clock(self) -> float:
         """Simulated seconds."""
         return self._network.scheduler.clocks[self.rank]
-
-
-def _check_fit(send: Request, receive: Request) -> None:
-    sent, wanted = send.tensor, receive.tensor
-    if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
-        kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]
-        message = misfit(
-            send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1]
-        )
-        raise about("misfit", BadInput(message))
 
 
 def _version(tensor: Tensor) -> int:

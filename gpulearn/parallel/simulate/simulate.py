@@ -55,29 +55,6 @@ def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
 PATIENCE_SECONDS = 1.0  # a run that takes less shows nothing
 
 
-@contextlib.contextmanager
-def counted(ranks: int, count: Callable[[], int]) -> Iterator[Callable[[], None]]:
-    """A bar without an end, since nobody knows how many messages there will be.
-
-    Yields what to call now and then: it shows the `count` of messages, from the second second
-    on. At the end nothing stays.
-    """
-    start = time.monotonic()
-    bars: list[Any] = []
-    with contextlib.ExitStack() as stack:
-
-        def show() -> None:
-            if not bars and time.monotonic() - start > PATIENCE_SECONDS:
-                bar = progress_bar(
-                    True, None, doing=f"{ranks:,} ranks", unit=" messages", stays=False
-                )
-                bars.append(stack.enter_context(bar))
-            if bars and bars[0] is not None:
-                bars[0].update(count() - bars[0].n)
-
-        yield show
-
-
 R = TypeVar("R")
 MAX_RANKS = 1024
 # torch has one state of random numbers, and Python one standard output
@@ -133,8 +110,6 @@ def simulate(
 
 
 class _Run(Generic[R]):
-    """One run of simulated ranks."""
-
     def __init__(self, payload: bytes, size: int, link: Link) -> None:
         self._payload = payload
         self._size = size
@@ -189,7 +164,6 @@ class _Run(Generic[R]):
             raise error from None
 
     def _be(self, rank: int) -> None:
-        """Be one rank, from start to end."""
         channel = SimulatedChannel(self._network, rank, self._size)
         with contextlib.suppress(Ended):
             try:
@@ -219,9 +193,15 @@ class _Run(Generic[R]):
         """
         over, scheduler = self._scheduler.over, self._scheduler
         turn, waited = (scheduler.holder, scheduler.since), self._waited()
-        with counted(self._size, lambda: self._network.count) as show:
+        start, bar, ranks = time.monotonic(), None, f"{self._size:,} ranks"
+        with contextlib.ExitStack() as stack:
             while not over.wait(min(0.5, max(0.05, scheduler.since + timeout - time.monotonic()))):
-                show()
+                if bar is None and time.monotonic() - start > PATIENCE_SECONDS:
+                    # without an end, since nobody knows how many messages there will be
+                    shown_bar = progress_bar(True, None, doing=ranks, unit=" messages", stays=False)
+                    bar = stack.enter_context(shown_bar)
+                if bar is not None:
+                    bar.update(self._network.count - bar.n)
                 if turn != (turn := (scheduler.holder, scheduler.since)):
                     waited = self._waited()
                 ran = time.monotonic() - scheduler.since - (self._waited() - waited)
