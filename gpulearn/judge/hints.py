@@ -63,12 +63,9 @@ Maker = Callable[[], Answer]
 
 
 def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Callable[[], Answers]:
-    """What gives the known answers of an exercise; the file is read at the first call.
+    """What gives the known answers of an exercise; none where there is no file of hints.
 
-    Args:
-        solution: what is edited.
-        path: of the file of hints; where there is none, no answer is known.
-        texts: the names of the exercise's module; hints may use its text constants.
+    The file is read at the first call; `texts` are the names of the exercise's module.
     """
 
     @functools.cache
@@ -79,37 +76,22 @@ def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Cal
 
 
 def read(path: Path, solution: Answer, texts: Mapping[str, Any] | None = None) -> Answers:
-    """The known answers in a file; each is compiled when it is first asked for.
-
-    Raises:
-        BadInput: the file breaks the format; the message names the line and what to do.
-    """
+    """The known answers in a file; each is compiled when it is first asked for."""
     reader = _Reader(path, solution, texts or {})
     return Answers(reader.wrongs, reader.rights, reader.given)
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """One edit: other text for some text, or, with `lines`, other lines for some lines.
+    """One edit: other text for some text, or, with `lines`, other lines for some lines."""
 
-    Attributes:
-        number: its line in the file, from 1.
-        old: text of the source.
-        new: what takes its place.
-        lines: lines of a patch, each with its mark.
-    """
-
-    number: int
+    number: int  # of its line in the file, from 1
     old: str = ""
     new: str = ""
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # of a patch, each with its mark
 
     def place(self, source: str) -> Place:
-        """Where the edit applies, and the new text.
-
-        Raises:
-            ValueError: the old text or lines do not occur exactly once.
-        """
+        """Where the edit applies, and the new text; ValueError unless that is one place."""
         if self.lines:
             return self._place_of_lines(source)
         if (count := source.count(self.old)) != 1:
@@ -234,7 +216,10 @@ class _Reader:
         number = self.at + 1
         if self.at < len(self.lines) and CODE.match(self.lines[self.at]):
             return self._code(number)
-        body = list(self._while(_in_body))
+        ends = (OR, GIVEN, RIGHT)
+        body = list(
+            self._while(lambda line: bool(line.strip()) and line not in ends and line[0] != ">")
+        )
         if len(body) == 1 and body[0].isidentifier():
             return self._named(body[0], number)
         edits = list(self._edits(body, number))
@@ -322,8 +307,3 @@ class _Reader:
             if name not in known:
                 self._fail(number, f"there is no text {{{name}}}: define it above, as {name} = …")
         return USE.sub(lambda use: known[use[1]], text)
-
-
-def _in_body(line: str) -> bool:
-    """Whether a line belongs to edits, not to what follows them."""
-    return bool(line.strip()) and line not in (OR, GIVEN, RIGHT) and not line.startswith(">")

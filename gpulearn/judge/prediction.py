@@ -41,15 +41,10 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction(ABC):
-    """One question of a notebook.
-
-    Args:
-        name: what `gl.predict` is given.
-        came: an expression over the notebook's names, once the cell with the answer has run.
-        notebook: given by the topic.
-    """
+    """One question of a notebook."""
 
     name: str
+    # an expression over the notebook's names, once the cell with the answer has run
     came: str = field(default="", kw_only=True)
     notebook: str = field(default="", kw_only=True)
 
@@ -60,8 +55,7 @@ class Prediction(ABC):
     def value(self, names: Mapping[str, Any]) -> Any:
         """What came, read from the names of the notebook; None where nothing has to be read.
 
-        Raises:
-            NameError: the cell that has the answer has not run yet.
+        While the cell that has the answer has not run, that is a NameError.
         """
         return eval(self.came, dict(names)) if self.came else None
 
@@ -212,11 +206,7 @@ def predictions() -> dict[str, Prediction]:
 
 
 def find(name: object) -> Prediction:
-    """Look a prediction up by name; of the topics' files only its own is parsed.
-
-    Raises:
-        BadInput: there is none of that name; the nearest is named.
-    """
+    """Look a prediction up by name; of the topics' files only its own is parsed."""
     for topic in topics():
         if f"[{name}" in _text(topic) and name in (known := _of(topic)):
             return known[str(name)]
@@ -238,11 +228,7 @@ def _of(topic: ModuleType) -> dict[str, Prediction]:
 
 
 def parse(text: str, file: str, notebook: str = "") -> dict[str, Prediction]:
-    """The predictions of a file in TOML, which has a table for each, under its name.
-
-    Raises:
-        BadInput: it is no TOML, or something is wrong with a prediction; the place is named.
-    """
+    """The predictions of a file in TOML, which has a table for each, under its name."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
