@@ -48,11 +48,8 @@ def blocks_that_fit(
 ) -> dict[str, int]:
     """How many blocks a multiprocessor could hold by each resource; the least is how many it does.
 
-    Args:
-        one: the multiprocessor.
-        threads: of a block.
-        shared_bytes: of a block, static and dynamic.
-        registers: of a thread; None if nobody knows, and then they are left out.
+    `shared_bytes` are the static and dynamic ones of a block; registers that nobody knows, None,
+    are left out.
 
     >>> from gpulearn.perf.gpus import HOPPER
     >>> blocks_that_fit(HOPPER, threads=128, shared_bytes=16_896, registers=229)

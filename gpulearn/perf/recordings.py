@@ -132,11 +132,8 @@ class OutOfTimeError(BaseException):
 def recorded_here(name: str, rows: Iterable[dict[str, Any]], on: str = "cuda") -> Recording:
     """What is measured on this machine's GPU (`on` = "cuda") or CPU (`on` = "cpu").
 
-    Args:
-        name: of the recording.
-        rows: the measurements; an iterator may make them one by one, and where the time is over
-            (`OutOfTimeError`) those that it has made by then are the recording.
-        on: what they are measured on.
+    An iterator may make the rows one by one; where the time is over (`OutOfTimeError`), those that
+    it has made by then are the recording.
     """
     measured: list[dict[str, Any]] = []
     with suppress(OutOfTimeError):
