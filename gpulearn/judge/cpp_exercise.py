@@ -37,8 +37,9 @@ def cpp_exercise(
     `twin` specifies the same kernel in Numba, whose launches `cases` makes; `sizes` gives from the
     twin's arguments the sizes that follow them in C++.
     """
+    count = len(inspect.signature(unwrapped(twin.kernel)).parameters)
     exercise = kernel_exercise(
-        in_cpp(twin, solution),
+        replace(twin, kernel=solution, reference=lambda *args: twin.reference(*args[:count])),
         task=task,
         cases=lambda: [replace(one, args=(*one.args, *sizes(*one.args))) for one in cases()],
         budgets=budgets,
@@ -47,12 +48,6 @@ def cpp_exercise(
     return replace(
         exercise, fault=partial(fault, solution), missing=compiler_fault, kernel=solution.kernel
     )
-
-
-def in_cpp(twin: Specification, source: CppSource) -> Specification:
-    """The specification of a kernel in CUDA C++, from that of its twin in Numba."""
-    count = len(inspect.signature(unwrapped(twin.kernel)).parameters)
-    return replace(twin, kernel=source, reference=lambda *args: twin.reference(*args[:count]))
 
 
 def fault(solution: CppSource, answer: Answer) -> str | None:

@@ -20,8 +20,6 @@ from gpulearn.judge.trial import Raised, cannot_be_called, tried
 from gpulearn.require import shown
 
 WHOLE = "all cases together"
-# what is asked besides may start processes, for which a busy machine takes long
-LEFT_OPEN = "all cases are right; in what is tried after them, such as real ranks"
 # code in a hint: with a dot, an underscore or a capital inside, in capitals, before a bracket
 QUOTED = re.compile(r"\w+(?:\.\w+)+|\w*_\w+|[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\w+(?=[(\[])")
 SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
@@ -83,7 +81,8 @@ def examine(
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
     if unfinished and not failures and len(outcomes) == len(cases):
         printed.show(WHOLE)
-        return Diagnosis(f"{LEFT_OPEN}, {unfinished}.")
+        rest = "in what is tried after them, such as real ranks"
+        return Diagnosis(f"all cases are right; {rest}, {unfinished}.")
     if unfinished and not failures:
         case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
     elif not failures:

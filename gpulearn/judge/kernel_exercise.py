@@ -18,7 +18,7 @@ from gpulearn.judge.budgets import ALONE, Budget, lanes
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.launches import Launch as Launch
 from gpulearn.judge.stubs import uncalled
-from gpulearn.kernels.specification import Specification, poison
+from gpulearn.kernels.specification import Array, Specification, poison
 from gpulearn.require import shown
 from simt.core.findings import Finding
 from simt.core.registry import python_function
@@ -30,8 +30,6 @@ from simt.host.settings import block_order
 from simt.host.xray import Launchable, xray
 from simt.observers.balance import Shares
 from simt.report.report import Report
-
-Array = np.ndarray[Any, Any]
 
 # Outcomes that hardware allows and that an answer must survive: each gives another order of
 # blocks, and another winner where threads race.

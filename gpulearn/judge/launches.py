@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Refused
-from gpulearn.kernels.specification import Shape, Specification, poison
+from gpulearn.kernels.specification import Array, Shape, Specification, poison
 from simt.device import numba_cuda
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 PAD = 256  # elements before and behind each array; keeps its start on a 32-byte sector
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -142,9 +142,6 @@ def predict(name: str, question: str) -> Question:
     Args:
         name: the prediction's name in the course.
         question: the question, as it stands in the notebook.
-
-    Raises:
-        BadInput: there is no such prediction, or no question.
     """
     prediction = find(name)
     if not isinstance(question, str) or not question.strip():

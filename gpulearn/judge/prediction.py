@@ -71,19 +71,14 @@ class Prediction(ABC):
 
 @dataclass(frozen=True)
 class Choices(Prediction):
-    """A question with choices.
+    """A question with choices."""
 
-    Args:
-        choices: each as it is shown, to the sentence that says what would have to be true for
-            it; the right one has none. Where the right one is measured, each has a sentence.
-        pick: the right choice, as an expression over `came`, what came, and `numbers`, the
-            numbers in it.
-        below: choice → bound; right is the first choice whose bound lies above the first number
-            in what came. The last bound is infinite.
-    """
-
+    # each as it is shown, to the sentence that says what would have to be true for it; the right
+    # one has none, unless it is measured
     choices: Mapping[str, str]
+    # the right choice, as an expression over `came`, what came, and `numbers`, the numbers in it
     pick: str = field(default="", kw_only=True)
+    # choice → bound; right is the first whose bound lies above the first number in what came
     below: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -120,17 +115,13 @@ class Choices(Prediction):
 
 @dataclass(frozen=True)
 class Number(Prediction):
-    """A question for a number.
+    """A question for a number."""
 
-    Args:
-        unit: of the number, in the plural; may be empty.
-        wrong: numbers that a misconception leads to, each to what would have to be true for it;
-            where `within` allows for it, whoever rounds in another way is told the same.
-        within: how far off, as a fraction of what came, still counts as foreseen.
-    """
-
-    unit: str = ""
+    unit: str = ""  # of the number, in the plural
+    # numbers that a misconception leads to, each to what would have to be true for it; where
+    # `within` allows for it, whoever rounds in another way is told the same
     wrong: Mapping[float, str] = field(default_factory=dict)
+    # how far off, as a fraction of what came, still counts as foreseen
     within: float = field(default=0.0, kw_only=True)
 
     def read(self, text: str) -> str:
