@@ -16,8 +16,6 @@ from gpulearn.require import OPTIONAL, install_command, installed
 from simt.device import driver, selection
 from simt.errors import DeviceError
 
-__all__ = ["banner", "main", "report"]
-
 
 def banner() -> None:
     """Print the two lines that stand at the top of every notebook."""

@@ -49,9 +49,6 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
 
     Args:
         reports: a name of `PUBLISHED` → the report of its launch, for the model.
-
-    Raises:
-        BadInput: there is no report, or one has another name.
     """
     require.named("reports", reports, '{"straight": report, …}')
     times = transpose_rows()
@@ -94,9 +91,6 @@ def kernel_times(which: str) -> Table:
         The floor (the least that any must move, by the bandwidth of the data sheet), and a row
         for each kernel that was timed: seconds, and the bytes that it must move by these seconds.
         Where nothing is timed, sums have the times that were published for four of the plans.
-
-    Raises:
-        BadInput: `which` is neither of these.
     """
     require.choice("kind of kernel", which, ("histograms", "sums"))
     times = histogram_rows() if which == "histograms" else reduction_rows()
@@ -144,9 +138,6 @@ def compare_precisions(batch: int = 1024) -> Table:
 
     Returns:
         A row for each precision, a column for each network that was timed.
-
-    Raises:
-        BadInput: the batch is none of these.
     """
     if batch not in BATCHES:
         known = ", ".join(map(str, BATCHES))
