@@ -79,17 +79,17 @@ def examine(
         unfinished = f"{seen}: {slow}"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
-    if unfinished and not failures and len(outcomes) == len(cases):
+    if failures:
+        case, sentence = failures[0]
+    elif not unfinished:
+        printed.show(WHOLE if demanded else cases[0].label)
+        return Diagnosis(demanded) if demanded else None
+    elif len(outcomes) < len(cases):
+        case, sentence = cases[len(outcomes)], unfinished
+    else:
         printed.show(WHOLE)
         rest = "in what is tried after them, such as real ranks"
         return Diagnosis(f"all cases are right; {rest}, {unfinished}.")
-    if unfinished and not failures:
-        case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
-    elif not failures:
-        printed.show(WHOLE if demanded else cases[0].label)
-        return Diagnosis(demanded) if demanded else None
-    else:
-        case, sentence = failures[0]
     printed.show(case.label)
     number = cases.index(case)
     if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):

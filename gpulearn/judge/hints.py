@@ -67,12 +67,7 @@ def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Cal
 
     The file is read at the first call; `texts` are the names of the exercise's module.
     """
-
-    @functools.cache
-    def answers() -> Answers:
-        return read(path, solution, texts) if path.is_file() else Answers()
-
-    return answers
+    return functools.cache(lambda: read(path, solution, texts) if path.is_file() else Answers())
 
 
 def read(path: Path, solution: Answer, texts: Mapping[str, Any] | None = None) -> Answers:

@@ -249,7 +249,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
             name = names.get(position, f"argument number {position + 1}")
             stored, counts = stores(got, name), got.report.arrays.get(name)
             reads = counts and counts.global_load_requests + counts.atomics
-            if empty is not None and stored and reads and spoilt(array, empty):
+            unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
+            if empty is not None and stored and reads and unset.any():
                 return (
                     f"{name} is read, or added to, before anything is written to it: what it "
                     f"holds at the start means nothing"
@@ -260,11 +261,6 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
             fixed = patterns.fixed_size(got.report.source, got.launch)
             return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))
     return None
-
-
-def spoilt(array: Array, empty: Any) -> bool:
-    """Whether an output holds what stood there before, or what came of reckoning with it."""
-    return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
 
 
 def stores(outcome: Outcome, name: str) -> bool:

@@ -51,10 +51,10 @@ class ExerciseReport:
         lines = [
             f"{self.name}: {count - len(bad)} of {count} known answers are told what they should."
         ]
-        for one in bad:
-            wanted = f"must be told: {one.wanted}" if one.wanted else "must pass"
-            result = f"is told: {one.message}" if one.message else "passes"
-            lines += [f"  {one.answer} {wanted}", f"  {' ' * len(one.answer)} {result}"]
+        for known in bad:
+            wanted = f"must be told: {known.wanted}" if known.wanted else "must pass"
+            result = f"is told: {known.message}" if known.message else "passes"
+            lines += [f"  {known.answer} {wanted}", f"  {' ' * len(known.answer)} {result}"]
         return "\n".join([*lines, *(f"  {advice}" for advice in self.advice)])
 
 

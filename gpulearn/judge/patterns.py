@@ -189,9 +189,9 @@ def _index(where: tuple[int, ...]) -> str:
 def fixed_size(source: Mapping[int, str], launch: Launch) -> str:
     """The line that takes another size of a block than this launch has for granted, or ""."""
     for line, text in source.items():
-        for found in FIXED.finditer(text):
-            axis = found["axis"] or found["other"]
-            typed = int(found["after"] or found["before"])
+        for match in FIXED.finditer(text):
+            axis = match["axis"] or match["other"]
+            typed = int(match["after"] or match["before"])
             sides = (*_triple(launch.block), 1, 1)
             if typed != (side := sides["xyz".index(axis)]):
                 return (

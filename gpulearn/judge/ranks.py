@@ -259,7 +259,7 @@ def _line(text: str, answer: Answer) -> int | None:
     code = getattr(unwrapped(answer), "__code__", None)
     if code is None:
         return None
-    found = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
+    numbers = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
     own = {line for _, _, line in code.co_lines() if line is not None}
-    lines = [int(n) for n in found if int(n) in own]
+    lines = [int(n) for n in numbers if int(n) in own]
     return lines[-1] - code.co_firstlineno + 1 if lines else None

@@ -205,8 +205,8 @@ def notebook_source(function: Any, decorators: bool = True) -> str:
     lines = source.splitlines()
     for inner in reversed(_inner(node)):
         begin, end = inner.lineno - 1, inner.body[0].lineno - 1
-        said = f"def {inner.name}({ast.unparse(without_hints(inner.args))}):"
-        lines[begin:end] = [" " * inner.col_offset + said] * (begin < end)
+        signature = f"def {inner.name}({ast.unparse(without_hints(inner.args))}):"
+        lines[begin:end] = [" " * inner.col_offset + signature] * (begin < end)
     body = lines[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
     while body and not body[0].strip():
         del body[0]
