@@ -111,7 +111,8 @@ def kernel_times(which: str) -> Table:
         rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
         caption = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "
     rows += [_timed_row(_kernel(row), row["bytes"], row["seconds"]) for row in timed]
-    caption += f"{'The others' if caption else 'Times'}: {_label(times)}." if timed else NOTHING
+    subject = "The others" if caption else "Times"
+    caption += f"{subject}: {times.provenance}." if times and timed else NOTHING
     return table(rows, caption=caption)
 
 
@@ -154,12 +155,8 @@ def compare_precisions(batch: int = 1024) -> Table:
             seconds = times.seconds(**wanted) if times else None
             row[network] = f"{batch / seconds:,.0f}" if seconds else "–"
         rows.append(row)
-    caption = f"Images a second at a batch of {batch:,}: {_label(times)}." if times else NOTHING
+    caption = f"Images a second at a batch of {batch:,}: {times.provenance}." if times else NOTHING
     return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {caption}")
-
-
-def _label(times: GpuRows | None) -> str:
-    return str(times.provenance) if times else ""
 
 
 BEST = 4  # sectors that a request of float32 writes, and reads at best
@@ -174,7 +171,7 @@ def strides() -> Picture:
     """
     times = stride_rows()
     sheet = sheet_of(times.provenance.where) if times else "T4"
-    curves = {}
+    curves: dict[str, tuple[Curve, Curve]] = {}
     if sheet is not None:
         most = gpu_spec(sheet).bandwidth * 2 * BEST
         curves[f"modelled, every sector from memory:\nthe {sheet}'s data sheet"] = (

@@ -75,16 +75,15 @@ def timeline(
         kinds = {run.provenance.kind if of_engines else "modelled" for run in named.values()}
         panels[-1, 0].set_xlabel(f"time ({unit}), {' and '.join(sorted(kinds))}")
         panels[-1, 0].set_xlim(0, max(longest * scale, 1e-12))
-        shown = engines.labels(named) if of_engines else _labels(named)
+        if of_engines:
+            shown = engines.labels(named)
+        else:
+            present = {interval.kind for run in named.values() for interval in run.timeline}
+            shown = {kind: look for kind, (_, _, look) in LOOKS.items() if kind in present}
         if shown:
             looks = {name: {"edgecolor": "white", **look} for name, look in shown.items()}
             key(fig, looks, loc="outside upper right", fontsize=11)
         return show(fig, " ".join(sentences))
-
-
-def _labels(named: Mapping[str, Simulation[Any]]) -> dict[str, dict[str, Any]]:
-    kinds = {interval.kind for run in named.values() for interval in run.timeline}
-    return {kind: look for kind, (_, _, look) in LOOKS.items() if kind in kinds}
 
 
 def _draw(axes: Any, run: Simulation[Any], scale: float) -> None:
