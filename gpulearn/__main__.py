@@ -2,8 +2,6 @@
 
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """A command and what follows it, or the report of `gpulearn.machine_report`."""

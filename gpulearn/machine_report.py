@@ -16,8 +16,6 @@ from gpulearn.require import OPTIONAL, install_command, installed
 from simt.device import driver, selection
 from simt.errors import DeviceError
 
-__all__ = ["banner", "main", "report"]
-
 
 def banner() -> None:
     """Print the two lines that stand at the top of every notebook."""
@@ -112,34 +110,34 @@ def report() -> dict[str, Any]:
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text(state: dict[str, Any]) -> str:
     """The report as a person reads it."""
-    torch = found["torch"]
+    torch = state["torch"]
     lines = [
-        f"gpulearn {found['gpulearn']} on Python {found['python']}",
-        f"CPU      {found['cpu']}, {found['cores']} cores, {found['memory_bytes'] / 2**30:.0f} GiB",
+        f"gpulearn {state['gpulearn']} on Python {state['python']}",
+        f"CPU      {state['cpu']}, {state['cores']} cores, {state['memory_bytes'] / 2**30:.0f} GiB",
     ]
-    for gpu in found["gpus"]:
+    for gpu in state["gpus"]:
         size = gpu["memory_bytes"] / 2**30
         lines.append(
             f"GPU      {gpu['name']}, {size:.0f} GiB, "
             f"driver {gpu['driver']} for CUDA {gpu['driver_cuda']}"
         )
-    lines.append(f"Kernels  run on the {found['device'].upper()}: {found['reason']}")
+    lines.append(f"Kernels  run on the {state['device'].upper()}: {state['reason']}")
     lines.append(
-        "Packages " + ", ".join(f"{name} {v}" for name, v in found["versions"].items() if v)
+        "Packages " + ", ".join(f"{name} {v}" for name, v in state["versions"].items() if v)
     )
     if torch:
         has = [name for name in ("gloo", "nccl") if torch[name]]
         build = f"CUDA {torch['cuda']}" if torch["cuda"] else "the CPU"
         lines.append(f"torch    built for {build}; ranks talk by {', '.join(has) or 'nothing'}")
     lines += ["", "The course will use"]
-    lines += [f"  Part {part}: {what}" for part, what in found["parts"].items()]
-    if found["missing"]:
+    lines += [f"  Part {part}: {what}" for part, what in state["parts"].items()]
+    if state["missing"]:
         lines += ["", "Missing"]
         lines += [
             f"  {name} ({OPTIONAL[name][0]}): {how}" if name in OPTIONAL else f"  {name}: {how}"
-            for name, how in found["missing"].items()
+            for name, how in state["missing"].items()
         ]
     return "\n".join(lines)
 
@@ -150,9 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     try:
-        found = report()
+        state = report()
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(found, indent=1) if options.json else as_text(found))
+    print(json.dumps(state, indent=1) if options.json else as_text(state))
     return 0

@@ -194,11 +194,7 @@ def ascending(name: str, values: object) -> tuple[int, ...]:
 
 def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are whole numbers above zero."""
-
-    def check(given: dict[str, Any]) -> None:
-        given.update({name: whole(name, given[name]) for name in names})
-
-    return together(check)
+    return together(lambda given: given.update({n: whole(n, given[n]) for n in names}))
 
 
 def positive(

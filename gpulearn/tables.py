@@ -43,7 +43,9 @@ class Table:
 
     def _repr_html_(self) -> str:
         # numbers end in one line, words begin in one line, and headings stand over them
-        sides = ["left", *map(_side, zip(*(row[1:] for row in self.rows), strict=True))]
+        columns = zip(*(row[1:] for row in self.rows), strict=True)
+        numeric = (all(map(NUMBER.fullmatch, column)) for column in columns)
+        sides = ["left", *("right" if each else "left" for each in numeric)]
         head = "".join(
             f'<th scope="col" style="text-align:{side}">{escape(cell)}</th>'
             for cell, side in zip(self.headings, sides, strict=True)
@@ -62,11 +64,6 @@ class Table:
         caption = f'<caption style="{CAPTION}">{text}</caption>' if text else ""
         inner = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
         return f"<table {AS_WRITTEN}>{inner}</table>"
-
-
-def _side(column: tuple[str, ...]) -> str:
-    """Where the cells of a column stand: numbers with their units right, words left."""
-    return "right" if all(map(NUMBER.fullmatch, column)) else "left"
 
 
 def table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Table:

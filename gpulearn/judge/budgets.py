@@ -52,16 +52,10 @@ def _at_most(
     of: int | None = None,
     each_line: bool = False,
 ) -> Budget:
-    """A budget on a number of the whole launch, of one array, or of each line.
+    """A budget on a number of the whole launch, of the array at position `of`, or of each line.
 
-    Args:
-        limit: the largest that is allowed.
-        advice: what to do.
-        text: says the number, with {count}, {s} for its plural, {name} of the array and {line},
-            the one that costs most.
-        count: the number.
-        of: the position of the array among the arguments.
-        each_line: whether the limit is for each line.
+    `text` says the number, with {count}, {s} for its plural, {name} of the array and {line}, the
+    one that costs most.
     """
 
     def excess(report: Report, launch: Launch) -> str | None:
@@ -288,9 +282,6 @@ def _spacing(report: Report, line: int, kind: str) -> str:
                 lanes = [e for e in touch.warp(touch.warps()[0]) if e != IDLE]
                 gaps = {abs(b - a) * touch.size for a, b in pairwise(lanes)}
                 if len(gaps) == 1 and (gap := gaps.pop()) > touch.size:
-                    return f": neighbouring lanes are {_bytes(gap)} apart"
+                    size = f"{gap:,} bytes" if gap % 1024 else f"{gap // 1024} KB"
+                    return f": neighbouring lanes are {size} apart"
     return ""
-
-
-def _bytes(count: int) -> str:
-    return f"{count // 1024} KB" if count % 1024 == 0 else f"{count:,} bytes"

@@ -22,22 +22,15 @@ from gpulearn.kernels.specification import Shape
 
 SHOWN = 3  # calls in a printout
 WIDTH = 40  # of an argument that stands within its call
-NEXT = "\n"
 
 
 @dataclass(frozen=True)
 class ExerciseCall:
-    """One call of an exercise's function, as the check makes it.
+    """One call of an exercise's function, as the check makes it, with its own copies."""
 
-    Attributes:
-        args: the arguments by position, each call's own copies.
-        options: the arguments by name.
-        expected: what the solution returns; of a kernel what it leaves in its outputs, a tuple.
-    """
-
-    args: tuple[Any, ...]
-    options: Mapping[str, Any]
-    expected: Any
+    args: tuple[Any, ...]  # by position
+    options: Mapping[str, Any]  # by name
+    expected: Any  # what the solution returns; of a kernel what it leaves in its outputs, a tuple
 
     def text(self, name: str, parameters: Sequence[str]) -> str:
         """The call and what it should give; what takes several lines stands by itself."""
@@ -47,7 +40,7 @@ class ExerciseCall:
         named = [key if key in apart else f"{key}={text}" for key, text in texts.items()]
         lines = [f"{name}({', '.join(named)})", *(f"{key} =\n{texts[key]}" for key in apart)]
         result = _plain(self.expected)
-        return "\n".join([*lines, f"→{NEXT if NEXT in result else ' '}{result}"])
+        return "\n".join([*lines, ("→\n" if "\n" in result else "→ ") + result])
 
 
 @dataclass(frozen=True)
@@ -157,8 +150,8 @@ def _calls(exercise: Exercise, case: Case) -> list[ExerciseCall]:
 
 def _plain(value: Any) -> str:
     """A value in full where it is small."""
-    if isinstance(value, tuple) and any(isinstance(one, np.ndarray) for one in value):
-        return f",{NEXT}".join(map(_plain, value))
+    if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
+        return ",\n".join(map(_plain, value))
     if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
         array = np.asarray(value.detach() if hasattr(value, "detach") else value)
         return np.array2string(array, separator=", ", precision=6, threshold=48)

@@ -28,12 +28,7 @@ PLACE = re.compile(r"(.+\.py):(\w*)", re.DOTALL)
 
 
 def find(name: object) -> Exercise:
-    """Look an exercise up by name, or by file and name: "my_exercises.py:name".
-
-    Raises:
-        BadInput: there is none of that name; the nearest is named. Or a file cannot be read.
-        MissingPackage: it needs a package that is not here.
-    """
+    """Look an exercise up by name, or by file and name: "my_exercises.py:name"."""
     if isinstance(name, str) and (place := PLACE.fullmatch(name)):
         exercises = exercises_of(place[1])
         return exercises[require.choice(f"exercise in {place[1]}", place[2], exercises)]
@@ -76,11 +71,7 @@ def _of_course(name: str) -> Exercise:
 
 
 def exercises_of(file: str) -> Mapping[str, Exercise]:
-    """All exercises that a file defines, by name.
-
-    Raises:
-        BadInput: there is no such file, it cannot be run, or it defines none.
-    """
+    """All exercises that a file defines, by name; at least one."""
     path = Path(file).expanduser()
     if not path.is_file():
         raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
@@ -107,7 +98,7 @@ def _of_file(path: Path, file: str, changed: tuple[tuple[str, int], ...]) -> Map
     exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
     if not exercises:
         raise BadInput(f"{file} defines no exercise: it needs an Exercise(…) under some name.")
-    return {one.name: _placed(one, module, one.notebook or path.stem, file) for one in exercises}
+    return {e.name: _placed(e, module, e.notebook or path.stem, file) for e in exercises}
 
 
 def _placed(exercise: Exercise, module: ModuleType, notebook: str, file: str = "") -> Exercise:

@@ -52,13 +52,7 @@ def checked(cell: Cell) -> str | None:
 def in_solution_form(
     notebook: Notebook, known: Collection[str], solve: Callable[[str], str]
 ) -> Notebook:
-    """A copy of a notebook in which the exercises that are known are solved.
-
-    Args:
-        notebook: with its cells.
-        known: the names of exercises.
-        solve: gives the source for a name.
-    """
+    """A copy of a notebook in which the known exercises have the source that `solve` gives."""
     solved = copy.deepcopy(notebook)
     for cell in solved["cells"]:
         if has(cell, "exercise") and (name := stub_name(cell, known)):

@@ -17,8 +17,6 @@ from gpulearn.judge.diagnosis import Diagnosis, examine
 from gpulearn.judge.exercise import Exercise
 from gpulearn.require import shown
 
-__all__ = ["Passed", "check", "examined", "no_function"]
-
 
 @dataclass(frozen=True)
 class Passed:
@@ -73,12 +71,9 @@ def check(name: str, answer: Answer) -> Passed:
 
 
 def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -> int:
-    """Judge an answer, and say in how many cases it is right; nothing is kept of it.
+    """Judge an answer as `check` does, and say in how many cases it is right; nothing is kept.
 
-    Args:
-        exercise: what is asked.
-        answer: as for `check`, with the same errors if it is not right.
-        seconds: for all cases; if not given, as long as a learner waits.
+    `seconds` are for all cases together; if not given, as long as a learner waits.
     """
     if missing := exercise.missing():
         raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")
@@ -88,18 +83,18 @@ def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -
         raise BadInput(no_function(exercise.name, shown(answer)))
     unread = _unread_cell(exercise.name, answer)
     stub = stubs.is_stub(answer)
-    found = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
-    if found is None:
+    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
+    if fault is None:
         return len(exercise.cases())
     given = exercise.answers.given
     if given is not None and stubs.same_code(given, answer):
-        raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
+        raise NotSolvedYet(f"{exercise.name} is as it was given: {fault.sentence}")
     if stub:
         raise NotSolvedYet(
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
-    inputs = f' gl.case("{exercise.place}", {found.case}) gives its inputs.' if found.case else ""
-    raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
+    inputs = f' gl.case("{exercise.place}", {fault.case}) gives its inputs.' if fault.case else ""
+    raise WrongAnswer(f"{exercise.name}: {fault.sentence}{inputs}")
 
 
 def no_function(name: str, given: str) -> str:

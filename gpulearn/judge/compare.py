@@ -69,9 +69,7 @@ def _close(got: Any, expected: Any, relative: float) -> bool:
     if isinstance(got, int) and isinstance(expected, int):
         return got == expected  # however large
     if isinstance(expected, int) and isinstance(got, np.float16 | np.float32):
-        return (
-            bool(int(got) == expected) if np.isfinite(got) else False
-        )  # too coarse for a tolerance
+        return bool(np.isfinite(got)) and int(got) == expected  # too coarse for a tolerance
     try:
         return _near(float(got), float(expected), relative)
     except OverflowError:  # an integer beyond the largest float
@@ -88,10 +86,6 @@ def alike(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
     finite = np.abs(expected[np.isfinite(expected)])
     allowed = tolerance(expected.dtype) * float(finite.max(initial=0))
     return np.asarray(np.isclose(got, expected, rtol=0, atol=allowed, equal_nan=True))
-
-
-def _coarser(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    return one.kind == other.kind == "f" and one.itemsize < other.itemsize
 
 
 def arrays(got: Any, expected: np.ndarray) -> str | None:
@@ -114,7 +108,8 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     close = alike(got, expected)
     if close.all():
         return None
-    if _coarser(got.dtype, expected.dtype) and alike(expected, got).all():
+    coarser = got.dtype.kind == expected.dtype.kind == "f" and got.itemsize < expected.itemsize
+    if coarser and alike(expected, got).all():
         return f"it returns an array of {got.dtype}, which is too coarse for {expected.dtype}"
     where = tuple(int(i) for i in np.argwhere(~close)[0])
     count = int((~close).sum())
@@ -131,16 +126,16 @@ def results(got: Any, expected: Any) -> str | None:
     return numbers_or_none(got, expected)
 
 
-def told_apart(found: float, right: float, digits: int = 6) -> str:
-    """Both numbers, with as many digits more as it takes to see that they differ.
+def told_apart(wrong: float, right: float) -> str:
+    """Both numbers with six digits, or as many more as it takes to see that they differ.
 
     >>> told_apart(0.25, 0.5)
     '0.25, expected 0.5'
     >>> told_apart(0.1, 0.1 + 1e-9)
     '0.1, expected 0.100000001'
     """
-    for count in range(digits, 18):
-        one, other = f"{found:.{count}g}", f"{right:.{count}g}"
+    for digits in range(6, 18):
+        one, other = f"{wrong:.{digits}g}", f"{right:.{digits}g}"
         if one != other:
             break
     return f"{one}, expected {other}"

@@ -21,32 +21,25 @@ from simt.cpp.compiler import compiler_fault
 from simt.cpp.signature import Parameter
 from simt.cpp.source import CppSource
 
-Sizes = Callable[..., tuple[int, ...]]
-
 
 def cpp_exercise(
     solution: CppSource,
     twin: Specification,
-    sizes: Sizes,
+    sizes: Callable[..., tuple[int, ...]],
     *,
     task: str,
     cases: Callable[[], Sequence[Launch]],
     budgets: Sequence[Budget] = (),
     alone: str = ALONE,
 ) -> Exercise:
-    """An exercise whose answer is CUDA C++.
+    """An exercise whose answer is CUDA C++, as `kernel_exercise` makes those in Numba.
 
-    Args:
-        solution: the tested C++ kernel.
-        twin: the specification of the same kernel in Numba.
-        sizes: from the twin's arguments to the sizes that follow them in C++.
-        task: one sentence.
-        cases: makes the twin's launches anew for each check.
-        budgets: what a right kernel may cost, as `kernel_exercise` takes them.
-        alone: the advice to a right kernel in which single threads do everything.
+    `twin` specifies the same kernel in Numba, whose launches `cases` makes; `sizes` gives from the
+    twin's arguments the sizes that follow them in C++.
     """
+    count = len(inspect.signature(unwrapped(twin.kernel)).parameters)
     exercise = kernel_exercise(
-        in_cpp(twin, solution),
+        replace(twin, kernel=solution, reference=lambda *args: twin.reference(*args[:count])),
         task=task,
         cases=lambda: [replace(one, args=(*one.args, *sizes(*one.args))) for one in cases()],
         budgets=budgets,
@@ -55,12 +48,6 @@ def cpp_exercise(
     return replace(
         exercise, fault=partial(fault, solution), missing=compiler_fault, kernel=solution.kernel
     )
-
-
-def in_cpp(twin: Specification, source: CppSource) -> Specification:
-    """The specification of a kernel in CUDA C++, from that of its twin in Numba."""
-    count = len(inspect.signature(unwrapped(twin.kernel)).parameters)
-    return replace(twin, kernel=source, reference=lambda *args: twin.reference(*args[:count]))
 
 
 def fault(solution: CppSource, answer: Answer) -> str | None:

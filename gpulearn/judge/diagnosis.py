@@ -19,23 +19,16 @@ from gpulearn.judge.stubs import in_cpp, unwrapped
 from gpulearn.judge.trial import Raised, cannot_be_called, tried
 from gpulearn.require import shown
 
-__all__ = ["SECONDS", "Diagnosis", "diagnose", "examine"]
-
 WHOLE = "all cases together"
-# what is asked besides may start processes, for which a busy machine takes long
-LEFT_OPEN = "all cases are right; in what is tried after them, such as real ranks"
 # code in a hint: with a dot, an underscore or a capital inside, in capitals, before a bracket
 QUOTED = re.compile(r"\w+(?:\.\w+)+|\w*_\w+|[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\w+(?=[(\[])")
 SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
 
 
 class Diagnosis(NamedTuple):
-    """What is wrong with an answer, in one sentence.
+    """What the learner is told, and the number of the case, from 1, whose inputs say more.
 
-    Attributes:
-        sentence: what the learner is told.
-        case: the number of the case, from 1, whose inputs say more than the sentence; None if it
-            says what to do, or if no result of the answer is at fault.
+    There is no such case if the sentence says what to do, or no result is at fault.
     """
 
     sentence: str
@@ -44,8 +37,8 @@ class Diagnosis(NamedTuple):
 
 def diagnose(exercise: Exercise, answer: Answer, seconds: float | None = None) -> str | None:
     """What is wrong with an answer, in one sentence; None if nothing is."""
-    found = examine(exercise, answer, seconds)
-    return found and found.sentence
+    diagnosis = examine(exercise, answer, seconds)
+    return diagnosis and diagnosis.sentence
 
 
 def examine(
@@ -86,16 +79,17 @@ def examine(
         unfinished = f"{seen}: {slow}"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
-    if unfinished and not failures and len(outcomes) == len(cases):
-        printed.show(WHOLE)
-        return Diagnosis(f"{LEFT_OPEN}, {unfinished}.")
-    if unfinished and not failures:
-        case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
-    elif not failures:
+    if failures:
+        case, sentence = failures[0]
+    elif not unfinished:
         printed.show(WHOLE if demanded else cases[0].label)
         return Diagnosis(demanded) if demanded else None
+    elif len(outcomes) < len(cases):
+        case, sentence = cases[len(outcomes)], unfinished
     else:
-        case, sentence = failures[0]
+        printed.show(WHOLE)
+        rest = "in what is tried after them, such as real ranks"
+        return Diagnosis(f"all cases are right; {rest}, {unfinished}.")
     printed.show(case.label)
     number = cases.index(case)
     if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):
@@ -195,21 +189,19 @@ def _without(difference: Callable[[Any, Any], str | None]) -> Callable[[Any, Any
 def _failures(
     exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Any]
 ) -> list[tuple[Case, str]]:
-    """The cases whose outcome is wrong, each with one sentence."""
-    found = []
+    failures = []
     returns = any(one is not None and not isinstance(one, Raised) for one in outcomes)
     for case, outcome in zip(cases, outcomes, strict=True):
         if isinstance(outcome, Raised):
-            found.append((case, outcome.sentence))
+            failures.append((case, outcome.sentence))
         elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
             if outcome is None and sentence == compare.NOTHING and returns:  # on some paths
                 sentence = f"it returns None, expected {shown(expected)}"
-            found.append((case, sentence))
-    return found
+            failures.append((case, sentence))
+    return failures
 
 
 def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
-    """Whether two outcomes are the same behaviour."""
     if isinstance(one, Raised) and isinstance(other, Raised):
         rule = Refused.__name__
         return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)

@@ -11,9 +11,7 @@ import numpy as np
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Answers
 
-__all__ = ["Case", "Exercise", "Refused", "TooLong"]
-
-KEPT = 8  # free blocks of one size, or more than NumPy keeps
+FREE_BLOCKS = 8  # of one size, or more than NumPy keeps
 
 
 class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
@@ -33,22 +31,18 @@ class Case:
 
 
 def call(answer: Answer, case: Case) -> Any:
-    """Call an answer on a case; how most exercises are run."""
-    _spoil_free_memory()
-    return answer(*case.args)
+    """Call an answer on a case; how most exercises are run.
 
-
-def _spoil_free_memory() -> None:
-    """Fill what `np.empty` hands out next with ones: a NaN as a float, -1 as an integer.
-
-    NumPy keeps the last few freed blocks of each small size. Zeros there would make an answer
+    What `np.empty` hands out next is filled with ones before: a NaN as a float, -1 as an integer.
+    NumPy keeps the last few freed blocks of each small size; zeros there would make an answer
     right by luck that adds to an array which nobody has filled.
     """
     ones = np.full(1024, 0xFF, np.uint8)
     for size in range(4, 1024, 4):
         part = ones[:size]
-        blocks = [part.copy() for _ in range(KEPT)]
+        blocks = [part.copy() for _ in range(FREE_BLOCKS)]
         del blocks
+    return answer(*case.args)
 
 
 @dataclass(frozen=True)

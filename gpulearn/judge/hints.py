@@ -34,7 +34,6 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -60,89 +59,56 @@ RIGHT, GIVEN, OR, APART, BAR = "✓", "given", "or", "...", "---"
 MARKS = ("- ", "+ ", "  ")
 
 Maker = Callable[[], Answer]
+Finder = Callable[[str], Place]  # where an edit applies in a source, and the new text
 
 
 def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Callable[[], Answers]:
-    """What gives the known answers of an exercise; the file is read at the first call.
+    """What gives the known answers of an exercise; none where there is no file of hints.
 
-    Args:
-        solution: what is edited.
-        path: of the file of hints; where there is none, no answer is known.
-        texts: the names of the exercise's module; hints may use its text constants.
+    The file is read at the first call; `texts` are the names of the exercise's module.
     """
-
-    @functools.cache
-    def answers() -> Answers:
-        return read(path, solution, texts) if path.is_file() else Answers()
-
-    return answers
+    return functools.cache(lambda: read(path, solution, texts) if path.is_file() else Answers())
 
 
 def read(path: Path, solution: Answer, texts: Mapping[str, Any] | None = None) -> Answers:
-    """The known answers in a file; each is compiled when it is first asked for.
-
-    Raises:
-        BadInput: the file breaks the format; the message names the line and what to do.
-    """
+    """The known answers in a file; each is compiled when it is first asked for."""
     reader = _Reader(path, solution, texts or {})
     return Answers(reader.wrongs, reader.rights, reader.given)
 
 
-@dataclass(frozen=True)
-class _Edit:
-    """One edit: other text for some text, or, with `lines`, other lines for some lines.
+def _place_of_text(old: str, new: str, source: str) -> Place:
+    if (count := source.count(old)) != 1:
+        todo = "write more of what stands around it" if count else "copy it from gl.solution"
+        raise ValueError(f"`{old}` occurs {_times(count)} in what is edited: {todo}")
+    start = source.index(old)
+    return start, start + len(old), new
 
-    Attributes:
-        number: its line in the file, from 1.
-        old: text of the source.
-        new: what takes its place.
-        lines: lines of a patch, each with its mark.
-    """
 
-    number: int
-    old: str = ""
-    new: str = ""
-    lines: list[str] = field(default_factory=list)
-
-    def place(self, source: str) -> Place:
-        """Where the edit applies, and the new text.
-
-        Raises:
-            ValueError: the old text or lines do not occur exactly once.
-        """
-        if self.lines:
-            return self._place_of_lines(source)
-        if (count := source.count(self.old)) != 1:
-            todo = "write more of what stands around it" if count else "copy it from gl.solution"
-            raise ValueError(f"`{self.old}` occurs {_times(count)} in what is edited: {todo}")
-        start = source.index(self.old)
-        return start, start + len(self.old), self.new
-
-    def _place_of_lines(self, source: str) -> Place:
-        dedented = textwrap.dedent("\n".join(line[2:] for line in self.lines)).split("\n")
-        marked = list(zip((line[0] for line in self.lines), dedented, strict=True))
-        old = [text.rstrip() for mark, text in marked if mark != "+" and text.strip()]
-        new = "".join(f"{text}\n" for mark, text in marked if mark != "-")
-        if not old:
-            raise ValueError("no line says where the new ones come: write the line above them, too")
-        lines = source.splitlines(keepends=True)
-        starts = [sum(map(len, lines[:i])) for i in range(len(lines) + 1)]
-        numbers = [i for i, line in enumerate(lines) if line.strip()]
-        places = []
-        for first, last in zip(numbers, numbers[len(old) - 1 :], strict=False):
-            here = [line.rstrip() for line in lines[first : last + 1] if line.strip()]
-            indent = " " * (_indent(here[0]) - _indent(old[0]))
-            if here == [indent + text for text in old]:
-                places.append((starts[first], starts[last + 1], textwrap.indent(new, indent)))
-        if len(places) != 1:
-            what = "these lines occur" if len(old) > 1 else f"the line `{old[0].strip()}` occurs"
-            todo = (
-                "write the line above or below, too, after two blanks"
-                if places
-                else f"copy them from gl.solution, and write {APART} between those that are apart"
-            )
-            raise ValueError(f"{what} {_times(len(places))} in what is edited: {todo}")
-        return places[0]
+def _place_of_lines(patch: list[str], source: str) -> Place:
+    dedented = textwrap.dedent("\n".join(line[2:] for line in patch)).split("\n")
+    marked = list(zip((line[0] for line in patch), dedented, strict=True))
+    old = [text.rstrip() for mark, text in marked if mark != "+" and text.strip()]
+    new = "".join(f"{text}\n" for mark, text in marked if mark != "-")
+    if not old:
+        raise ValueError("no line says where the new ones come: write the line above them, too")
+    lines = source.splitlines(keepends=True)
+    starts = [sum(map(len, lines[:i])) for i in range(len(lines) + 1)]
+    numbers = [i for i, line in enumerate(lines) if line.strip()]
+    places = []
+    for first, last in zip(numbers, numbers[len(old) - 1 :], strict=False):
+        here = [line.rstrip() for line in lines[first : last + 1] if line.strip()]
+        indent = " " * (_indent(here[0]) - _indent(old[0]))
+        if here == [indent + text for text in old]:
+            places.append((starts[first], starts[last + 1], textwrap.indent(new, indent)))
+    if len(places) != 1:
+        what = "these lines occur" if len(old) > 1 else f"the line `{old[0].strip()}` occurs"
+        todo = (
+            "write the line above or below, too, after two blanks"
+            if places
+            else f"copy them from gl.solution, and write {APART} between those that are apart"
+        )
+        raise ValueError(f"{what} {_times(len(places))} in what is edited: {todo}")
+    return places[0]
 
 
 def _indent(line: str) -> int:
@@ -234,7 +200,10 @@ class _Reader:
         number = self.at + 1
         if self.at < len(self.lines) and CODE.match(self.lines[self.at]):
             return self._code(number)
-        body = list(self._while(_in_body))
+        ends = (OR, GIVEN, RIGHT)
+        body = list(
+            self._while(lambda line: bool(line.strip()) and line not in ends and line[0] != ">")
+        )
         if len(body) == 1 and body[0].isidentifier():
             return self._named(body[0], number)
         edits = list(self._edits(body, number))
@@ -243,15 +212,15 @@ class _Reader:
         base = self.base
 
         def change(source: str) -> str:
-            return replaced(source, [self._place(edit, source) for edit in edits])
+            return replaced(source, [self._place(*edit, source) for edit in edits])
 
         return self._maker(number, lambda: edited(base, change, self._names()))
 
-    def _place(self, edit: _Edit, source: str) -> Place:
+    def _place(self, number: int, find: Finder, source: str) -> Place:
         try:
-            return edit.place(source)
+            return find(source)
         except ValueError as error:
-            self._fail(edit.number, str(error))
+            self._fail(number, str(error))
 
     def _maker(self, number: int, make: Maker) -> Maker:
         """What makes an answer once, and says in which line it is wrong if it cannot be made."""
@@ -295,18 +264,18 @@ class _Reader:
             self._fail(number, f"there is no function {name}: write it out, or import it")
         return lambda: function
 
-    def _edits(self, body: list[str], number: int) -> Iterator[_Edit]:
-        """The edits in some lines, the first of which has that number."""
+    def _edits(self, body: list[str], number: int) -> Iterator[tuple[int, Finder]]:
+        """The edits in some lines, the first of which has that number; each with its own number."""
         patch: list[str] = []
         for i, line in enumerate(map(self._expanded, [*body, APART]), number):
             if line[:2] in MARKS or line in ("-", "+"):
                 patch.append(line)
                 continue
             if patch:
-                yield _Edit(i - len(patch), lines=patch)
+                yield i - len(patch), functools.partial(_place_of_lines, patch)
                 patch = []
             if inline := INLINE.fullmatch(line):
-                yield _Edit(i, inline[1], inline[2] or "")
+                yield i, functools.partial(_place_of_text, inline[1], inline[2] or "")
             elif line != APART:
                 todo = "write an edit `old → new`, lines that begin with - and +, or a function"
                 self._fail(i, f"`{line}` is no answer: {todo}")
@@ -322,8 +291,3 @@ class _Reader:
             if name not in known:
                 self._fail(number, f"there is no text {{{name}}}: define it above, as {name} = …")
         return USE.sub(lambda use: known[use[1]], text)
-
-
-def _in_body(line: str) -> bool:
-    """Whether a line belongs to edits, not to what follows them."""
-    return bool(line.strip()) and line not in (OR, GIVEN, RIGHT) and not line.startswith(">")

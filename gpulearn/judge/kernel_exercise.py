@@ -18,7 +18,7 @@ from gpulearn.judge.budgets import ALONE, Budget, lanes
 from gpulearn.judge.exercise import Case, Exercise, Refused
 from gpulearn.judge.launches import Launch as Launch
 from gpulearn.judge.stubs import uncalled
-from gpulearn.kernels.specification import Specification, poison
+from gpulearn.kernels.specification import Array, Specification, poison
 from gpulearn.require import shown
 from simt.core.findings import Finding
 from simt.core.registry import python_function
@@ -31,8 +31,6 @@ from simt.host.xray import Launchable, xray
 from simt.observers.balance import Shares
 from simt.report.report import Report
 
-Array = np.ndarray[Any, Any]
-
 # Outcomes that hardware allows and that an answer must survive: each gives another order of
 # blocks, and another winner where threads race.
 SEEDS = (0, 1)
@@ -42,8 +40,6 @@ SHARE = (
     "The work is shared out unevenly: let every thread of the grid find its own share by its "
     "number, so that none does that of others."
 )
-# warnings that no answer may leave
-REFUSED = ("left-before-barrier",)
 
 
 @dataclass(frozen=True)
@@ -57,8 +53,10 @@ class Outcome:
     @property
     def finding(self) -> Finding | None:
         """The first finding that makes the launch wrong, or right on some GPUs only."""
-        wrong = (f for f in self.report.findings if f.severity == "error" or f.kind in REFUSED)
-        return next(wrong, None)
+        for finding in self.report.findings:
+            if finding.severity == "error" or finding.kind == "left-before-barrier":
+                return finding
+        return None
 
     @property
     def endless(self) -> bool:
@@ -197,11 +195,7 @@ def as_kernel(answer: Answer) -> Answer:
 def run(answer: Answer, case: Case) -> Outcome:
     """Launch an answer under the SIMT machine, once per seed; stop where it goes wrong.
 
-    On a computer with a GPU, an answer without findings runs there as well.
-
-    Raises:
-        Refused: it writes to an argument that is an input, or its results change from seed
-            to seed, or are others on the GPU.
+    On a computer with a GPU, an answer without findings runs there as well, and must agree.
     """
     assert isinstance(case, Launch)
     outcomes: list[Outcome] = []
@@ -223,12 +217,7 @@ def run(answer: Answer, case: Case) -> Outcome:
 
 
 def simulate(answer: Answer, launch: Launch) -> Outcome:
-    """One launch on the SIMT machine, with everything on.
-
-    Raises:
-        MachineFault: the machine itself failed; no answer is blamed for that.
-        Refused: it writes to an argument that is an input.
-    """
+    """One launch on the SIMT machine, with everything on."""
     given = launch.arguments()
     on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
@@ -258,12 +247,14 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
             empty = poison(array.dtype) if position in got.launch.outputs else None
             names = got.launch.names(got.report)
             name = names.get(position, f"argument number {position + 1}")
-            if empty is not None and reads_first(got, name) and spoilt(array, empty):
+            stored, counts = stores(got, name), got.report.arrays.get(name)
+            reads = counts and counts.global_load_requests + counts.atomics
+            unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
+            if empty is not None and stored and reads and unset.any():
                 return (
                     f"{name} is read, or added to, before anything is written to it: what it "
                     f"holds at the start means nothing"
                 )
-            stored = stores(got, name)
             pattern = patterns.describe(
                 array, wanted, got.launch, position, empty, name, stored=stored, names=names
             )
@@ -272,22 +263,10 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     return None
 
 
-def spoilt(array: Array, empty: Any) -> bool:
-    """Whether an output holds what stood there before, or what came of reckoning with it."""
-    return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
-
-
 def stores(outcome: Outcome, name: str) -> bool:
     """Whether a kernel writes to an array, even if that leaves it as it was."""
     counts = outcome.report.arrays.get(name)
     return bool(counts and counts.global_store_requests + counts.atomics)
-
-
-def reads_first(outcome: Outcome, name: str) -> bool:
-    """Whether a kernel both reads and writes an array, as `+=` and an atomic update do."""
-    counts = outcome.report.arrays[name]
-    loads = counts.global_load_requests + counts.atomics
-    return bool(loads and counts.global_store_requests + counts.atomics)
 
 
 def same_results(one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Refused
-from gpulearn.kernels.specification import Shape, Specification, poison
+from gpulearn.kernels.specification import Array, Shape, Specification, poison
 from simt.device import numba_cuda
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 PAD = 256  # elements before and behind each array; keeps its start on a 32-byte sector
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -80,18 +79,9 @@ class Launch(Case):
 
 
 def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...]:
-    """Launch an answer on a real GPU, where nothing but canaries looks over its shoulder.
+    """What an answer leaves in its results on a real GPU, where only canaries watch it.
 
-    Args:
-        answer: a kernel, or the plain function that becomes one.
-        launch: the arguments and the shape.
-        cuda: what stands for `numba.cuda`, in tests without a GPU.
-
-    Returns:
-        What its results hold.
-
-    Raises:
-        Refused: it wrote beside an array.
+    `cuda` is what stands for `numba.cuda`, in tests without a GPU.
     """
     cuda = cuda or numba_cuda.load()
     kernel = cuda.jit(getattr(answer, "py_func", answer))
@@ -101,7 +91,8 @@ def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...
     given: list[Any] = []
     for position, value in enumerate(launch.arguments()):
         if isinstance(value, np.ndarray):
-            padded[position] = cuda.to_device(_with_canaries(value))
+            edge = np.full(PAD, _canary(value.dtype), value.dtype)
+            padded[position] = cuda.to_device(np.concatenate([edge, value.ravel(), edge]))
             given.append(padded[position][PAD:-PAD].reshape(value.shape))
         else:
             given.append(value)
@@ -119,10 +110,5 @@ def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...
 
 
 def _canary(dtype: np.dtype[Any]) -> Any:
+    """A value that no kernel has a reason to write."""
     return np.iinfo(dtype).max // 5 if dtype.kind in "iu" else np.nan
-
-
-def _with_canaries(array: Array) -> Array:
-    """The array, flat, between two fields of a value that no kernel has a reason to write."""
-    field = np.full(PAD, _canary(array.dtype), array.dtype)
-    return np.concatenate([field, array.ravel(), field])

@@ -30,15 +30,8 @@ def train_as_one(
 ) -> list[float]:
     """Train as one process does what ranks are to do together, by SGD with a momentum of 0.9.
 
-    Args:
-        model: changed in place.
-        batches: of each step the parts of its batch: inputs and targets of each rank or of each
-            micro-batch, or of the whole.
-        loss_of: of outputs and targets, the mean over their rows.
-        lr: learning rate.
-
-    Returns:
-        The loss of each whole batch, before its step.
+    `batches` has of each step the parts of its batch: inputs and targets of each rank or of each
+    micro-batch, or of the whole. Returned is the loss of each whole batch, before its step.
     """
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     losses = []

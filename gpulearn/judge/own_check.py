@@ -18,17 +18,11 @@ MIN_WRONG, MIN_RIGHT = 5, 2
 
 @dataclass(frozen=True)
 class KnownAnswer:
-    """What one known answer, such as "wrong answer 3", was told.
-
-    Attributes:
-        answer: how it is called.
-        wanted: the hint that it must get, or "" where it must pass.
-        message: what it was told, or "" where it passed.
-    """
+    """What one known answer, such as "wrong answer 3", was told."""
 
     answer: str
-    wanted: str
-    message: str
+    wanted: str  # the hint that it must get, or "" where it must pass
+    message: str  # what it was told, or "" where it passed
 
     @property
     def ok(self) -> bool:
@@ -40,17 +34,11 @@ class KnownAnswer:
 
 @dataclass(frozen=True)
 class ExerciseReport:
-    """What an exercise says to its known answers.
-
-    Attributes:
-        name: of the exercise.
-        known: the solution first, then the other right answers, then the wrong ones.
-        advice: what it lacks besides.
-    """
+    """What an exercise says to its known answers."""
 
     name: str
-    known: tuple[KnownAnswer, ...]
-    advice: tuple[str, ...]
+    known: tuple[KnownAnswer, ...]  # the solution, the other right answers, the wrong ones
+    advice: tuple[str, ...]  # what the exercise lacks besides
 
     @property
     def ok(self) -> bool:
@@ -63,10 +51,10 @@ class ExerciseReport:
         lines = [
             f"{self.name}: {count - len(bad)} of {count} known answers are told what they should."
         ]
-        for one in bad:
-            wanted = f"must be told: {one.wanted}" if one.wanted else "must pass"
-            result = f"is told: {one.message}" if one.message else "passes"
-            lines += [f"  {one.answer} {wanted}", f"  {' ' * len(one.answer)} {result}"]
+        for known in bad:
+            wanted = f"must be told: {known.wanted}" if known.wanted else "must pass"
+            result = f"is told: {known.message}" if known.message else "passes"
+            lines += [f"  {known.answer} {wanted}", f"  {' ' * len(known.answer)} {result}"]
         return "\n".join([*lines, *(f"  {advice}" for advice in self.advice)])
 
 

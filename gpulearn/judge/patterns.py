@@ -35,17 +35,11 @@ def describe(
     stored: bool = False,
     names: Mapping[int, str] | None = None,
 ) -> str:
-    """Say in one sentence what is wrong with one result.
+    """Say in one sentence what is wrong with one result, the argument at `position`.
 
-    Args:
-        got: what the kernel left behind.
-        expected: what the specification says, of the same shape.
-        launch: the launch.
-        position: which argument it is.
-        empty: the value of elements that nobody has written, or None if they had others.
-        name: what the kernel calls it.
-        stored: whether anything is written to it, even what stood there before.
-        names: what the kernel calls its arrays, by their positions.
+    `empty` is the value of elements that nobody has written, or None if they had others; `stored`
+    says whether anything is written to it, even what stood there before, and `names` what the
+    kernel calls its arrays, by their positions.
     """
     unwritten = np.zeros(got.shape, bool)
     if empty is not None:
@@ -78,7 +72,8 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
     first = np.zeros(got.shape, bool)
     first[tuple(slice(side) for side in ((x * y,) if got.ndim == 1 else (y, x)))] = True
     if max(_triple(launch.grid)) > 1 and np.array_equal(written, first):
-        return f"only the elements of block 0 are written, the first {shown_block(launch)}"
+        size = " × ".join(map(str, reversed(_triple(launch.block))))
+        return f"only the elements of block 0 are written, the first {size}"
     for axis, other in ((1, 0), (0, 1)) if got.ndim == 2 else ():
         count = int(written.any(axis=other).sum())
         side = np.arange(got.shape[axis]) < count
@@ -194,9 +189,9 @@ def _index(where: tuple[int, ...]) -> str:
 def fixed_size(source: Mapping[int, str], launch: Launch) -> str:
     """The line that takes another size of a block than this launch has for granted, or ""."""
     for line, text in source.items():
-        for found in FIXED.finditer(text):
-            axis = found["axis"] or found["other"]
-            typed = int(found["after"] or found["before"])
+        for match in FIXED.finditer(text):
+            axis = match["axis"] or match["other"]
+            typed = int(match["after"] or match["before"])
             sides = (*_triple(launch.block), 1, 1)
             if typed != (side := sides["xyz".index(axis)]):
                 return (
@@ -208,8 +203,3 @@ def fixed_size(source: Mapping[int, str], launch: Launch) -> str:
 
 def _triple(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else shape
-
-
-def shown_block(launch: Launch) -> str:
-    """A block's size in words, such as "32" or "8 × 16"."""
-    return " × ".join(str(n) for n in reversed(_triple(launch.block)))

@@ -27,17 +27,9 @@ def write_portfolio(
     asked: Mapping[str, str],
     caption: str,
 ) -> None:
-    """Write the page.
+    """Write the page; its caption says what all of it comes to.
 
-    Args:
-        file: ends in ".html".
-        state: what has been kept.
-        notebooks: the exercises of each notebook.
-        asked: of each prediction the notebook.
-        caption: what all of it comes to, in a sentence or two.
-
-    Raises:
-        BadInput: `file` has another ending, or cannot be written.
+    `notebooks` has the exercises of each notebook, `asked` the notebook of each prediction.
     """
     if file.suffix != ".html":
         raise BadInput(f'export is "{file}": give a file that ends in .html.')

@@ -78,11 +78,7 @@ class Question:
         return self._tell(f"Noted: {answer}. Now run the next cell.{more}")
 
     def settle(self, names: dict[str, Any]) -> Outcome | None:
-        """Hold what was predicted against what came; None if nothing was.
-
-        Raises:
-            NameError: the cell that shows it has not run yet.
-        """
+        """Hold what was predicted against what came; None if nothing was predicted."""
         self.came, self.over = self.prediction.value(names), True
         name = self.prediction.name
         kept = progress.load().predicted.get(name)
@@ -146,9 +142,6 @@ def predict(name: str, question: str) -> Question:
     Args:
         name: the prediction's name in the course.
         question: the question, as it stands in the notebook.
-
-    Raises:
-        BadInput: there is no such prediction, or no question.
     """
     prediction = find(name)
     if not isinstance(question, str) or not question.strip():

@@ -41,15 +41,10 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction(ABC):
-    """One question of a notebook.
-
-    Args:
-        name: what `gl.predict` is given.
-        came: an expression over the notebook's names, once the cell with the answer has run.
-        notebook: given by the topic.
-    """
+    """One question of a notebook."""
 
     name: str
+    # an expression over the notebook's names, once the cell with the answer has run
     came: str = field(default="", kw_only=True)
     notebook: str = field(default="", kw_only=True)
 
@@ -60,8 +55,7 @@ class Prediction(ABC):
     def value(self, names: Mapping[str, Any]) -> Any:
         """What came, read from the names of the notebook; None where nothing has to be read.
 
-        Raises:
-            NameError: the cell that has the answer has not run yet.
+        While the cell that has the answer has not run, that is a NameError.
         """
         return eval(self.came, dict(names)) if self.came else None
 
@@ -77,19 +71,14 @@ class Prediction(ABC):
 
 @dataclass(frozen=True)
 class Choices(Prediction):
-    """A question with choices.
+    """A question with choices."""
 
-    Args:
-        choices: each as it is shown, to the sentence that says what would have to be true for
-            it; the right one has none. Where the right one is measured, each has a sentence.
-        pick: the right choice, as an expression over `came`, what came, and `numbers`, the
-            numbers in it.
-        below: choice → bound; right is the first choice whose bound lies above the first number
-            in what came. The last bound is infinite.
-    """
-
+    # each as it is shown, to the sentence that says what would have to be true for it; the right
+    # one has none, unless it is measured
     choices: Mapping[str, str]
+    # the right choice, as an expression over `came`, what came, and `numbers`, the numbers in it
     pick: str = field(default="", kw_only=True)
+    # choice → bound; right is the first whose bound lies above the first number in what came
     below: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -126,17 +115,13 @@ class Choices(Prediction):
 
 @dataclass(frozen=True)
 class Number(Prediction):
-    """A question for a number.
+    """A question for a number."""
 
-    Args:
-        unit: of the number, in the plural; may be empty.
-        wrong: numbers that a misconception leads to, each to what would have to be true for it;
-            where `within` allows for it, whoever rounds in another way is told the same.
-        within: how far off, as a fraction of what came, still counts as foreseen.
-    """
-
-    unit: str = ""
+    unit: str = ""  # of the number, in the plural
+    # numbers that a misconception leads to, each to what would have to be true for it; where
+    # `within` allows for it, whoever rounds in another way is told the same
     wrong: Mapping[float, str] = field(default_factory=dict)
+    # how far off, as a fraction of what came, still counts as foreseen
     within: float = field(default=0.0, kw_only=True)
 
     def read(self, text: str) -> str:
@@ -212,11 +197,7 @@ def predictions() -> dict[str, Prediction]:
 
 
 def find(name: object) -> Prediction:
-    """Look a prediction up by name; of the topics' files only its own is parsed.
-
-    Raises:
-        BadInput: there is none of that name; the nearest is named.
-    """
+    """Look a prediction up by name; of the topics' files only its own is parsed."""
     for topic in topics():
         if f"[{name}" in _text(topic) and name in (known := _of(topic)):
             return known[str(name)]
@@ -238,11 +219,7 @@ def _of(topic: ModuleType) -> dict[str, Prediction]:
 
 
 def parse(text: str, file: str, notebook: str = "") -> dict[str, Prediction]:
-    """The predictions of a file in TOML, which has a table for each, under its name.
-
-    Raises:
-        BadInput: it is no TOML, or something is wrong with a prediction; the place is named.
-    """
+    """The predictions of a file in TOML, which has a table for each, under its name."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

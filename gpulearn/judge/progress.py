@@ -146,7 +146,9 @@ def _keep(change: Callable[[Progress], object]) -> str:
     text = json.dumps({key: data[key] for key in ("solved", "tried", "predicted")}, indent=1)
     try:
         if kept.damaged:
-            path.replace(_free(path.with_suffix(".damaged")))
+            others = (path.with_suffix(f".damaged-{number}") for number in itertools.count(2))
+            aside = itertools.chain([path.with_suffix(".damaged")], others)
+            path.replace(next(place for place in aside if not place.exists()))
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.write_text(text + "\n", encoding="utf-8")
@@ -154,9 +156,3 @@ def _keep(change: Callable[[Progress], object]) -> str:
     except OSError as error:
         return f"{path} cannot be written ({error})"
     return ""
-
-
-def _free(path: Path) -> Path:
-    """The path, or the first of path-2, path-3, … that does not exist yet."""
-    others = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
-    return next(p for p in itertools.chain([path], others) if not p.exists())

@@ -47,11 +47,7 @@ MAX_LISTED = 4  # waiting ranks
 def on_simulated_ranks(
     act: Act, count: int, answer: Answer, work: Any
 ) -> Simulation[Any] | RankFailure:
-    """Let each simulated rank act; how the answer fails, if it does.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
+    """Let each simulated rank act; how the answer fails, if it does."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -89,12 +85,9 @@ def on_real_ranks(
 ) -> list[Returns] | RankFailure:
     """What real ranks return, or how the answer fails.
 
-    A rank that waits too long may wait for one that has no core to run on. So the ranks then start
-    once more, with far more patience: a deadlock is one again, whatever else the machine does.
-
-    Args:
-        start: launches ranks that wait for each other for so many seconds.
-        answer: what they run.
+    `start` launches ranks that wait for each other for so many seconds. A rank that waits too long
+    may wait for one that has no core to run on. So the ranks then start once more, with far more
+    patience: a deadlock is one again, whatever else the machine does.
     """
     if RANKS_WAIT not in waiting_elsewhere:
         waiting_elsewhere.append(RANKS_WAIT)
@@ -123,34 +116,25 @@ def demand_on_real_ranks(
         judge: one sentence on what the ranks made of a work, or None.
     """
 
+    def failure(answer: Answer, count: int, works: Sequence[Work]) -> str | None:
+        def start(seconds: float) -> list[Any]:
+            return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
+
+        ranks = on_real_ranks(start, answer)
+        if isinstance(ranks, RankFailure):
+            return ranks.sentence
+        by_work = zip(works, *ranks, strict=True)
+        return next(filter(None, (judge(work, results) for work, *results in by_work)), None)
+
     def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
         if not hasattr(os, "fork"):
             return None  # no real ranks here
         for count in counts:
-            if sentence := _real(act, answer, works(count), count, judge):
+            if sentence := failure(answer, count, works(count)):
                 return f"right on simulated ranks, but on {count} real ones {sentence}."
         return None
 
     return demand
-
-
-def _real(
-    act: Act,
-    answer: Answer,
-    works: Sequence[Work],
-    count: int,
-    judge: Callable[[Work, list[Any]], str | None],
-) -> str | None:
-    def start(seconds: float) -> list[Any]:
-        return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
-
-    ranks = on_real_ranks(start, answer)
-    if isinstance(ranks, RankFailure):
-        return ranks.sentence
-    for number, work in enumerate(works):
-        if sentence := judge(work, [outcomes[number] for outcomes in ranks]):
-            return sentence
-    return None
 
 
 def _act_often(act: Act, answer: Answer, works: Sequence[Any]) -> list[Any]:
@@ -178,9 +162,7 @@ def plain(tensor: Tensor) -> np.ndarray:
 def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterator[set[str]]:
     """Notes which of the library's functions an answer calls; what those call is theirs.
 
-    Args:
-        answer: whose calls count.
-        library: the functions; a module stands for those that it makes public.
+    In `library` a module stands for the functions that it makes public.
     """
     called: set[str] = set()
     public = [
@@ -207,17 +189,11 @@ def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterat
 
 @dataclass(frozen=True)
 class RankFailure:
-    """How ranks failed; two are equal when they are of one kind and the same ranks wait.
+    """How ranks failed; two are equal when they are of one kind and the same ranks wait."""
 
-    Attributes:
-        kind: "deadlock", "endless", the name of an exception, or what it is about.
-        sentence: without its full stop.
-        waits: in a deadlock of simulated ranks, who sends to or receives from whom.
-        messages: how many messages had gone before that.
-    """
-
-    kind: str
-    sentence: str = field(compare=False)
+    kind: str  # "deadlock", "endless", the name of an exception, or what it is about
+    sentence: str = field(compare=False)  # without its full stop
+    # in a deadlock of simulated ranks, who sends to or receives from whom, after how many messages
     waits: frozenset[tuple[int, str, int]] = frozenset()
     messages: int = 0
 
@@ -283,7 +259,7 @@ def _line(text: str, answer: Answer) -> int | None:
     code = getattr(unwrapped(answer), "__code__", None)
     if code is None:
         return None
-    found = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
+    numbers = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
     own = {line for _, _, line in code.co_lines() if line is not None}
-    lines = [int(n) for n in found if int(n) in own]
+    lines = [int(n) for n in numbers if int(n) in own]
     return lines[-1] - code.co_firstlineno + 1 if lines else None

@@ -12,18 +12,6 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = [
-    "altered",
-    "cell_source",
-    "drift",
-    "in_cpp",
-    "is_stub",
-    "notebook_source",
-    "same_code",
-    "uncalled",
-    "unwrapped",
-]
-
 Function = ast.FunctionDef
 WAITING = ("syncthreads", "syncwarp", "threadfence")
 
@@ -40,7 +28,10 @@ def is_stub(answer: Any) -> bool:
     tree = _definition(answer)
     if tree is None:
         return False
-    written = [s for s in _statements(tree) if not _raises_not_implemented(s)]
+    written = any(
+        not isinstance(node, ast.Raise) or "NotImplementedError" not in ast.unparse(node)
+        for node in _statements(tree)
+    )
     return not written or any(map(_has_hole, tree.body))
 
 
@@ -57,7 +48,6 @@ def altered(source: str, given: Any) -> str | None:
 
 
 def _functions(source: str) -> list[Function]:
-    """The functions that a cell defines."""
     return [node for node in ast.parse(source).body if isinstance(node, Function)]
 
 
@@ -128,7 +118,6 @@ def without_hints(args: ast.arguments) -> ast.arguments:
 
 
 def _inner(tree: Function) -> list[Function]:
-    """The functions that a function defines."""
     return [node for node in ast.walk(tree) if isinstance(node, Function) and node is not tree]
 
 
@@ -149,10 +138,6 @@ def _has_hole(tree: ast.AST) -> bool:
     if isinstance(tree, ast.Constant):
         return tree.value is ...
     return any(map(_has_hole, ast.iter_child_nodes(tree)))
-
-
-def _raises_not_implemented(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
 
 
 def unwrapped(function: Callable[..., Any]) -> Any:
@@ -220,8 +205,8 @@ def notebook_source(function: Any, decorators: bool = True) -> str:
     lines = source.splitlines()
     for inner in reversed(_inner(node)):
         begin, end = inner.lineno - 1, inner.body[0].lineno - 1
-        said = f"def {inner.name}({ast.unparse(without_hints(inner.args))}):"
-        lines[begin:end] = [" " * inner.col_offset + said] * (begin < end)
+        signature = f"def {inner.name}({ast.unparse(without_hints(inner.args))}):"
+        lines[begin:end] = [" " * inner.col_offset + signature] * (begin < end)
     body = lines[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
     while body and not body[0].strip():
         del body[0]

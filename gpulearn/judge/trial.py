@@ -81,9 +81,8 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
 def _unchanged(before: Any, after: Any) -> bool:
     if isinstance(before, set | dict):
         return bool(before == after)
-    if isinstance(before, np.ndarray) and before.dtype.kind == "f":
-        return np.array_equal(before, after, equal_nan=True)
-    return np.array_equal(before, after)
+    floats = isinstance(before, np.ndarray) and before.dtype.kind == "f"
+    return np.array_equal(before, after, equal_nan=floats)
 
 
 def _sentence_of(error: BaseException, answer: Answer) -> str:

@@ -27,22 +27,14 @@ def zigzag(call: int) -> float:
 
 @dataclass
 class VirtualGpu:
-    """A device that works while the host goes on, with a clock that only it advances.
+    """A device that works while the host goes on, with a clock that only it advances."""
 
-    Attributes:
-        work: seconds that one call's work takes on the device, times `factor`.
-        factor: from the number of a call, 1 and up, to its share of `work`; call 0 is slow.
-        pending: seconds of earlier work that the device still has before it.
-        taken: what each call took so far, from its launch to the end of its work.
-        readings: how often `clock` was called.
-    """
-
-    work: float
-    factor: Callable[[int], float]
-    pending: float = 0.0
-    readings: int = 0
+    work: float  # seconds that one call's work takes on the device, times `factor`
+    factor: Callable[[int], float]  # of the number of a call, 1 and up; call 0 is slow
+    pending: float = 0.0  # seconds of earlier work that the device still has before it
+    readings: int = 0  # how often `clock` was called
     now: float = 100.0
-    taken: list[float] = field(default_factory=list)
+    taken: list[float] = field(default_factory=list)  # by each call, from launch to end of work
     busy_until: float = field(init=False)
 
     def __post_init__(self) -> None:

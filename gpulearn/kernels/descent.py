@@ -122,10 +122,8 @@ def descend_all_numpy(
 
     The operations are those of the kernel, in the same order and in float32, so that on the
     SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation that
-    rounds once; there, starts on the border between two basins may end in the other one.
-
-    Returns:
-        basin and taken, int32, in the shape of the starts; see `descend_all`.
+    rounds once; there, starts on the border between two basins may end in the other one. Basins
+    and steps are int32, in the shape of the starts; see `descend_all`.
 
     >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))

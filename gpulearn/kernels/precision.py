@@ -9,9 +9,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-# stored bits of the significand (IEEE 754; TF32 and bfloat16: NVIDIA A100 white paper, 2020)
-MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10}
-
 
 def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
     """Round float32 values to `bits` stored bits of significand, from 1 to 23, ties to even.

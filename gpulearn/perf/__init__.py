@@ -3,12 +3,11 @@
 - measured: `timing`, which also tells whether other programs disturbed, and `measured_roof`,
   this computer's own roofline;
 - recorded: `recordings` reads and writes what `make gpu` measures on a GPU;
-- modelled: `gpus` (data sheets), `roofline`, `estimates` (from the SIMT machine's counters),
-  `operation_costs` (of a graph), `choosing` (which GPU for a job).
+- modelled: `gpus` (data sheets), `roofline`, `occupancy`, `estimates` and `schedule` (from what
+  the SIMT machine counts), `operation_costs` (of a graph).
 
-`series` holds times with their provenance, so that the three are never mixed up;
-`matmul_times` and `rung_rates` choose among them for the matrix product. The kernels
-themselves, in `gpulearn.kernels`, know nothing of time.
+`series` holds times with their provenance, so that the three are never mixed up; `matmul_times`
+chooses among them for the matrix product.
 """
 
 from gpulearn.lazy import attach

@@ -19,8 +19,6 @@ from gpulearn import require
 from simt.device import selection
 from simt.errors import BadInput
 
-__all__ = ["Accelerator", "CudaAccelerator", "QueueAccelerator", "accelerator"]
-
 
 class Accelerator(Protocol):
     """What both devices offer."""
@@ -41,31 +39,19 @@ class Accelerator(Protocol):
 
 
 def check_array(array: object) -> None:
-    """Check that something can be copied to a device.
-
-    Raises:
-        BadInput: it is no NumPy array of numbers.
-    """
+    """Check that something can be copied to a device."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
         raise BadInput(f"put was given {require.shown(array)}: give a NumPy array of numbers.")
 
 
 def check_placed(name: str, x: Any) -> None:
-    """Check that something is a matrix on a device.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Check that something is a matrix on a device."""
     if not hasattr(x, "cpu") or x.ndim != 2:
         raise BadInput(f"{name} is {require.shown(x)}: give a matrix that put has placed.")
 
 
 def check_factors(a: Any, b: Any) -> None:
-    """Check what is to be multiplied before it is launched, as a GPU's libraries do.
-
-    Raises:
-        BadInput: it is not two matrices of one dtype whose inner sizes agree.
-    """
+    """Check what is to be multiplied before it is launched, as a GPU's libraries do."""
     check_placed("a", a)
     check_placed("b", b)
     if a.shape[1] != b.shape[0] or a.dtype != b.dtype:

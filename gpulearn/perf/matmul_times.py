@@ -127,9 +127,16 @@ def live_times(
     require.choice(f"dtype for torch on {on}", dtype, known)
     require.choice("way to copy", copies, COPIES)
     where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
+    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
 
     def prepare(n: int) -> Callable[[], object]:
-        return prepared_product(random_matrix(n, 1), random_matrix(n, 2), dtype, copies, on)
+        host = [torch.from_numpy(random_matrix(n, seed)).to(kind) for seed in (1, 2)]
+        if copies == "none":
+            x, y = (m.to(on) for m in host)
+            return lambda: x @ y
+        host.append(torch.empty_like(host[0]))
+        x, y, z = (m.pin_memory() for m in host) if copies == "pinned" else host
+        return lambda: z.copy_(x.to(on) @ y.to(on))
 
     with float32_products(torch, dtype == "tf32"):
         rounds = one_thread_and_all() if on == "cpu" else (1,)
@@ -197,25 +204,6 @@ def rates(series: Series) -> tuple[float, ...]:
         )
     pairs = zip(series.sizes, series.seconds, strict=True)
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
-
-
-def prepared_product(
-    a: np.ndarray, b: np.ndarray, dtype: str, copies: str, on: str
-) -> Callable[[], Any]:
-    """The call that multiplies two float32 matrices of the host; it returns torch's result.
-
-    The factors are rounded to `dtype` and put where `copies` says before; for TF32 call it
-    within `float32_products`.
-    """
-    torch = require.package("torch", "Timing matrix products")
-    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
-    host = [torch.from_numpy(m).to(kind) for m in (a, b)]
-    if copies == "none":
-        x, y = (m.to(on) for m in host)
-        return lambda: x @ y
-    host.append(torch.empty_like(host[0]))
-    x, y, z = (m.pin_memory() for m in host) if copies == "pinned" else host
-    return lambda: z.copy_(x.to(on) @ y.to(on))
 
 
 @contextmanager

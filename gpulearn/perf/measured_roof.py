@@ -38,10 +38,6 @@ class RoofPoint:
     seconds: float
     provenance: Provenance
 
-    def __post_init__(self) -> None:
-        for name in ("flops", "bytes_moved", "seconds"):
-            require.above_zero(name, getattr(self, name))
-
     @property
     def intensity(self) -> float:
         """Operations per byte."""

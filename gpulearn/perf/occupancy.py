@@ -44,30 +44,27 @@ def warps_held(block_size: int, most_threads: int, most_blocks: int) -> int:
 
 
 def blocks_that_fit(
-    one: Multiprocessor, threads: int, shared_bytes: int = 0, registers: int | None = None
+    sm: Multiprocessor, threads: int, shared_bytes: int = 0, registers: int | None = None
 ) -> dict[str, int]:
     """How many blocks a multiprocessor could hold by each resource; the least is how many it does.
 
-    Args:
-        one: the multiprocessor.
-        threads: of a block.
-        shared_bytes: of a block, static and dynamic.
-        registers: of a thread; None if nobody knows, and then they are left out.
+    `shared_bytes` are the static and dynamic ones of a block; registers that nobody knows, None,
+    are left out.
 
     >>> from gpulearn.perf.gpus import HOPPER
     >>> blocks_that_fit(HOPPER, threads=128, shared_bytes=16_896, registers=229)
     {'threads': 16, 'blocks': 32, 'shared memory': 13, 'registers': 2}
     """
     warps = -(-require.whole("threads", threads) // WARP)
-    fits = {"threads": one.threads // WARP // warps, "blocks": one.blocks}
+    fits = {"threads": sm.threads // WARP // warps, "blocks": sm.blocks}
     # from capability 8.0 on the system takes 1 KB of each block
-    system, unit = (1024, 128) if one.capability >= (8, 0) else (0, 256)
+    system, unit = (1024, 128) if sm.capability >= (8, 0) else (0, 256)
     if taken := _up(require.from_zero("shared_bytes", shared_bytes) + system, unit):
-        fits["shared memory"] = one.shared_bytes // taken
+        fits["shared memory"] = sm.shared_bytes // taken
     if registers is not None:
         of_a_warp = _up(require.whole("registers", registers) * WARP, REGISTER_UNIT)
-        possible = registers <= MAX_REGISTERS and of_a_warp * _up(warps, PARTS) <= one.registers
-        warps_each = one.registers // PARTS // of_a_warp
+        possible = registers <= MAX_REGISTERS and of_a_warp * _up(warps, PARTS) <= sm.registers
+        warps_each = sm.registers // PARTS // of_a_warp
         fits["registers"] = warps_each * PARTS // warps if possible else 0
     return fits
 
@@ -119,17 +116,17 @@ class Occupancy:
         return tuple(name for name, count in self.fits.items() if count == self.blocks)
 
     def __str__(self) -> str:
-        count, one = gpu_spec(self.gpu).multiprocessors, gpu_spec(self.gpu).multiprocessor
+        count, sm = gpu_spec(self.gpu).multiprocessors, gpu_spec(self.gpu).multiprocessor
         has = {
-            "threads": f"{self.threads:,} of a block, {one.threads:,}",
-            "blocks": str(one.blocks),
-            "shared memory": f"{self.shared_bytes:,} bytes of a block, {one.shared_bytes:,}",
-            "registers": f"{self.registers} of a thread, {one.registers:,}",
+            "threads": f"{self.threads:,} of a block, {sm.threads:,}",
+            "blocks": str(sm.blocks),
+            "shared memory": f"{self.shared_bytes:,} bytes of a block, {sm.shared_bytes:,}",
+            "registers": f"{self.registers} of a thread, {sm.registers:,}",
         }
         article = "an" if self.gpu[0] in "AHLR" else "a"  # as their names are said
         lines = [
             f"{self.kernel} on {article} {self.gpu}: {self.blocks} block{'s' * (self.blocks != 1)}"
-            f", {self.warps} of {one.threads // WARP} warps ({self.share:.0%}) on a "
+            f", {self.warps} of {sm.threads // WARP} warps ({self.share:.0%}) on a "
             f"multiprocessor; the limit is {' and '.join(self.limits)}."
         ]
         for name, blocks in self.fits.items():

@@ -87,7 +87,12 @@ def graph_times(result: Variable, repeats: int = 5) -> dict[str, tuple[float, fl
     result.backward()
     times: dict[str, tuple[float, float]] = {}
     for node in nodes:
-        calls = _again(node), partial(node.shares, np.asarray(node.grad))
+        if node.operation not in AGAIN:
+            raise BadInput(
+                f"{node.operation} cannot be timed by itself: these can, {', '.join(AGAIN)}."
+            )
+        again = partial(AGAIN[node.operation], *(parent.data for parent in node.parents))
+        calls = again, partial(node.shares, np.asarray(node.grad))
         seconds = (min(timeit.repeat(c, timer=now, number=1, repeat=repeats)) for c in calls)
         so_far = times.get(node.operation, (0.0, 0.0))
         forward, backward = map(sum, zip(so_far, seconds, strict=True))
@@ -145,11 +150,3 @@ AGAIN: dict[str, Callable[..., object]] = {
     "conv2d": layers.conv2d,
     "softmax cross-entropy": lambda x: layers.softmax_cross_entropy(x, np.zeros(len(x), int)),
 }
-
-
-def _again(node: Variable) -> Callable[[], object]:
-    if node.operation not in AGAIN:
-        raise BadInput(
-            f"{node.operation} cannot be timed by itself: these can, {', '.join(AGAIN)}."
-        )
-    return partial(AGAIN[node.operation], *(parent.data for parent in node.parents))

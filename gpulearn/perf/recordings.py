@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from gpulearn import __version__, require
 from gpulearn.errors import RecordingError
@@ -23,18 +23,6 @@ from simt.device import driver, selection
 
 SCHEMA = 2
 FOLDER = Path(__file__).parent / "recorded"
-
-# field -> what it must be
-FIELDS = {
-    "schema": int,
-    "name": str,
-    "device": str,
-    "driver": str,
-    "date": str,
-    "versions": dict,
-    "command": str,
-    "rows": list,
-}
 
 
 @dataclass(frozen=True)
@@ -57,6 +45,13 @@ class Recording:
     def where(self, **wanted: Any) -> list[dict[str, Any]]:
         """The rows that have all the given values, such as `where(dtype="float32")`."""
         return [row for row in self.rows if all(row.get(k) == v for k, v in wanted.items())]
+
+
+# field of a file → what it must be
+FIELDS: dict[str, Any] = {
+    "schema": int,
+    **{name: get_origin(kind) or kind for name, kind in get_type_hints(Recording).items()},
+}
 
 
 def available(folder: Path = FOLDER, name: str = "*") -> list[Path]:
@@ -132,11 +127,8 @@ class OutOfTimeError(BaseException):
 def recorded_here(name: str, rows: Iterable[dict[str, Any]], on: str = "cuda") -> Recording:
     """What is measured on this machine's GPU (`on` = "cuda") or CPU (`on` = "cpu").
 
-    Args:
-        name: of the recording.
-        rows: the measurements; an iterator may make them one by one, and where the time is over
-            (`OutOfTimeError`) those that it has made by then are the recording.
-        on: what they are measured on.
+    An iterator may make the rows one by one; where the time is over (`OutOfTimeError`), those that
+    it has made by then are the recording.
     """
     measured: list[dict[str, Any]] = []
     with suppress(OutOfTimeError):

@@ -45,27 +45,16 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class EngineTask:
-    """An operation as it is scheduled.
+    """An operation as it is scheduled."""
 
-    Attributes:
-        engine: one of `ENGINES`, or "" for what takes no time, such as an event.
-        seconds: on its engine.
-        issue: seconds that it costs the host to ask for it.
-        after: the indices of earlier tasks that must have ended.
-        host_waits: whether the host goes on only when it has ended.
-        stream: number of its stream.
-        name: of the kernel or the array.
-        line: of the program, that asked for it.
-    """
-
-    engine: str
-    seconds: float
-    issue: float = 0.0
-    after: tuple[int, ...] = ()
-    host_waits: bool = False
+    engine: str  # one of `ENGINES`, or "" for what takes no time, such as an event
+    seconds: float  # on its engine
+    issue: float = 0.0  # seconds that it costs the host to ask for it
+    after: tuple[int, ...] = ()  # the indices of earlier tasks that must have ended
+    host_waits: bool = False  # whether the host goes on only when it has ended
     stream: int = 0
-    name: str = ""
-    line: int | None = None
+    name: str = ""  # of the kernel or the array
+    line: int | None = None  # of the program, that asked for it
 
 
 @dataclass(frozen=True)

@@ -126,11 +126,15 @@ def measure(
             f"measure was given {function!r}, which cannot be called: "
             f"give it a function, such as measure(lambda: a @ b)."
         )
-    if not _takes_nothing(function):
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
         raise BadInput(
             f"{getattr(function, '__name__', 'the function')} needs arguments: give measure a "
             f"function of none, such as measure(lambda: f(x))."
-        )
+        ) from None
+    except ValueError:
+        pass  # a built-in function that does not say what it takes
     require.above_zero("seconds", seconds)
     require.choice("clock", clock, ("host", "events"))
     torch: Any = require.package("torch", "gl.measure") if clock == "events" else None
@@ -144,17 +148,6 @@ def measure(
             times = _host_times(function, seconds, True)
     origin = Provenance("measured", where or place(), busy=neighbours.disturb)
     return Measurement(tuple(times), first, origin)
-
-
-def _takes_nothing(function: Callable[..., object]) -> bool:
-    """Whether a function can be called without arguments, as far as can be known."""
-    try:
-        inspect.signature(function).bind()
-    except TypeError:
-        return False
-    except ValueError:  # a built-in function that does not say
-        return True
-    return True
 
 
 def now() -> float:
@@ -196,10 +189,8 @@ def _host_times(function: Callable[[], object], seconds: float, until_stable: bo
     return times
 
 
-def event_times(
-    function: Callable[[], object], seconds: float, torch: Any, most: int = 100
-) -> list[float]:
-    """Time single calls by pairs of CUDA events, in seconds, until `seconds` or `most` are up.
+def event_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
+    """Time single calls by pairs of CUDA events, in seconds: 100 at most, or until time is up.
 
     torch records the events in the default stream, in which numba launches too. Before the
     first of a pair the GPU is given something to wait for: else it would reach the launch before
@@ -207,7 +198,7 @@ def event_times(
     """
     times: list[float] = []
     wait = getattr(torch.cuda, "_sleep", lambda ticks: None)
-    while len(times) < most and (len(times) < 5 or sum(times) < seconds):
+    while len(times) < 100 and (len(times) < 5 or sum(times) < seconds):
         before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         wait(HEAD_START)
         before.record()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -140,22 +140,10 @@ def compare_descents(
 
 
 def settling_rates(
-    landscape: Landscape,
-    start: Any,
-    goal: float,
-    step: StepRule,
-    rates: Sequence[float] = RATES,
+    landscape: Landscape, start: Any, goal: float, step: StepRule
 ) -> list[tuple[int, float]]:
-    """For each rate with which a method gets to a goal and stays: (from which step, the rate).
-
-    From that step of at most 1000 on, the loss stays at `goal` or below.
-
-    >>> from gpulearn.optim.optimizers import gradient_step
-    >>> from gpulearn.optim.landscapes import surface
-    >>> settling_rates(surface("bowl"), [1.0, 0.0], 1e-3, gradient_step, [0.5, 3.0])
-    [(5, 0.5)]
-    """
-    walks = {rate: descend(landscape, start, step, lr=rate, steps=STEPS) for rate in rates}
+    """The rates at which a method gets to a goal and stays, with the step from which it does."""
+    walks = {rate: descend(landscape, start, step, lr=rate, steps=STEPS) for rate in RATES}
     ends = [(settled(path, goal), rate) for rate, path in walks.items()]
     return [(since, rate) for since, rate in ends if since is not None]
 

@@ -24,14 +24,11 @@ from gpulearn.tables import Table, table
 if TYPE_CHECKING:
     from simt.report.report import Report
 
-__all__ = ["compare_precisions", "compare_transposes", "kernel_times", "strides"]
-
 # useful GB/s of 1024 × 1024 float32 on a Tesla K20c, whose data sheet says 208 GB/s: M. Harris,
 # "An Efficient Matrix Transpose in CUDA C/C++", NVIDIA developer blog, 2013,
 # developer.nvidia.com/blog/efficient-matrix-transpose-cuda-cc; a thread moves four elements there
 PUBLISHED = {"straight": 55.3, "tile 32 × 32": 97.6, "tile 32 × 33": 144.3}
 NOTHING = "No GPU here, and no times recorded."
-TIMED = ("histograms", "sums")
 # seconds for 2²² whole numbers of 4 bytes on a G80, whose memory moves 86.4 GB/s: M. Harris,
 # "Optimizing Parallel Reduction in CUDA", NVIDIA 2007,
 # developer.download.nvidia.com/assets/cuda/files/reduction.pdf
@@ -52,13 +49,10 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
 
     Args:
         reports: a name of `PUBLISHED` → the report of its launch, for the model.
-
-    Raises:
-        BadInput: there is no report, or one has another name.
     """
     require.named("reports", reports, '{"straight": report, …}')
-    found = transpose_rows()
-    where = found.provenance.where if found else ""
+    times = transpose_rows()
+    where = times.provenance.where if times else ""
     sheet = sheet_of(where)
     rows = []
     for name, report in reports.items():
@@ -67,21 +61,23 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
         row = {"kernel": name, "K20c, published": f"{PUBLISHED[name]:.0f}"}
         for gpu in filter(None, dict.fromkeys(("T4", sheet))):
             row[f"{gpu}, modelled"] = plain(gpu_spec(gpu).bandwidth * useful / 1e9)
-        if found:
-            row[f"{sheet or where}, {found.provenance.kind}"] = _useful(found, name)
+        if times:
+            row[f"{sheet or where}, {times.provenance.kind}"] = _useful(times, name)
         rows.append(row)
-    said = (
+    caption = (
         "Useful GB/s: the bytes of image and out by the time. Published: M. Harris, NVIDIA, 2013. "
         "Modelled: bandwidth of the data sheet, no launch, no banks."
     )
-    if found:
-        origin, copy = str(found.provenance), _useful(found, "copy")
-        said += f" {origin[0].upper()}{origin[1:]}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
-    return table(rows, caption=said)
+    if times:
+        origin, copy = str(times.provenance), _useful(times, "copy")
+        caption += (
+            f" {origin[0].upper()}{origin[1:]}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
+        )
+    return table(rows, caption=caption)
 
 
-def _useful(found: GpuRows, kernel: str) -> str:
-    rows = found.where(kernel=kernel)
+def _useful(times: GpuRows, kernel: str) -> str:
+    rows = times.where(kernel=kernel)
     return f"{rows[0]['useful'] / rows[0]['seconds'] / 1e9:,.0f}" if rows else "–"
 
 
@@ -95,35 +91,29 @@ def kernel_times(which: str) -> Table:
         The floor (the least that any must move, by the bandwidth of the data sheet), and a row
         for each kernel that was timed: seconds, and the bytes that it must move by these seconds.
         Where nothing is timed, sums have the times that were published for four of the plans.
-
-    Raises:
-        BadInput: `which` is neither of these.
     """
-    require.choice("kind of kernel", which, TIMED)
-    found = histogram_rows() if which == "histograms" else reduction_rows()
-    if found is None and which == "sums":
-        return _published_sums()
-    timed = found.rows if found else []
-    sheet = sheet_of(found.provenance.where) if found else "T4"
-    rows, said = [], ""
+    require.choice("kind of kernel", which, ("histograms", "sums"))
+    times = histogram_rows() if which == "histograms" else reduction_rows()
+    if times is None and which == "sums":
+        rows = [_floor(PUBLISHED_BYTES, G80_BANDWIDTH)]
+        rows += [_timed_row(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
+        size = PUBLISHED_BYTES // 2**20
+        return table(
+            rows,
+            caption=f"{NOTHING} Floor: {size} MiB at {G80_BANDWIDTH / 1e9:g} GB/s. The others: "
+            "published by M. Harris, NVIDIA, in 2007 for a G80, with whole numbers.",
+        )
+    timed = times.rows if times else []
+    sheet = sheet_of(times.provenance.where) if times else "T4"
+    rows, caption = [], ""
     if sheet is not None:  # no GPU is held against another's data sheet
         moved = min((row["bytes"] for row in timed), default=histograms.VALUES)
         rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
-        said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "
+        caption = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "
     rows += [_timed_row(_kernel(row), row["bytes"], row["seconds"]) for row in timed]
-    said += f"{'The others' if said else 'Times'}: {_label(found)}." if timed else NOTHING
-    return table(rows, caption=said)
-
-
-def _published_sums() -> Table:
-    rows = [_floor(PUBLISHED_BYTES, G80_BANDWIDTH)]
-    rows += [_timed_row(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
-    size = PUBLISHED_BYTES // 2**20
-    return table(
-        rows,
-        caption=f"{NOTHING} Floor: {size} MiB at {G80_BANDWIDTH / 1e9:g} GB/s. The others: "
-        "published by M. Harris, NVIDIA, in 2007 for a G80, with whole numbers.",
-    )
+    subject = "The others" if caption else "Times"
+    caption += f"{subject}: {times.provenance}." if times and timed else NOTHING
+    return table(rows, caption=caption)
 
 
 def _floor(moved: float, bandwidth: float) -> dict[str, str]:
@@ -149,50 +139,28 @@ def compare_precisions(batch: int = 1024) -> Table:
 
     Returns:
         A row for each precision, a column for each network that was timed.
-
-    Raises:
-        BadInput: the batch is none of these.
     """
-    _batch(batch)
-    found = training_rows((batch,))
-    sheet = (sheet_of(found.provenance.where) if found else None) or "H200"
-    networks = dict.fromkeys(row["network"] for row in found.rows) if found else {}
+    if batch not in BATCHES:
+        known = ", ".join(map(str, BATCHES))
+        raise BadInput(f"batch is {require.shown(batch)}: choose from {known}.")
+    times = training_rows((batch,))
+    sheet = (sheet_of(times.provenance.where) if times else None) or "H200"
+    networks = dict.fromkeys(row["network"] for row in times.rows) if times else {}
     rows = []
     for precision in PRECISIONS:
         peak = gpu_spec(sheet).peak.get(precision)
         row = {"precision": precision, f"{sheet}: TFLOP/s": f"{peak / 1e12:,.0f}" if peak else "–"}
         for network in networks:
-            row[network] = _images(found, network, precision, batch)
+            wanted: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
+            seconds = times.seconds(**wanted) if times else None
+            row[network] = f"{batch / seconds:,.0f}" if seconds else "–"
         rows.append(row)
-    said = f"Images a second at a batch of {batch:,}: {_label(found)}." if found else NOTHING
-    return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {said}")
-
-
-def _batch(batch: int) -> None:
-    if batch not in BATCHES:
-        known = ", ".join(map(str, BATCHES))
-        raise BadInput(f"batch is {require.shown(batch)}: choose from {known}.")
-
-
-def _images(found: GpuRows | None, network: str, precision: str, batch: int) -> str:
-    wanted: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
-    seconds = found.seconds(**wanted) if found else None
-    return f"{batch / seconds:,.0f}" if seconds else "–"
-
-
-def _label(found: GpuRows | None) -> str:
-    return str(found.provenance) if found else ""
+    caption = f"Images a second at a batch of {batch:,}: {times.provenance}." if times else NOTHING
+    return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {caption}")
 
 
 BEST = 4  # sectors that a request of float32 writes, and reads at best
 Curve = Mapping[int, float]
-
-
-COMPARED = (
-    "Where the GPU does better than the model, a cache has spared memory a sector, such as the "
-    "fifth of a shifted request, which is the first of the neighbouring warp. Where it does worse, "
-    "something costs that the model leaves out."
-)
 
 
 def strides() -> Picture:
@@ -201,16 +169,21 @@ def strides() -> Picture:
     One curve is a model: every sector comes from memory, at the bandwidth of the data sheet.
     Beside it stands what a GPU does, measured where there is one, else recorded, if it has been.
     """
-    found = stride_rows()
-    sheet = sheet_of(found.provenance.where) if found else "T4"
-    curves = {}
+    times = stride_rows()
+    sheet = sheet_of(times.provenance.where) if times else "T4"
+    curves: dict[str, tuple[Curve, Curve]] = {}
     if sheet is not None:
+        most = gpu_spec(sheet).bandwidth * 2 * BEST
         curves[f"modelled, every sector from memory:\nthe {sheet}'s data sheet"] = (
-            _modelled_strides(sheet)
+            {s: most / (BEST + sectors(s)) for s in STRIDES},
+            # every offset: a line from 8 to 16 would hide that 9 to 15 cost a fifth sector
+            {o: most / (BEST + sectors(1, o)) for o in range(max(OFFSETS) + 1)},
         )
-    if found is not None:
-        curves[str(found.provenance)] = _timed_strides(found)
-    with figure(9.4, 4.0, columns=2, sharey=True, width_ratios=(3, 2)) as (made, (left, right)):
+    if times is not None:
+        curves[str(times.provenance)] = (
+            _rates(times.where(offset=0), "stride"), _rates(times.where(stride=1), "offset")
+        )  # fmt: skip
+    with figure(9.4, 4.0, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         for number, (label, (strides, offsets)) in enumerate(curves.items()):
             modelled = label.startswith("modelled")  # a line alone; what was timed has markers
             look = {"linestyle": "-"} if modelled else LINES[number]
@@ -223,28 +196,20 @@ def strides() -> Picture:
         left.set_xscale("log", base=2)
         right.set(xlabel="offset (float32), stride 1", xscale="linear")
         left.xaxis.set_major_formatter("{x:g}")
-        said = "; ".join(_said_of_strides(label, *both) for label, both in curves.items())
-        said = f"Useful GB/s of a copy, over its stride and over its offset: {said}."
+        caption = "; ".join(_said_of_strides(label, *both) for label, both in curves.items())
+        caption = f"Useful GB/s of a copy, over its stride and over its offset: {caption}."
         if len(curves) > 1:
-            made.legend(loc="outside lower center", ncols=2, fontsize=9)
-            said += f" {COMPARED}"
-        return show(made, said)
+            fig.legend(loc="outside lower center", ncols=2, fontsize=9)
+            caption += (
+                " Where the GPU does better than the model, a cache has spared memory a sector, "
+                "such as the fifth of a shifted request, which is the first of the neighbouring "
+                "warp. Where it does worse, something costs that the model leaves out."
+            )
+        return show(fig, caption)
 
 
-def _modelled_strides(gpu: str) -> tuple[Curve, Curve]:
-    bandwidth = gpu_spec(gpu).bandwidth
-    strides = {s: bandwidth * 2 * BEST / (BEST + sectors(s)) for s in STRIDES}
-    # every offset: a line from 8 to 16 would hide that 9 to 15 cost a fifth sector
-    offsets = {o: bandwidth * 2 * BEST / (BEST + sectors(1, o)) for o in range(max(OFFSETS) + 1)}
-    return strides, offsets
-
-
-def _timed_strides(found: GpuRows) -> tuple[Curve, Curve]:
-    def rates(rows: list[dict[str, Any]], axis: str) -> Curve:
-        pairs = sorted((row[axis], row["useful"] / row["seconds"]) for row in rows)
-        return dict(pairs)
-
-    return rates(found.where(offset=0), "stride"), rates(found.where(stride=1), "offset")
+def _rates(rows: list[dict[str, Any]], axis: str) -> Curve:
+    return dict(sorted((row[axis], row["useful"] / row["seconds"]) for row in rows))
 
 
 def _said_of_strides(label: str, strides: Curve, offsets: Curve) -> str:

@@ -81,7 +81,10 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
     'a row and copied: 1 × 4 pixels each. copied: 50 % black; 50 % of it differs from a row.'
     """
     (title, first), *_ = images.items()
-    sizes = {name: _size_of(image) for name, image in images.items()}
+    sizes = {
+        name: " × ".join(map(str, image.shape[:2])) + " pixels" + " in colour" * (image.ndim == 3)
+        for name, image in images.items()
+    }
     if len(set(sizes.values())) == 1:
         sentences = [
             f"{require.listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"
@@ -111,11 +114,6 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
         if notes:
             sentences.append(f"{name}: {'; '.join(notes)}")
     return f"{'. '.join(sentences)}."
-
-
-def _size_of(image: np.ndarray[Any, Any]) -> str:
-    height, width = image.shape[:2]
-    return f"{height} × {width} pixels" + (" in colour" if image.ndim == 3 else "")
 
 
 def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: str) -> str:

@@ -227,13 +227,9 @@ def _draw_banks(axes: Any, elements: list[int], size: int) -> None:
 
 
 def draw_request(axes: Any, addresses: np.ndarray[Any, Any], size: int) -> None:
-    """Draw lanes above, sectors below, and a line from each lane to what it touches.
+    """Draw lanes above, sectors below, and a line from each lane to the `size` bytes it touches.
 
-    Args:
-        axes: where to draw; its scales and labels are set.
-        addresses: the first byte that each of the 32 lanes touches, or AWAY for a lane that
-            takes no part; shape (32,).
-        size: bytes that a lane touches.
+    `addresses` are of the first byte of each lane, or AWAY where one takes no part; shape (32,).
     """
     active = {lane: byte for lane, byte in enumerate(addresses.tolist()) if byte != AWAY}
     touched = sorted({(byte + k) // SECTOR for byte in active.values() for k in (0, size - 1)})

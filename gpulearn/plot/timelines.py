@@ -43,9 +43,14 @@ def timeline(
     'Timeline of 2 ranks over 2 µs, modelled: on average a rank computes for 100 % of the time, ...'
     """
     named: Mapping[str, Any] = runs if isinstance(runs, Mapping) else {"": runs}
-    of_engines = bool(named) and all(isinstance(run, Timeline) for run in named.values())
+    of_engines = all(isinstance(run, Timeline) for run in named.values())
+    if not named:
+        raise BadInput("runs is empty: give at least one run of gl.simulate.")
     if not of_engines:
-        _check_simulations(named)
+        require.each(named, "timeline", "what gl.simulate returns", "runs holds")
+        for count in (len(run.clocks) for run in named.values()):
+            if count > MAX_RANKS:
+                raise BadInput(f"the run has {count} ranks: at most {MAX_RANKS} can be drawn.")
     seconds = [run.makespan if of_engines else run.seconds for run in named.values()]
     longest = max(seconds)
     unit, scale = next((unit, scale) for least, unit, scale in UNITS if longest >= least)
@@ -70,28 +75,15 @@ def timeline(
         kinds = {run.provenance.kind if of_engines else "modelled" for run in named.values()}
         panels[-1, 0].set_xlabel(f"time ({unit}), {' and '.join(sorted(kinds))}")
         panels[-1, 0].set_xlim(0, max(longest * scale, 1e-12))
-        shown = engines.labels(named) if of_engines else _labels(named)
+        if of_engines:
+            shown = engines.labels(named)
+        else:
+            present = {interval.kind for run in named.values() for interval in run.timeline}
+            shown = {kind: look for kind, (_, _, look) in LOOKS.items() if kind in present}
         if shown:
             looks = {name: {"edgecolor": "white", **look} for name, look in shown.items()}
             key(fig, looks, loc="outside upper right", fontsize=11)
         return show(fig, " ".join(sentences))
-
-
-def _check_simulations(named: Mapping[str, Any]) -> None:
-    if not named:
-        raise BadInput("runs is empty: give at least one run of gl.simulate.")
-    require.each(named, "timeline", "what gl.simulate returns", "runs holds")
-    for run in named.values():
-        if len(run.clocks) > MAX_RANKS:
-            raise BadInput(
-                f"the run has {len(run.clocks)} ranks: at most {MAX_RANKS} can be drawn."
-            )
-
-
-def _labels(named: Mapping[str, Simulation[Any]]) -> dict[str, dict[str, Any]]:
-    """The kinds of intervals that occur in one of the runs, with their looks."""
-    kinds = {interval.kind for run in named.values() for interval in run.timeline}
-    return {kind: look for kind, (_, _, look) in LOOKS.items() if kind in kinds}
 
 
 def _draw(axes: Any, run: Simulation[Any], scale: float) -> None:

@@ -34,7 +34,11 @@ def memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Picture:
     [figure: Memory in bars: batch 8 4 MB, most of it activations (3 MB).]
     """
     require.named("bars", bars, '{"name": {"part": bytes}, …}')
-    sized = {name: _parts(name, bar) for name, bar in bars.items()}
+    sized: dict[str, Mapping[str, float]] = {}
+    for name, bar in bars.items():
+        sized[name] = bar if isinstance(bar, Mapping) else getattr(bar, "_asdict", dict)()
+        if not sized[name]:
+            raise BadInput(f"{name} is {shown(bar)}: give what gl.train.memory_budget returned.")
     parts = list(next(iter(sized.values())))
     for name, bar in sized.items():
         if list(bar) != parts:
@@ -49,13 +53,6 @@ def memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Picture:
         fig.legend(loc="outside upper center", ncols=len(parts))
     text = "; ".join(bar_text(name, bar) for name, bar in sized.items())
     return show(fig, f"Memory in bars: {text}.")
-
-
-def _parts(name: str, bar: Mapping[str, float] | MemoryBudget) -> Mapping[str, float]:
-    parts = bar if isinstance(bar, Mapping) else getattr(bar, "_asdict", dict)()
-    if not parts:
-        raise BadInput(f"{name} is {shown(bar)}: give what gl.train.memory_budget returned.")
-    return parts
 
 
 def unit_for(most: float) -> tuple[float, str]:

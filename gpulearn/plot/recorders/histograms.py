@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,10 @@ KERNELS: dict[str, tuple[Any, int | None]] = {
 
 
 def record_histograms(n: int = VALUES, repeated: int = REPEATED) -> Recording:
-    """Time histograms of n bytes that are random, skewed and all equal.
+    """Time histograms of n bytes that are random, skewed and all equal; `repeated` are drawn.
 
-    Args:
-        n: how many values, a multiple of `repeated`.
-        repeated: how many of them are drawn.
-
-    Returns:
-        Rows with `n`, `kernel`, `data`, `bytes` (what must be read at least), `counted` (the
-        share of the updates of a launch that arrived, 1 but for the racy kernel) and `seconds`.
+    The rows have `n`, `kernel`, `data`, `bytes` (what must be read at least), `counted` (the share
+    of the updates of a launch that arrived, 1 but for the racy kernel) and `seconds`.
     """
     n, repeated = require.whole("n", n), require.whole("repeated", repeated)
     return recorded_here("histograms", _rows(n, repeated), kernels_on())
@@ -58,27 +54,24 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
         for name in KERNELS:
             fields = {"n": times * repeated, "kernel": name, "data": data, "bytes": values.size}
             with unchecked():  # the race is known
-                row = timed(fields, _count(fields, values, wanted))
+                row = timed(fields, partial(_count, fields, values, wanted))
             yield row
 
 
 def _count(
     fields: dict[str, Any], values: Any, wanted: np.ndarray[Any, Any]
-) -> Callable[[], Callable[[], object]]:
-    def prepare() -> Callable[[], object]:
-        kernel, blocks = KERNELS[fields["kernel"]]
-        launch = kernel[blocks or (values.size + THREADS - 1) // THREADS, THREADS]
-        counts = cuda.to_device(np.zeros(BINS, np.int32))
-        launch(values, counts)
-        counted = counts.copy_to_host()
-        if fields["kernel"] != "racy":
-            agree(f"{fields['kernel']}, {fields['data']}", counted, wanted)
-        elif ((counted > wanted) | ((counted == 0) & (wanted > 0))).any():
-            raise WrongResultError("The racy histogram counts what is not there.")
-        fields["counted"] = float(counted.sum() / wanted.sum())
-        return lambda: launch(values, counts)
-
-    return prepare
+) -> Callable[[], object]:
+    kernel, blocks = KERNELS[fields["kernel"]]
+    launch = kernel[blocks or (values.size + THREADS - 1) // THREADS, THREADS]
+    counts = cuda.to_device(np.zeros(BINS, np.int32))
+    launch(values, counts)
+    counted = counts.copy_to_host()
+    if fields["kernel"] != "racy":
+        agree(f"{fields['kernel']}, {fields['data']}", counted, wanted)
+    elif ((counted > wanted) | ((counted == 0) & (wanted > 0))).any():
+        raise WrongResultError("The racy histogram counts what is not there.")
+    fields["counted"] = float(counted.sum() / wanted.sum())
+    return lambda: launch(values, counts)
 
 
 def histogram_rows() -> GpuRows | None:

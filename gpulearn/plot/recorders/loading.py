@@ -36,10 +36,8 @@ def gpu_rows(
 ) -> GpuRows | None:
     """The rows of a figure, or None where there is neither a GPU nor a recording.
 
-    Args:
-        name: of the recording.
-        live: measures it, or the part of it that the figure needs, on the GPU that is here.
-        on: says whether there is one, as `kernels_on` and `torch_on` do.
+    `live` measures the recording, or the part of it that the figure needs, on the GPU that is
+    here; `on` says whether there is one.
     """
     here = on() == "cuda"
     recording = live() if here else recordings.find(name)

@@ -69,18 +69,10 @@ class WrongResultError(GpulearnError):
 
 
 def agree(what: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
-    """Hold an array against what NumPy says.
+    """Hold an array, on the device or the host, against what NumPy says; NaN must be NaN.
 
-    Args:
-        what: what was computed, for the message.
-        got: the array, on the device or the host. Where it holds words of several numbers,
-            `wanted` has the numbers, and is as many times longer.
-        wanted: the array that it must be; NaN must be NaN.
-        tolerance: of each element, relative to the largest finite one; 0 for exact.
-
-    Raises:
-        WrongResultError: an element is further off than `tolerance`.
-        BadInput: the arrays have different shapes.
+    Where it holds words of several numbers, `wanted` has the numbers, and is as many times longer.
+    `tolerance` is relative to the largest finite element; 0 is exact.
     """
     got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
     wanted = np.asarray(wanted)

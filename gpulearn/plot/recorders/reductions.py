@@ -31,13 +31,9 @@ TREES = {
 
 
 def record_reductions(n: int = VALUES) -> Recording:
-    """Time every plan of notebook 07 to add n numbers up.
+    """Time every plan of notebook 07 to add n numbers up, a multiple of 256.
 
-    Args:
-        n: how many numbers, a multiple of 256.
-
-    Returns:
-        Rows with `n`, `kernel`, `bytes` (what must be read and written at least) and `seconds`.
+    The rows have `n`, `kernel`, `bytes` (what must be read and written at least) and `seconds`.
     """
     n = require.whole("n", n)
     values = np.random.default_rng(7).random(n, np.float32)
@@ -54,7 +50,7 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
         wanted = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
         tree = partial(kernel[blocks, THREADS], there, sums)
         fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
-        yield timed(fields, _checked(name, tree, sums, wanted, 1e-6))
+        yield timed(fields, partial(_checked, name, tree, sums, wanted, 1e-6))
     sums, total = cuda.device_array(few, np.float32), cuda.device_array(1, np.float32)
 
     def two_launches() -> None:
@@ -71,7 +67,7 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
     whole = values.sum(dtype=np.float64).reshape(1)
     for name, launch in striding.items():
         fields = {"n": n, "kernel": name, "bytes": 4 * n}
-        yield timed(fields, _checked(name, launch, total, whole, 1e-5))
+        yield timed(fields, partial(_checked, name, launch, total, whole, 1e-5))
 
 
 def _checked(
@@ -80,14 +76,11 @@ def _checked(
     out: Any,
     wanted: np.ndarray[Any, Any],
     tolerance: float,
-) -> Callable[[], Callable[[], object]]:
-    def prepare() -> Callable[[], object]:
-        out.copy_to_device(np.zeros(out.shape, out.dtype))
-        launch()
-        agree(name, out, wanted, tolerance)
-        return launch
-
-    return prepare
+) -> Callable[[], object]:
+    out.copy_to_device(np.zeros(out.shape, out.dtype))
+    launch()
+    agree(name, out, wanted, tolerance)
+    return launch
 
 
 def reduction_rows() -> GpuRows | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,40 +32,27 @@ def sectors(stride: int, offset: int = 0) -> int:
     return len({FLOAT * (offset + stride * lane) // SECTOR for lane in range(LANES)})
 
 
-def record_strides(
-    n: int = NUMBERS,
-    strides: Sequence[int] = STRIDES,
-    offsets: Sequence[int] = OFFSETS,
-    repeated: int = REPEATED,
-) -> Recording:
+def record_strides(n: int = NUMBERS, repeated: int = REPEATED) -> Recording:
     """Time target[i] = source[offset + i·stride] for n float32, each stride and each offset.
 
-    Args:
-        n: numbers to copy; the source takes 4·n·max(strides) bytes.
-        strides: each with the offset 0.
-        offsets: each with the stride 1.
-        repeated: how many random numbers the source repeats.
-
-    Returns:
-        Rows with `n`, `stride`, `offset`, `useful` (bytes read and written that were asked
-        for), `moved` (bytes of the sectors that hold them) and `seconds`.
+    Strides have the offset 0, offsets the stride 1. The source repeats `repeated` random numbers
+    and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read
+    and written that were asked for), `moved` (bytes of the sectors that hold them) and `seconds`.
     """
     n = require.whole("n", n)
-    return recorded_here("strides", _rows(n, strides, offsets, repeated), kernels_on())
+    return recorded_here("strides", _rows(n, repeated), kernels_on())
 
 
-def _rows(
-    n: int, strides: Sequence[int], offsets: Sequence[int], repeated: int
-) -> Iterator[dict[str, Any]]:
+def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     numbers = np.random.default_rng(4).standard_normal(repeated, dtype=np.float32)
-    walks = [(s, 0) for s in strides] + [(1, o) for o in offsets if o or 1 not in strides]
+    walks = [(s, 0) for s in STRIDES] + [(1, o) for o in OFFSETS if o]
     source = _filled(numbers, max(o + (n - 1) * s + 1 for s, o in walks))
     target = cuda.device_array(n, np.float32)
     for stride, offset in walks:
         useful = 2 * FLOAT * n
         moved = FLOAT * n + n // LANES * sectors(stride, offset) * SECTOR
         fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
-        yield timed(fields, _walk(source, target, numbers, stride, offset))
+        yield timed(fields, partial(_walk, source, target, numbers, stride, offset))
 
 
 def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
@@ -79,19 +67,16 @@ def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
 
 def _walk(
     source: Any, target: Any, numbers: np.ndarray[Any, Any], stride: int, offset: int
-) -> Callable[[], Callable[[], object]]:
-    def prepare() -> Callable[[], object]:
-        n = target.size
-        launch = copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK]
-        part = source[offset:]
-        launch(part, target, stride)
-        # what a walk meets repeats itself as the numbers do
-        walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
-        wanted = np.resize(numbers[walk], n)
-        agree(f"copy_strided, stride {stride}, offset {offset}", target, wanted)
-        return lambda: launch(part, target, stride)
-
-    return prepare
+) -> Callable[[], object]:
+    n = target.size
+    launch = copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK]
+    part = source[offset:]
+    launch(part, target, stride)
+    # what a walk meets repeats itself as the numbers do
+    walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
+    wanted = np.resize(numbers[walk], n)
+    agree(f"copy_strided, stride {stride}, offset {offset}", target, wanted)
+    return lambda: launch(part, target, stride)
 
 
 def stride_rows() -> GpuRows | None:

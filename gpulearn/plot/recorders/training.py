@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,34 +37,24 @@ def networks() -> dict[str, Callable[[], Any]]:
 
 
 def record_training(
-    batches: Sequence[int] = BATCHES,
-    precisions: Sequence[str] = PRECISIONS,
-    models: Mapping[str, Callable[[], Any]] | None = None,
+    batches: Sequence[int] = BATCHES, precisions: Sequence[str] = PRECISIONS
 ) -> Recording:
     """Time a step of AdamW on a batch of random 8 × 8 images, with the host's part of it.
 
-    Args:
-        batches: images of a batch.
-        precisions: "float32" (TF32 off), "tf32", "bfloat16" and "float16" (mixed precision);
-            those that the GPU has no units for are left out.
-        models: name → makes a network; by default those of `networks`.
-
-    Returns:
-        Rows with `network`, `precision`, `batch` and `seconds` of a step.
+    "float32" is without TF32, "bfloat16" and "float16" are mixed precision; what the GPU has no
+    units for is left out. The rows have `network`, `precision`, `batch` and `seconds` of a step.
     """
     require.package("torch", "Recording")
-    return recorded_here("training", _rows(batches, precisions, models or networks()), torch_on())
+    return recorded_here("training", _rows(batches, precisions), torch_on())
 
 
-def _rows(
-    batches: Sequence[int], precisions: Sequence[str], models: Mapping[str, Callable[[], Any]]
-) -> Iterator[dict[str, Any]]:
+def _rows(batches: Sequence[int], precisions: Sequence[str]) -> Iterator[dict[str, Any]]:
     torch, on = require.package("torch", "Recording"), torch_on()
     generator = torch.Generator().manual_seed(12)
     images = torch.randn(max(*batches, CHECKED), 1, 8, 8, generator=generator)
     labels = torch.randint(10, (len(images),), generator=generator)
     there = images.to(on), labels.to(on)
-    for name, make in models.items():
+    for name, make in networks().items():
         for precision in precisions:
             if on == "cuda" and not runs_here(precision):
                 continue
@@ -71,13 +62,11 @@ def _rows(
                 fields = {"network": name, "precision": precision, "batch": batch}
                 part = there[0][:batch], there[1][:batch]
                 with _arithmetic(precision):
-                    row = timed(fields, _step(make, precision, part), host_seconds)
+                    row = timed(fields, partial(_step, make, precision, part), host_seconds)
                 yield row
 
 
-def _step(
-    make: Callable[[], Any], precision: str, batch: tuple[Any, Any]
-) -> Callable[[], Callable[[], object]]:
+def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Callable[[], object]:
     from torch.nn import functional
 
     from gpulearn.train.precision import Precision
@@ -92,29 +81,26 @@ def _step(
         flat = torch.cat([part.flatten() for part in parts]) / passes.scale
         return flat.double().cpu().numpy()  # type: ignore[no-any-return]
 
-    def prepare() -> Callable[[], object]:
-        name = "float32" if precision == "tf32" else precision
-        on = torch_on()
-        passes, model = Precision(name, on), make().to(on)
-        model.eval()  # without dropout, so that both gradients are of one network
-        some, theirs = images[:CHECKED], labels[:CHECKED]
-        # a scale so low that nothing overflows: the first steps of a run may, and leave it out
-        got = gradient(model, Precision(name, on, scale=2.0**10), some, theirs)
-        wanted = gradient(make().eval(), Precision(), some.cpu(), theirs.cpu())
-        agree(f"the gradient in {precision}", got, wanted, BOUNDS[precision])
-        model.train()
-        optimizer = torch.optim.AdamW(model.parameters())
+    name = "float32" if precision == "tf32" else precision
+    on = torch_on()
+    passes, model = Precision(name, on), make().to(on)
+    model.eval()  # without dropout, so that both gradients are of one network
+    some, theirs = images[:CHECKED], labels[:CHECKED]
+    # a scale so low that nothing overflows: the first steps of a run may, and leave it out
+    got = gradient(model, Precision(name, on, scale=2.0**10), some, theirs)
+    wanted = gradient(make().eval(), Precision(), some.cpu(), theirs.cpu())
+    agree(f"the gradient in {precision}", got, wanted, BOUNDS[precision])
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters())
 
-        def step() -> None:
-            optimizer.zero_grad()
-            with passes.autocast():
-                loss = functional.cross_entropy(model(images), labels)
-            passes.backward(loss)
-            passes.step(optimizer)
+    def step() -> None:
+        optimizer.zero_grad()
+        with passes.autocast():
+            loss = functional.cross_entropy(model(images), labels)
+        passes.backward(loss)
+        passes.step(optimizer)
 
-        return step
-
-    return prepare
+    return step
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,8 @@ KERNELS = {
 def record_transposes(sizes: Sequence[int] = SIZES) -> Recording:
     """Time every transpose of n × n float32, and a plain copy, in blocks of 32 × 32 threads.
 
-    Args:
-        sizes: the n, ascending, multiples of `TILE`.
-
-    Returns:
-        Rows with `n`, `kernel`, `useful` (bytes read and written) and `seconds`.
+    The n are ascending multiples of `TILE`. The rows have `n`, `kernel`, `useful` (bytes read and
+    written) and `seconds`.
     """
     return recorded_here("transposes", _rows(sizes), kernels_on())
 
@@ -50,20 +48,17 @@ def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
         for name, kernel in KERNELS.items():
             wanted = image if name == "copy" else turned
             fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
-            yield timed(fields, _turn(name, kernel, there, out, wanted))
+            yield timed(fields, partial(_turn, name, kernel, there, out, wanted))
 
 
 def _turn(
     name: str, kernel: Any, image: Any, out: Any, wanted: np.ndarray[Any, Any]
-) -> Callable[[], Callable[[], object]]:
-    def prepare() -> Callable[[], object]:
-        blocks = len(wanted) // TILE
-        launch = kernel[(blocks, blocks), (TILE, TILE)]
-        launch(image, out)
-        agree(f"{name}, n = {len(wanted)}", out, wanted)
-        return lambda: launch(image, out)
-
-    return prepare
+) -> Callable[[], object]:
+    blocks = len(wanted) // TILE
+    launch = kernel[(blocks, blocks), (TILE, TILE)]
+    launch(image, out)
+    agree(f"{name}, n = {len(wanted)}", out, wanted)
+    return lambda: launch(image, out)
 
 
 def transpose_rows(n: int = SHOWN) -> GpuRows | None:

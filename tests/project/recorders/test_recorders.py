@@ -24,12 +24,10 @@ RECORDINGS = [name for name in STEPS if name not in ("tests", "counters", "ladde
 def measured(name):
     """What a step of a rehearsal measures; the clock is quick, the work and checks are real."""
     step = STEPS[name]
-    tiny = dict(step.tiny)
-    if name == "training":
-        tiny |= {"models": {"MLP": lambda: MLP((64, 16, 10), seed=0)}}
     with pytest.MonkeyPatch.context() as quick:
+        quick.setattr(training, "networks", lambda: {"MLP": lambda: MLP((64, 16, 10), seed=0)})
         quick.setattr(timing, "_host_times", lambda call, seconds, torch: [(call(), 2e-6)[1]] * 3)
-        return getattr(importlib.import_module(step.module), f"record_{name}")(**tiny)
+        return getattr(importlib.import_module(step.module), f"record_{name}")(**step.tiny)
 
 
 @pytest.fixture(scope="module")
