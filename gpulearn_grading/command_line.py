@@ -24,8 +24,6 @@ from gpulearn_grading.results import write_csv, write_json, write_junit
 from gpulearn_grading.settings import GradingSettings
 from gpulearn_grading.summary import write_page
 
-__all__ = ["main"]
-
 USUAL = "grading.toml"
 
 

@@ -26,46 +26,29 @@ from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
 
-__all__ = ["Graded", "Grading", "grade", "hidden"]
-
 PACKAGE = Path(__file__).parent
 TRIES = 2  # of an answer at which a judge got lost
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A student's verdicts and score.
+    """A student's verdicts and score."""
 
-    Attributes:
-        student: as the submission is called.
-        verdicts: one for each exercise, in their order.
-        points: of right answers, less what being late costs.
-        days_late: days begun after the deadline.
-    """
-
-    student: str
-    verdicts: tuple[Verdict, ...]
-    points: float
-    days_late: int
+    student: str  # as the submission is called
+    verdicts: tuple[Verdict, ...]  # one for each exercise, in their order
+    points: float  # of right answers, less what being late costs
+    days_late: int  # days begun after the deadline
 
 
 @dataclass
 class Grading:
-    """What came of a folder.
+    """What came of a folder."""
 
-    Attributes:
-        students: in the order of their names.
-        exercises: names, in their order.
-        most: points of a student who has everything right.
-        lacks: which walls the answers lacked here, in one sentence, or "".
-        seconds: that it took.
-    """
-
-    students: list[Graded] = field(default_factory=list)
-    exercises: tuple[str, ...] = ()
-    most: float = 0.0
-    lacks: str = ""
-    seconds: float = 0.0
+    students: list[Graded] = field(default_factory=list)  # in the order of their names
+    exercises: tuple[str, ...] = ()  # names, in their order
+    most: float = 0.0  # points of a student who has everything right
+    lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
+    seconds: float = 0.0  # that it took
 
 
 def grade(
@@ -85,9 +68,6 @@ def grade(
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
         told: is called with how many answers are done, of how many.
-
-    Raises:
-        BadInput: there is nothing to grade, or the system cannot start processes as this needs.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")

@@ -42,8 +42,6 @@ from gpulearn_grading.apart.values import NotData, decoded
 from gpulearn_grading.slices import slice_of
 from gpulearn_grading.submissions import Statement, SubmittedCode
 
-__all__ = ["Judge", "Verdict"]
-
 SENTENCES = {
     "processes": "it starts more than {processes} processes, and was ended.",
     "memory": "it takes more than {memory} MiB of memory, and was ended.",
@@ -70,24 +68,16 @@ PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What became of one answer.
+    """What became of one answer."""
 
-    Attributes:
-        exercise: its name.
-        passed: whether it is right.
-        kind: "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
-            "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged".
-        hint: what `gl.check` says, or why there is no verdict.
-        seconds: that it took.
-        notes: what the answer did besides, for the instructor to look at.
-    """
-
-    exercise: str
-    passed: bool
+    exercise: str  # its name
+    passed: bool  # whether it is right
+    # "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
+    # "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged"
     kind: str
-    hint: str = ""
-    seconds: float = 0.0
-    notes: tuple[str, ...] = ()
+    hint: str = ""  # what `gl.check` says, or why there is no verdict
+    seconds: float = 0.0  # that it took
+    notes: tuple[str, ...] = ()  # what the answer did besides, for the instructor to look at
 
 
 class Judge:

@@ -21,8 +21,6 @@ from typing import Any
 from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Statement
 
-__all__ = ["Forget", "function_shown", "kernel", "text_of"]
-
 # importing them, or from them, runs nothing of a student's
 MODULES = frozenset((
     "__future__", "math", "operator", "numpy", "numba", "numba.cuda", "numba.types",
@@ -142,11 +140,7 @@ def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
 
 
 def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
-    """What a dotted name stands for, as far as it leads through modules that are known.
-
-    Raises:
-        LookupError: it leads elsewhere.
-    """
+    """What a dotted name stands for, as far as it leads through modules that are known."""
     if isinstance(node, ast.Name):
         return space[node.id]
     if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):

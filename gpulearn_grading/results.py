@@ -13,8 +13,6 @@ from xml.etree import ElementTree
 from gpulearn_grading.grading import Graded, Grading
 from gpulearn_grading.judge import Verdict
 
-__all__ = ["write_csv", "write_json", "write_junit"]
-
 HEADINGS = ("student", "exercise", "passed", "kind", "seconds", "hint", "notes", "score", "of",
             "days_late")  # fmt: skip
 # a cell that begins so is a formula to a spreadsheet, which a student must not write into it

@@ -16,8 +16,6 @@ from gpulearn.judge.catalogue import find
 from gpulearn.require import shown
 from gpulearn_grading.apart.limits import Limits
 
-__all__ = ["GradingSettings", "load", "written"]
-
 KEYS = ("exercises", "weights", "deadline", "limits")
 DEADLINE = ("due", "lost_per_day", "handed_in")
 LIMITS = {"seconds": 1.0, "memory_mib": 1 << 20, "processes": 1, "disk_mib": 1 << 20,
@@ -27,23 +25,18 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class GradingSettings:
-    """How submissions are graded.
+    """How submissions are graded."""
 
-    Attributes:
-        exercises: names, or `file.py:name`, in their order; if none, those that are answered.
-        weights: points of an exercise by its name; 1 where nothing is said.
-        due: when submissions are due, in seconds since 1970; None for no deadline.
-        lost_per_day: share of the score that each day begun after that costs.
-        handed_in: when a student handed in, where the file's own date does not tell.
-        limits: of each answer.
-    """
-
+    # names, or `file.py:name`, in their order; if none, those that are answered
     exercises: tuple[str, ...] = ()
+    # points of an exercise by its name; 1 where nothing is said
     weights: Mapping[str, float] = field(default_factory=dict)
+    # when submissions are due, in seconds since 1970; None for no deadline
     due: float | None = None
-    lost_per_day: float = 0.0
+    lost_per_day: float = 0.0  # share of the score that each day begun after that costs
+    # when a student handed in, where the file's own date does not tell
     handed_in: Mapping[str, float] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=Limits)  # of each answer
 
     def days_late(self, student: str, moment: float) -> int:
         """Days begun after the deadline, for what was handed in at a moment."""
@@ -58,11 +51,7 @@ class GradingSettings:
 
 
 def load(file: Path) -> GradingSettings:
-    """Read a settings file.
-
-    Raises:
-        BadInput: it cannot be read, or says something that is not known or makes no sense.
-    """
+    """Read a settings file."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

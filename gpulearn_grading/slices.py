@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from gpulearn_grading.submissions import Statement
 
-__all__ = ["binds", "free_names", "slice_of"]
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
-__all__ = ["Statement", "Submission", "SubmittedCode", "read", "students"]
-
 KINDS = (".ipynb", ".py")
 LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
 MOST_FILES = 50
@@ -25,15 +23,10 @@ CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in.
+    """What one student handed in."""
 
-    Attributes:
-        student: the name of the file or the folder.
-        files: those that hold code, the first modified last.
-    """
-
-    student: str
-    files: tuple[Path, ...]
+    student: str  # the name of the file or the folder
+    files: tuple[Path, ...]  # those that hold code, the first modified last
 
     @property
     def moment(self) -> float:
@@ -42,31 +35,21 @@ class Submission:
 
 
 class Statement(NamedTuple):
-    """A statement at the top of a cell or a file.
+    """A statement at the top of a cell or a file."""
 
-    Attributes:
-        node: its syntax tree, with the lines of its cell.
-        text: its own text.
-        cell: the text of its cell.
-    """
-
-    node: ast.stmt
-    text: str
-    cell: str
+    node: ast.stmt  # its syntax tree, with the lines of its cell
+    text: str  # its own text
+    cell: str  # the text of its cell
 
 
 @dataclass
 class SubmittedCode:
-    """The code of a submission.
+    """The code of a submission."""
 
-    Attributes:
-        statements: in the order of the files.
-        unread: cells that Python cannot read: what it says, and their text.
-        modules: text by name of the `.py` files that others may import.
-    """
-
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)  # in the order of the files
+    # cells that Python cannot read: what it says, and their text
     unread: list[tuple[str, str]] = field(default_factory=list)
+    # text by name of the `.py` files that others may import
     modules: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,9 +57,6 @@ def students(folder: Path) -> list[Submission]:
     """Each student's submission: every notebook, `.py` file and folder in a folder.
 
     What begins with a dot or an underscore is left out.
-
-    Raises:
-        BadInput: there is no such folder, or nothing in it to grade.
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")

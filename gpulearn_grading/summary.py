@@ -9,8 +9,6 @@ from pathlib import Path
 
 from gpulearn_grading.grading import Graded, Grading
 
-__all__ = ["write_page"]
-
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
   color: #1a1a1a; background: #fff; }

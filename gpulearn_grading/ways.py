@@ -20,8 +20,6 @@ from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
 
-__all__ = ["by_outcomes", "judged_there", "proxy", "way"]
-
 
 @functools.cache
 def way(place: str) -> str:

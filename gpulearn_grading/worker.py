@@ -24,8 +24,6 @@ from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, SubmittedCode, read
 from simt.device.selection import ENVIRONMENT_VARIABLE
 
-__all__ = ["Worker", "WorkerLost", "main"]
-
 MOST_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 
 
@@ -57,11 +55,7 @@ class Worker:
         )
 
     def verdict(self, submission: Submission, place: str) -> tuple[Verdict, str]:
-        """What becomes of an answer, and which walls it lacked.
-
-        Raises:
-            WorkerLost: there is no verdict, and will be none from this worker.
-        """
+        """What becomes of an answer, and which walls it lacked."""
         files = [str(one) for one in submission.files]
         line = json.dumps({"student": submission.student, "files": files, "place": place})
         assert self._process.stdin is not None

@@ -18,8 +18,6 @@ from gpulearn_grading.apart.limits import Limits
 from gpulearn_grading.apart.server import Server
 from simt.device.selection import waited_seconds
 
-__all__ = ["Box", "Gone"]
-
 LOOK_SECONDS = 0.05
 PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -57,11 +55,7 @@ class Box:
         self._watcher.start()
 
     def ask(self, do: str, **what: Any) -> dict[str, Any]:
-        """Ask for something, and wait for what comes.
-
-        Raises:
-            Gone: the process is no more.
-        """
+        """Ask for something, and wait for what comes."""
         if self.ended:
             raise Gone(self.ended)
         heard = False

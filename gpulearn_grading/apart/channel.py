@@ -8,8 +8,6 @@ import struct
 import threading
 from typing import Any
 
-__all__ = ["ChannelClosed", "MessageChannel"]
-
 LARGEST = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
 
@@ -26,11 +24,7 @@ class MessageChannel:
         self._lock = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message.
-
-        Raises:
-            ChannelClosed: nobody is there to take it.
-        """
+        """Send a message."""
         text = json.dumps(message).encode()
         if len(text) > LARGEST:
             text = json.dumps({"large": len(text)}).encode()
@@ -41,11 +35,7 @@ class MessageChannel:
             raise ChannelClosed(str(error)) from None
 
     def receive(self) -> dict[str, Any]:
-        """Wait for the next message.
-
-        Raises:
-            ChannelClosed: there will be none.
-        """
+        """Wait for the next message."""
         (length,) = HEAD.unpack(self._exactly(HEAD.size))
         if length > LARGEST:
             raise ChannelClosed(f"a message of {length} bytes")

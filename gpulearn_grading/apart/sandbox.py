@@ -26,8 +26,6 @@ from pathlib import Path
 from gpulearn_grading.apart.limits import Limits
 from simt.device.selection import data_bytes
 
-__all__ = ["bury_with", "confine", "in_namespaces"]
-
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS

@@ -26,8 +26,6 @@ from gpulearn_grading.apart import sandbox, student
 from gpulearn_grading.apart.channel import MessageChannel
 from gpulearn_grading.apart.limits import Limits
 
-__all__ = ["Server", "main"]
-
 # what answers use; so that a copy need not load it
 PRELOADED = (
     "numpy", "numba", "torch", "torch.utils.data", "torch.distributed", "gpulearn.cuda",
@@ -67,9 +65,6 @@ class Server:
 
         Args:
             closed: whether the folders with exercises and checks look empty too.
-
-        Raises:
-            RuntimeError: it could not be made safe, and was not started.
         """
         ours, theirs = socket.socketpair()
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

@@ -31,8 +31,6 @@ from gpulearn.require import shorten, shown
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
 from gpulearn_grading.apart.values import decoded, encoded
 
-__all__ = ["SUBMISSION", "prepare", "serve"]
-
 SUBMISSION = "<submission>"
 HOUSE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.judge", "gpulearn_grading")

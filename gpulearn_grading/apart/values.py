@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NotData", "decoded", "encoded"]
-
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
 DEEPEST = 200
@@ -37,9 +35,6 @@ def encoded(value: Any, *, strict: bool = True) -> bytes:
             sets and dictionaries of them.
         strict: whether anything else raises; otherwise only the name of its class is sent.
 
-    Raises:
-        NotData: it is something else, or nested more deeply than 200 levels.
-
     >>> decoded(encoded((1, [2.5, None], {"a": np.arange(2)})))
     (1, [2.5, None], {'a': array([0, 1])})
     """
@@ -47,11 +42,7 @@ def encoded(value: Any, *, strict: bool = True) -> bytes:
 
 
 def decoded(text: bytes) -> Any:
-    """The value that `encoded` wrote.
-
-    Raises:
-        ValueError: the text was not written by `encoded`.
-    """
+    """The value that `encoded` wrote."""
     try:
         return _in(json.loads(text))
     except RecursionError:

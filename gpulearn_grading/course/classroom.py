@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from gpulearn_grading.course.selection import Assignment
 
-__all__ = ["LIMITS", "scale", "workflow"]
-
 HANDED_IN = "handed_in/submission"
 LIMITS = ".github/grading.toml"  # what an answer may use, in the repository
 HEAD = """\

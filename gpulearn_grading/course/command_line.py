@@ -19,8 +19,6 @@ from gpulearn_grading.course.pack import pack, write
 from gpulearn_grading.course.selection import assignments, usual_folder
 from gpulearn_grading.settings import GradingSettings
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gpulearn course", description=__doc__)

@@ -18,8 +18,6 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.own_notebook import new_cell
 from gpulearn_grading.course.selection import Assignment
 
-__all__ = ["counted", "for_nbgrader", "for_otter", "for_students", "solved"]
-
 Cell = dict[str, Any]
 Notebook = dict[str, Any]
 

@@ -16,8 +16,6 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.selection import Assignment
 
-__all__ = ["guide", "literal"]
-
 MOST_HINTS = 5  # of an exercise; some have more than a hundred
 OPENING = "## What you will do"
 MINUTES = re.compile(r"- \*\*Time:\*\* about (\d+) minutes")

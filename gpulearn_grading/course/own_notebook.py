@@ -10,8 +10,6 @@ from typing import Any
 from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.stubs import cell_source
 
-__all__ = ["new_cell", "own_notebook", "stub"]
-
 HOLE = "    # your code\n    ..."
 
 

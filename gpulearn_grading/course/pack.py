@@ -18,8 +18,6 @@ from gpulearn_grading.course.selection import Assignment
 from gpulearn_grading.settings import GradingSettings, written
 from simt.wording import project_page
 
-__all__ = ["pack", "write"]
-
 README = Path(__file__).with_name("README.txt")
 NEEDS = {"torch": re.compile(r"^(?:import|from) torch\b", re.M), "cpp": re.compile("__global__")}
 NBGRADER = """\
@@ -41,10 +39,6 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
     Args:
         assignments: of the pack.
         settings: of the grading; exercises and weights are those of the pack.
-
-    Raises:
-        BadInput: nothing in it counts, or this package is not installed, so that students could
-            not be told where to get it.
     """
     if not any(one.exercises for one in assignments):
         raise BadInput("No exercise of these notebooks counts: give --exercises, or leave it out.")
@@ -79,9 +73,6 @@ def write(files: Mapping[str, str], folder: Path, *, over: bool) -> None:
         files: path below the folder → text.
         folder: it is made where it does not exist.
         over: whether files of the same name are written over; nothing is ever removed.
-
-    Raises:
-        BadInput: the folder holds something and `over` is not set, or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is a file: give a folder for the pack.")

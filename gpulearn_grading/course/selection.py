@@ -20,30 +20,20 @@ from gpulearn.judge.exercise import Exercise
 from gpulearn_grading.course.own_notebook import own_notebook
 from gpulearn_grading.settings import GradingSettings
 
-__all__ = ["Assignment", "assignments", "notebooks_in", "usual_folder"]
-
 STORED = re.compile(r"[0-9A-Z]+_\w+\.ipynb")
 BADGE = re.compile(r"\n*\[!\[Open in Colab\]\([^)]*\)\]\([^)]*\)")
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A notebook of the pack.
+    """A notebook of the pack."""
 
-    Attributes:
-        name: of its file, without `.ipynb`.
-        notebook: as students get it, as JSON, each source in one text.
-        exercises: those that count, by name, in the notebook's order.
-        optional: its others, but for those whose package is absent.
-        points: of each exercise that counts.
-        file: the instructor's module of exercises; None for a notebook of the course.
-    """
-
-    name: str
-    notebook: dict[str, Any]
-    exercises: Mapping[str, Exercise]
-    optional: Mapping[str, Exercise]
-    points: Mapping[str, float]
+    name: str  # of its file, without `.ipynb`
+    notebook: dict[str, Any]  # as students get it, as JSON, each source in one text
+    exercises: Mapping[str, Exercise]  # those that count, by name, in the notebook's order
+    optional: Mapping[str, Exercise]  # its others, but for those whose package is absent
+    points: Mapping[str, float]  # of each exercise that counts
+    # the instructor's module of exercises; None for a notebook of the course
     file: Path | None = None
 
     @property
@@ -66,11 +56,7 @@ class Assignment:
 
 
 def usual_folder() -> Path:
-    """The notebooks of the checkout that this package is part of.
-
-    Raises:
-        BadInput: it is part of none.
-    """
+    """The notebooks of the checkout that this package is part of."""
     folder = Path(gpulearn.__file__).parents[1] / "notebooks"
     if not (folder.is_dir() and any(STORED.fullmatch(one.name) for one in folder.iterdir())):
         raise BadInput(
@@ -81,11 +67,7 @@ def usual_folder() -> Path:
 
 
 def notebooks_in(folder: Path) -> dict[str, Path]:
-    """Name of each notebook of a folder → its file.
-
-    Raises:
-        BadInput: there is no such folder, or no notebook of the course in it.
-    """
+    """Name of each notebook of a folder → its file."""
     files = sorted(folder.glob("*.ipynb")) if folder.is_dir() else []
     found = {one.stem: one for one in files if STORED.fullmatch(one.name)}
     if not found:
@@ -106,10 +88,6 @@ def assignments(
         notebooks: numbers or names.
         exercises: names, or `file.py:name`; if none, all of these notebooks.
         settings: of the grading; its weights are the points, 1 where it says nothing.
-
-    Raises:
-        BadInput: there is no such notebook or exercise, or the exercise is set elsewhere.
-        MissingPackage: an exercise needs a package that is not here.
     """
     files = notebooks_in(folder)
     names = sorted({_notebook(one.strip(), files) for one in notebooks})
