@@ -19,6 +19,7 @@ from pathlib import Path
 import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
+from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
 from gpulearn_grading.settings import GradingSettings
@@ -188,6 +189,7 @@ def _judge_all(
 
     def work(box: Path) -> None:
         box.mkdir()
+        confinement = Confinement(hidden(folder, journal.parent), box, settings.limits)
         worker: Worker | None = None
         try:
             while not stop.is_set():
@@ -195,7 +197,7 @@ def _judge_all(
                 submission, place = tasks[number]
                 verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
                 for _ in range(TRIES):
-                    worker = worker or Worker(hidden(folder, journal.parent), box, settings.limits)
+                    worker = worker or Worker(confinement)
                     try:
                         verdict, lacks = worker.verdict(submission, place)
                         break

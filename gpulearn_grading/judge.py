@@ -36,7 +36,7 @@ from gpulearn.judge.limits import time_limit
 from gpulearn.require import shorten
 from gpulearn_grading import rebuilt, ways
 from gpulearn_grading.apart.box import Box, Gone
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
 from gpulearn_grading.slices import slice_of
@@ -81,17 +81,11 @@ class Verdict:
 
 
 class Judge:
-    """Judges answers one after another.
+    """Judges answers one after another."""
 
-    Args:
-        hidden: folders that no answer may see.
-        box: a folder for the home of students' processes.
-        limits: of each answer.
-    """
-
-    def __init__(self, hidden: Sequence[Path], box: Path, limits: Limits) -> None:
-        self._server = Server(list(hidden), box, limits)
-        self._limits = limits
+    def __init__(self, confinement: Confinement) -> None:
+        self._server = Server(confinement)
+        self._limits = confinement.limits
         self.lacks = ""
 
     def close(self) -> None:

@@ -18,12 +18,10 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import Confinement, Limits
 from simt.device.selection import data_bytes
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -96,40 +94,37 @@ def _entered() -> str:
     return ""
 
 
-def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -> None:
+def confine(confinement: Confinement, *, walls: bool) -> None:
     """Close the walls round this process, for good.
 
     Args:
-        box: a folder, which becomes its home.
-        hidden: folders and files that are to look empty.
-        limits: of each process; those of all together are watched from outside.
+        confinement: its limits hold for each process; all together are watched from outside.
         walls: whether `in_namespaces` has worked; if not, only the limits hold.
 
     Raises:
         OSError: a wall does not stand; the process must not go on then.
     """
     if walls:
-        _mount_all(box, hidden, limits.disk)
+        _mount_all(confinement)
         _loopback_up()
         for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
-            _quietly(partial(Path(f"/proc/sys/user/{name}").write_text, "0"))
-        if _release() >= (6, 14):  # from which on it is the namespace's own; else everybody's
-            _quietly(lambda: Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS)))
+            with suppress(OSError):
+                Path(f"/proc/sys/user/{name}").write_text("0")
+        release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+        if release >= (6, 14):  # from which on it is the namespace's own; else everybody's
+            with suppress(OSError):
+                Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS))
         _attributes("/proc", set_=MS_RDONLY)
-    home = box / "home"
+    home = confinement.box / "home"
     home.mkdir(exist_ok=True)
     os.chdir(home)
     kept = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
     for name in set(os.environ) - kept - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
         del os.environ[name]
     os.environ.update({name: str(home) for name in ("HOME", "TMPDIR", "XDG_DATA_HOME")})
-    _limit(limits)
+    _limit(confinement.limits)
     if walls:
         _drop_capabilities()
-
-
-def _release() -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 
 
 def _limit(limits: Limits) -> None:
@@ -148,26 +143,18 @@ def _limit(limits: Limits) -> None:
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        _quietly(partial(resource.setrlimit, kind, (value, value)))
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (value, value))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
-
-
-def _quietly(act: Callable[[], object]) -> None:
-    try:
-        act()
-    except (OSError, ValueError):
-        return
 
 
 def _threads_of_user() -> int:
     """How many threads this user has outside, where the count is not the namespace's own."""
     count = 0
     for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError, ValueError, IndexError):
             if status.stat().st_uid == os.getuid():
                 count += int(status.read_text().rpartition(")")[2].split()[17])
-        except (OSError, ValueError, IndexError):
-            continue
     return count
 
 
@@ -187,8 +174,9 @@ def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = F
     _called(status, f"mount_setattr {path}")
 
 
-def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
+def _mount_all(confinement: Confinement) -> None:
     """Everything read-only, a few devices, one small file system in memory, hidden folders."""
+    hidden, box, limits = confinement
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
     _attributes("/", set_=MS_RDONLY | MS_NOSUID | MS_NODEV, recursive=True)
@@ -202,7 +190,7 @@ def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
     for folder in hidden:
         if folder.is_dir() and os.path.ismount(folder):
             _attributes(str(folder), set_=MS_RDONLY)
-    sizes = f"size={disk},nr_inodes=20000,mode=700"
+    sizes = f"size={limits.disk},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
     _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")
     for name, file in devices.items():
@@ -224,7 +212,8 @@ def _loopback_up() -> None:
     """Ranks that talk by sockets need it; it leads nowhere else."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
-        _quietly(lambda: fcntl.ioctl(one, SIOCSIFFLAGS, request))
+        with suppress(OSError):
+            fcntl.ioctl(one, SIOCSIFFLAGS, request)
 
 
 def _drop_capabilities() -> None:

@@ -14,17 +14,15 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import warnings
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from gpulearn.errors import MissingPackage
 from gpulearn_grading.apart import sandbox, student
-from gpulearn_grading.apart.channel import MessageChannel
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.channel import MessageChannel, start
+from gpulearn_grading.apart.limits import Confinement
 
 # what answers use; so that a copy need not load it
 PRELOADED = (
@@ -35,36 +33,16 @@ PRELOADED = (
 
 
 class Server:
-    """The judge's side: starts the server, and asks it for processes.
+    """The judge's side: starts the server, and asks it for processes."""
 
-    Args:
-        hidden: folders that are to look empty to students' processes.
-        box: a folder, in which a student's process finds its home.
-        limits: of each process.
-    """
-
-    def __init__(self, hidden: list[Path], box: Path, limits: Limits) -> None:
-        self._ours, theirs = socket.socketpair()
-        settings = json.dumps([[str(p) for p in hidden], str(box), vars(limits)])
-        home = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-m", __spec__.name, str(theirs.fileno()), settings]
-        self._process = subprocess.Popen(
-            command,
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            cwd=box,
-        )
-        theirs.close()
+    def __init__(self, confinement: Confinement) -> None:
+        self._process, self._ours = start(__spec__.name, confinement, cwd=confinement.box)
         MessageChannel(self._ours).receive()  # it is ready
 
     def start(self, *, closed: bool) -> tuple[MessageChannel, int, int, str]:
         """A fresh process: its channel, where it prints, its number, and which walls it lacks.
 
-        Args:
-            closed: whether the folders with exercises and checks look empty too.
+        To a closed one the folders with exercises and checks look empty too.
         """
         ours, theirs = socket.socketpair()
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -91,7 +69,7 @@ class Server:
 def main(arguments: list[str]) -> int:
     """Serve until the judge is gone."""
     sandbox.bury_with(os.getppid())
-    hidden, box, limits = json.loads(arguments[1])
+    confinement = Confinement.read(arguments[1])
     control = socket.socket(fileno=int(arguments[0]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to deal with
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the copies
@@ -101,21 +79,20 @@ def main(arguments: list[str]) -> int:
             with suppress(ModuleNotFoundError, MissingPackage):
                 importlib.import_module(name)
     student.prepare()
-    catalogue = [str(path) for path in student.catalogue_files()]
+    closed = confinement._replace(hidden=confinement.hidden + student.catalogue_files())
     gc.freeze()  # a copy need not look for garbage in all this
     MessageChannel(control).send({"v": "ready"})
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message or len(files) != 2:
             return 0
-        more = catalogue if message == b"c" else []
-        answer = _copy(files, [Path(p) for p in [*hidden, *more]], Path(box), Limits(**limits))
-        for one in files:
-            os.close(one)
+        answer = _copy(files, closed if message == b"c" else confinement)
+        for file in files:
+            os.close(file)
         MessageChannel(control).send({"v": json.dumps(answer)})
 
 
-def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> dict[str, Any]:
+def _copy(files: list[int], confinement: Confinement) -> dict[str, Any]:
     """Start a process behind walls, and tell its number once the walls stand."""
     read, write = os.pipe()
     server = os.getpid()
@@ -123,7 +100,7 @@ def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> di
         try:
             os.close(read)
             sandbox.bury_with(server)
-            _behind_walls(files, write, hidden, box, limits)
+            _behind_walls(files, write, confinement)
         finally:
             os._exit(1)
     os.close(write)
@@ -139,9 +116,7 @@ def _understood(told: str) -> dict[str, Any]:
     return {"failed": said.get("failed", "it ended before it was ready")}
 
 
-def _behind_walls(
-    files: list[int], told: int, hidden: list[Path], box: Path, limits: Limits
-) -> None:
+def _behind_walls(files: list[int], told: int, confinement: Confinement) -> None:
     lacks = sandbox.in_namespaces()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     warden = os.getpid()
@@ -149,14 +124,14 @@ def _behind_walls(
     if inmate:  # its own copy of the pipe ends with it, so that the server reads what it says
         _say(told, f"pid {inmate}\nlacks {lacks}")
         os.close(told)
-        for one in files:
-            os.close(one)
+        for file in files:
+            os.close(file)
         with suppress(OSError):
             os.waitpid(inmate, 0)
         os._exit(0)
     os.setsid()  # to signal its own group would reach the judge's otherwise
     if lacks:
-        box.mkdir(exist_ok=True)
+        confinement.box.mkdir(exist_ok=True)
         _say(told, f"pid {warden}\nlacks {lacks}")
     elif sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -167,7 +142,7 @@ def _behind_walls(
             os.dup2(output, one)
         os.closerange(3, 200)
         os.closerange(203, 4096)
-        sandbox.confine(box, hidden, limits, walls=not lacks)
+        sandbox.confine(confinement, walls=not lacks)
         _say(told, "ready")
         os.close(told)
         os.close(output)

@@ -19,7 +19,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,11 +62,11 @@ def catalogue_files() -> list[Path]:
     """Folders and files with exercises, known answers and checks, which no answer may read."""
     from gpulearn.judge.catalogue import places
 
-    modules = [HOUSE.joinpath(*one.split(".")) for one in FORBIDDEN]
+    paths = [HOUSE.joinpath(*module.split(".")) for module in FORBIDDEN]
     for name, topic in places().items():
         folder = Path(topic.__path__[0])
-        modules += [folder / f"{name}.py", folder / f"{name}.hints"]
-    return [path for path in modules if path.exists()]
+        paths += [folder / f"{name}.py", folder / f"{name}.hints"]
+    return [path for path in paths if path.exists()]
 
 
 @functools.cache
@@ -137,17 +137,12 @@ def serve(channel: MessageChannel) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
     watch.note = lambda what, about: _note(channel, what, about)
-    one = _Student()
-    while True:
-        try:
+    student = _Student()
+    with suppress(ChannelClosed):
+        while True:
             message = channel.receive()
-        except ChannelClosed:
-            return
-        act = getattr(one, f"do_{message.pop('do')}")
-        try:
+            act = getattr(student, f"do_{message.pop('do')}")
             channel.send(act(**message))
-        except ChannelClosed:
-            return
 
 
 def _note(channel: MessageChannel, what: str, about: str) -> None:
@@ -188,12 +183,11 @@ class _Student:
             self._take(exercise, text)
         else:
             _close()
-        self.names = {"__name__": "submission", "__builtins__": builtins}
+        sys.modules["submission"] = module = ModuleType("submission")
+        self.names = vars(module)
+        self.names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
-        sys.modules["submission"] = module = ModuleType("submission")
-        module.__dict__.update(self.names)
-        self.names = module.__dict__
         if "gpulearn" in sys.modules:
             _stand_ins(sys.modules["gpulearn"])
         try:
@@ -276,7 +270,6 @@ class _Student:
         assert exercise is not None
         if not case:
             self.outcomes, self.answer = [], exercise.ready(self.answer)
-        watch.quiet = True
         self.outcomes.append(tried(exercise, self.answer, self.cases[case]))
         return {"result": encoded(self.outcomes[-1], strict=False).decode()}
 
