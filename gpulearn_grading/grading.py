@@ -7,12 +7,13 @@ import functools
 import hashlib
 import json
 import os
-import queue
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,8 +27,8 @@ from gpulearn_grading.settings import GradingSettings
 from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
+from simt.device.selection import cores
 
-PACKAGE = Path(__file__).parent
 TRIES = 2  # of an answer at which a judge got lost
 
 
@@ -86,8 +87,8 @@ def grade(
     if todo:
         lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, told)
     graded = []
-    for student in handed_in:
-        mine = [known[key] for (one, _), key in zip(tasks, keys, strict=True) if one is student]
+    for n, student in enumerate(handed_in):
+        mine = [known[key] for key in keys[n :: len(handed_in)]]
         days = settings.days_late(student.student, student.moment)
         points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
         score = round(points * settings.kept(days), 4)
@@ -116,22 +117,18 @@ def _without(
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    defined = {
-        name for one in handed_in for statement in read(one).statements
-        for name in binds(statement.node)
-    }  # fmt: skip
+    statements = (statement for one in handed_in for statement in read(one).statements)
+    defined = {name for statement in statements for name in binds(statement.node)}
     return tuple(name for name in places() if name in defined)
 
 
 def _key(one: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
-    text = hashlib.sha256()
     about = [_package(), one.student, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
     for path in [*one.files, *([file] if file.name else [])]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
-    text.update(json.dumps(about).encode())
-    return text.hexdigest()[:32]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
 
 
 @functools.cache
@@ -147,17 +144,15 @@ def _package() -> str:
 
 def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
     """The verdicts of a journal; a last line that was cut short is left out."""
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     lacks = ""
-    if journal.is_file():
-        for line in journal.read_text(encoding="utf-8").splitlines():
-            try:
-                data = json.loads(line)
-                key, lacks = data.pop("key"), data.pop("lacks")
-                found[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-    return {key: one for key, one in found.items() if one.kind != "not judged"}, lacks
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            data = json.loads(line)
+            key, lacks = data.pop("key"), data.pop("lacks")
+            verdicts[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
+    return {key: one for key, one in verdicts.items() if one.kind != "not judged"}, lacks
 
 
 def _judge_all(
@@ -171,17 +166,15 @@ def _judge_all(
     workers: int,
     told: Callable[[int, int], object],
 ) -> str:
-    """Judge what is left to do, and add each verdict to the journal at once."""
-    waiting: queue.Queue[int] = queue.Queue()
-    for number in todo:
-        waiting.put(number)
-    done, lacking, failed = threading.Lock(), [""], list[BaseException]()
-    stop = threading.Event()
+    """Judge what is left to do, and add each verdict to the journal at once; which walls lacked."""
+    waiting = iter(todo)  # shared by the threads
+    lock, stop, lacking = threading.Lock(), threading.Event(), ""
 
     def keep(number: int, verdict: Verdict, lacks: str) -> None:
-        with done:
+        nonlocal lacking
+        with lock:
             known[keys[number]] = verdict
-            lacking[0] = lacks or lacking[0]
+            lacking = lacks or lacking
             line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -192,8 +185,7 @@ def _judge_all(
         confinement = Confinement(hidden(folder, journal.parent), box, settings.limits)
         worker: Worker | None = None
         try:
-            while not stop.is_set():
-                number = waiting.get_nowait()
+            for number in waiting:
                 submission, place = tasks[number]
                 verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
                 for _ in range(TRIES):
@@ -202,43 +194,35 @@ def _judge_all(
                         verdict, lacks = worker.verdict(submission, place)
                         break
                     except WorkerLost as error:
-                        said = f"{verdict.exercise}: {error}; nothing is said of the answer."
-                        verdict = dataclasses.replace(verdict, hint=said)
+                        hint = f"{verdict.exercise}: {error}; nothing is said of the answer."
+                        verdict = dataclasses.replace(verdict, hint=hint)
                         worker.close()
                         worker = None
                 keep(number, verdict, lacks)
-        except queue.Empty:
-            return
-        except BaseException as error:
-            failed.append(error)
+                if stop.is_set():
+                    return
         finally:
             if worker is not None:
                 worker.close()
 
-    count = min(workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                else workers or os.cpu_count() or 1, len(todo))  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch:
-        threads = [threading.Thread(target=work, args=(Path(scratch, f"box{n}"),))
-                   for n in range(count)]  # fmt: skip
-        for one in threads:
-            one.start()
+    count = min(workers or cores(), len(todo))
+    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch, \
+            ThreadPoolExecutor(count) as threads:  # fmt: skip
+        futures = [threads.submit(work, Path(scratch, f"box{n}")) for n in range(count)]
         try:
-            for one in threads:
-                one.join()
+            wait(futures)
         except BaseException:
             stop.set()
-            for one in threads:
-                one.join()
             raise
-    if failed:
-        raise failed[0]
-    return lacking[0]
+        for future in futures:
+            future.result()
+    return lacking
 
 
 def hidden(folder: Path, results: Path) -> list[Path]:
     """Folders that are to look empty, but for those in which Python or the package lies."""
-    needed = [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *map(Path, sys.path)]
-    needed = [path.resolve() for path in needed if path.name]
+    paths = map(Path, (sys.prefix, sys.base_prefix, __file__, *sys.path))
+    needed = [path.resolve() for path in paths if path.name]
     wanted = [*map(Path, SOCKETS), Path.home(), folder, results]
-    found = dict.fromkeys(path.resolve() for path in wanted if path.is_dir())
-    return [path for path in found if not any(one.is_relative_to(path) for one in needed)]
+    folders = dict.fromkeys(path.resolve() for path in wanted if path.is_dir())
+    return [path for path in folders if not any(one.is_relative_to(path) for one in needed)]

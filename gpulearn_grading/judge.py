@@ -18,11 +18,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import functools
 import io
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
 from gpulearn_grading.slices import slice_of
-from gpulearn_grading.submissions import Statement, SubmittedCode
+from gpulearn_grading.submissions import SubmittedCode
 
 SENTENCES = {
     "processes": "it starts more than {processes} processes, and was ended.",
@@ -96,7 +95,7 @@ class Judge:
         """Judge a submission's answer to one exercise."""
         begin = time.monotonic()
         exercise = find(place)
-        notes: dict[str, str] = _patches(code)
+        notes = _patches(code)
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
         told = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
@@ -116,44 +115,38 @@ class Judge:
         if not statements:
             unread = "".join(f" Not all could be read: {said}." for said, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
-        return self._tried(exercise, place, code, statements, notes)
-
-    def _tried(
-        self,
-        exercise: Exercise,
-        place: str,
-        code: SubmittedCode,
-        statements: Sequence[Statement],
-        notes: dict[str, str],
-    ) -> tuple[str, str]:
-        boxes: list[Box] = []
         way = ways.way(place)
+        closed = way in ("text", "calls")
+        boxes: list[Box] = []
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
             if not boxes:
-                boxes.append(Box(self._server, self._limits, closed=way in ("text", "calls")))
+                boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
-                reference = _place_of(exercise) if way in ("text", "calls") else ""
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
                         source="".join(one.text for one in statements),
                         name=exercise.name,
-                        reference=reference,
-                        exercise="" if way in ("text", "calls") else place,
+                        reference=_place_of(exercise) if closed else "",
+                        exercise="" if closed else place,
                         files=code.modules,
                         text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
 
+        def values(names: list[str]) -> dict[str, Any]:
+            told = opened().ask("values", names=names)
+            data = {name: decoded(str(told[name]).encode()) for name in names if name in told}
+            return {name: value for name, value in data.items() if value is not None}
+
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
                 answer: Any = rebuilt.text_of(statements, exercise.name)
             elif way == "text":
-                values = functools.partial(_values, opened)
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:
                     raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
@@ -164,14 +157,16 @@ class Judge:
                 if not stubs.is_stub(answer):
                     opened()
             if way == "there" and boxes:
-                found = ways.judged_there(boxes[0], exercise, self._limits.seconds)
+                count = ways.judged_there(boxes[0], exercise, self._limits.seconds)
             else:
-                found = examined(exercise, answer, self._limits.seconds)
-            if _is_long(exercise) and stubs.same_code(answer, exercise.reference):
+                count = examined(exercise, answer, self._limits.seconds)
+            own = exercise.reference
+            long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
+            if long and stubs.same_code(answer, own):
                 notes["has the lines of gl.solution"] = ""
             if boxes and boxes[0].ended:
                 raise Gone(boxes[0].ended)
-            return "passed", f"right in all {found} cases."
+            return "passed", f"right in all {count} cases."
         except _NotLoaded as error:
             return str(error.args[0]), str(error.args[1])
         except TimeoutError:
@@ -185,9 +180,9 @@ class Judge:
         except (MissingPackage, NotData) as error:
             return "not judged", str(error)
         except GpulearnError as error:
-            if not isinstance(error, Gone) and not (boxes and boxes[0].ended):
+            ended = (boxes[0].ended if boxes else "") or (isinstance(error, Gone) and str(error))
+            if not ended:
                 return "not judged", str(error)
-            ended = (boxes[0].ended if boxes else "") or str(error)
             return ended, f"{exercise.name}: {self._sentence(ended)}"
         finally:
             forget()
@@ -196,20 +191,9 @@ class Judge:
                 notes |= {what: about for what, about in box.notes.items() if what not in notes}
 
     def _sentence(self, ended: str) -> str:
-        limits = self._limits
-        return SENTENCES[ended].format(
-            processes=limits.processes,
-            memory=limits.memory >> 20,
-            output=limits.output >> 20,
-            seconds=limits.seconds,
-        )
-
-
-def _is_long(exercise: Exercise) -> bool:
-    """Whether a solution has so many lines that two people do not write the same ones."""
-    if exercise.kernel:
-        return False
-    return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
+        limits = vars(self._limits)
+        mebibytes = {name: limits[name] >> 20 for name in ("memory", "output")}
+        return SENTENCES[ended].format(**limits | mebibytes)
 
 
 class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
@@ -235,23 +219,22 @@ def _kind(sentence: str) -> str:
 
 def _patches(code: SubmittedCode) -> dict[str, str]:
     """Statements that set something of the package's, which they cannot reach here."""
-    found = {}
-    for one in code.statements:
-        for node in ast.walk(one.node):
+    notes = {}
+    for statement in code.statements:
+        for node in ast.walk(statement.node):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            for target in targets:
-                text = ast.unparse(target)
-                if isinstance(target, ast.Attribute) and PATCHED.match(text):
-                    found["changes the library"] = text
+            changed: list[ast.expr] = [one for one in targets if isinstance(one, ast.Attribute)]
             match node:
-                case ast.Call(func=ast.Name(id="setattr"), args=[one_set, *_]):
-                    if PATCHED.match(text := ast.unparse(one_set)):
-                        found["changes the library"] = text
+                case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
+                    changed = [target]
+            for text in map(ast.unparse, changed):
+                if PATCHED.match(text):
+                    notes["changes the library"] = text
             if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
                 text = ast.unparse(node)
                 if re.search(r"gpulearn\.judge\b|gpulearn_grading\b", text):
-                    found["reads the catalogue of answers"] = shorten(text, 80)
-    return found
+                    notes["reads the catalogue of answers"] = shorten(text, 80)
+    return notes
 
 
 def _place_of(exercise: Exercise) -> str:
@@ -259,9 +242,3 @@ def _place_of(exercise: Exercise) -> str:
     function = stubs.unwrapped(exercise.reference)
     module = str(getattr(function, "__module__", ""))
     return f"{module}:{function.__name__}" if module.partition(".")[0] in simt.internal else ""
-
-
-def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:
-    told = opened().ask("values", names=names)
-    values = {name: decoded(str(told[name]).encode()) for name in names if name in told}
-    return {name: one for name, one in values.items() if one is not None}

@@ -64,10 +64,10 @@ def load(file: Path) -> GradingSettings:
     if not isinstance(exercises, list) or not all(isinstance(one, str) for one in exercises):
         raise BadInput(f'exercises is {shown(exercises)}: give a list of names, ["vector_add"].')
     places = tuple(_place(one, file.parent) for one in exercises)
-    weights = {name: _number(f"the weight of {name}", one)
-               for name, one in _table(data, "weights").items()}  # fmt: skip
-    names = [find(one).name for one in places]
-    for name in weights:
+    names = [find(place).name for place in places]
+    weights = {}
+    for name, weight in _table(data, "weights").items():
+        weights[name] = _number(f"the weight of {name}", weight)
         require.choice("exercise with a weight", name, names or [find(name).name])
     deadline = _table(data, "deadline")
     for key in deadline:

@@ -17,7 +17,7 @@ KINDS = (".ipynb", ".py")
 LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
 MOST_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
-MAGIC = re.compile(r"^[ \t]*(?:[%!]|\w[\w.]*\?{1,2}\s*$|\?)")
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
 
 
@@ -90,8 +90,7 @@ def read(submission: Submission) -> SubmittedCode:
         try:
             cells = list(_cells(path))
         except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-            said = shorten(str(error), 120)
-            code.unread.append((f"{path.name} cannot be read ({said})", ""))
+            code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
             continue
         for cell in cells:
             _add(code, cell)
@@ -111,13 +110,7 @@ def _cells(path: Path) -> Iterator[str]:
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and not source.startswith("%%"):
-            yield "\n".join(_plain(line) for line in source.split("\n"))
-
-
-def _plain(line: str) -> str:
-    """A line of a cell as Python reads it: a magic does nothing."""
-    found = MAGIC.match(line)
-    return line if not found else re.match(r"[ \t]*", line)[0] + "pass"  # type: ignore[index]
+            yield MAGIC.sub(r"\1pass", source)
 
 
 def _add(code: SubmittedCode, cell: str) -> None:

@@ -49,10 +49,9 @@ def way(place: str) -> str:
             outcomes = [decoded(encoded(tried(apart, ready, case))) for case in cases]
         except NotData:
             continue
-        pairs = zip(outcomes, cases, strict=True)
         if all(
             not isinstance(got, Raised) and not exercise.difference(got, exercise.expected(case))
-            for got, case in pairs
+            for got, case in zip(outcomes, cases, strict=True)
         ):
             return word
     return "there"
@@ -96,7 +95,7 @@ def by_outcomes(place: str) -> Exercise:
 
 
 def judged_there(box: Box, exercise: Exercise, seconds: float) -> int:
-    """What the answer's own process says of it."""
+    """How many cases are right, as the answer's own process says."""
     said = box.ask("examine", seconds=seconds).get("said")
     if said is not None:
         raise WrongAnswer(f"{exercise.name}: {shorten(str(said[0]), 2000)}")
@@ -128,9 +127,7 @@ def _write_back(old: Any, new: Any) -> None:
         old[...] = new
     elif isinstance(old, list) and isinstance(new, list):
         old[:] = new
-    elif (isinstance(old, dict) and isinstance(new, dict)) or (
-        isinstance(old, set) and isinstance(new, set)
-    ):
+    elif any(isinstance(old, kind) and isinstance(new, kind) for kind in (dict, set)):
         old.clear()
         old.update(new)
     elif hasattr(old, "copy_") and type(new) is type(old):
@@ -147,8 +144,8 @@ def _exception(kind: str, said: str) -> BaseException:
             if str(error) == said:
                 return error
     name = kind if kind.isidentifier() else "Exception"
-    made: BaseException = type(name, (Exception,), {"__str__": lambda self: said})()
-    return made
+    exception: BaseException = type(name, (Exception,), {"__str__": lambda self: said})()
+    return exception
 
 
 def _raise_in(shape: Any, error: BaseException, line: int) -> None:

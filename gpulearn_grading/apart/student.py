@@ -213,8 +213,15 @@ class _Student:
         """Call the answer; what it returns, and what it has changed of its arguments."""
         given = decoded(args.encode())
         before = [encoded(one) for one in given]
+        told: dict[str, Any] = {}
         with borrowing(self.reference) as callers:
-            told = self._outcome(lambda: self.answer(*given, **decoded(options.encode())), given)
+            try:
+                with self._heard():
+                    got = self.answer(*given, **decoded(options.encode()))
+                told["same"] = next((n for n, one in enumerate(given) if one is got), None)
+                told["result"] = encoded(got, strict=False).decode()
+            except BaseException as error:
+                told = {"raised": [type(error).__name__, _said(error), self._line(error)]}
         after = [encoded(one, strict=False) for one in given]
         told["changed"] = {
             str(n): new.decode()
@@ -222,15 +229,6 @@ class _Student:
             if new != old
         }
         return told | {"borrowed": bool(callers)}
-
-    def _outcome(self, act: Callable[[], Any], given: Sequence[Any] = ()) -> dict[str, Any]:
-        try:
-            with self._heard():
-                got = act()
-            same = next((n for n, one in enumerate(given) if one is got), None)
-            return {"result": encoded(got, strict=False).decode(), "same": same}
-        except BaseException as error:
-            return {"raised": [type(error).__name__, _said(error), self._line(error)]}
 
     def _line(self, error: BaseException) -> int:
         """The line of the answer in which it was raised, from 1; 0 if that is elsewhere."""
@@ -283,8 +281,8 @@ class _Student:
         from gpulearn.judge.diagnosis import examine
 
         assert self.exercise is not None
-        found = examine(self.exercise, self.answer, seconds)
-        return {"said": found and list(found)}
+        diagnosis = examine(self.exercise, self.answer, seconds)
+        return {"said": diagnosis and list(diagnosis)}
 
 
 def _said(error: BaseException) -> str:
