@@ -223,6 +223,6 @@ def hidden(folder: Path, results: Path) -> list[Path]:
     """Folders that are to look empty, but for those in which Python or the package lies."""
     paths = map(Path, (sys.prefix, sys.base_prefix, __file__, *sys.path))
     needed = [path.resolve() for path in paths if path.name]
-    wanted = [*map(Path, SOCKETS), Path.home(), folder, results]
-    folders = dict.fromkeys(path.resolve() for path in wanted if path.is_dir())
+    candidates = [*map(Path, SOCKETS), Path.home(), folder, results]
+    folders = dict.fromkeys(path.resolve() for path in candidates if path.is_dir())
     return [path for path in folders if not any(one.is_relative_to(path) for one in needed)]

@@ -98,9 +98,9 @@ class Judge:
         notes = _patches(code)
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
-        told = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
+        remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
-        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, told)
+        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks)
 
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
@@ -108,12 +108,12 @@ class Judge:
         if missing := exercise.missing():
             return "not judged", f"{exercise.name} cannot be judged here: {missing}."
         begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
-        for said, cell in code.unread:
+        for fault, cell in code.unread:
             if begins.search(cell):
-                return "unreadable", f"{exercise.name}: Python cannot read its cell, {said}."
+                return "unreadable", f"{exercise.name}: Python cannot read its cell, {fault}."
         statements = slice_of(code.statements, exercise.name)
         if not statements:
-            unread = "".join(f" Not all could be read: {said}." for said, _ in code.unread[:1])
+            unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
         way = ways.way(place)
         closed = way in ("text", "calls")
@@ -138,8 +138,8 @@ class Judge:
             return boxes[0]
 
         def values(names: list[str]) -> dict[str, Any]:
-            told = opened().ask("values", names=names)
-            data = {name: decoded(str(told[name]).encode()) for name in names if name in told}
+            reply = opened().ask("values", names=names)
+            data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
             return {name: value for name, value in data.items() if value is not None}
 
         forget: rebuilt.Forget = lambda: None  # noqa: E731
@@ -204,9 +204,9 @@ def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
     name = exercise.name
     if loaded.get("borrowed"):
         raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
-    if said := loaded.get("failed"):
-        sentence = f"what {name} needs of the submission raises {shorten(str(said), 300)}"
-        raise _NotLoaded(_kind(f"it raises {said}"), f"{name}: {sentence}")
+    if error := loaded.get("failed"):
+        sentence = f"what {name} needs of the submission raises {shorten(str(error), 300)}"
+        raise _NotLoaded(_kind(f"it raises {error}"), f"{name}: {sentence}")
     if loaded.get("missing"):
         raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
     if not loaded.get("callable"):

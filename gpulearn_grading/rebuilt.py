@@ -44,15 +44,15 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
     `values` gives global values that only running code can tell, by name, as data.
     """
     space: dict[str, Any] = {"__name__": "submission"}
-    asked: list[str] = []
+    unknown: list[str] = []
     files: list[str] = []
     for one in statements:
         if isinstance(one.node, ast.Import | ast.ImportFrom):
             _import(one.node, space)
         elif not isinstance(one.node, ast.FunctionDef) and not _assigned(one.node, space):
-            asked += sorted(binds(one.node))
-    if asked:
-        space |= values(asked)
+            unknown += sorted(binds(one.node))
+    if unknown:
+        space |= values(unknown)
     for one in statements:
         if isinstance(one.node, ast.FunctionDef):
             function = _defined(one, space, files)

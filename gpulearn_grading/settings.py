@@ -120,10 +120,10 @@ def _place(place: str, folder: Path) -> str:
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key, {})
-    if not isinstance(found, dict):
-        raise BadInput(f"{key} is {shown(found)}: write it as a table, [{key}].")
-    return found
+    table = data.get(key, {})
+    if not isinstance(table, dict):
+        raise BadInput(f"{key} is {shown(table)}: write it as a table, [{key}].")
+    return table
 
 
 def _number(what: str, value: Any) -> float:

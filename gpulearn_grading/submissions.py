@@ -60,22 +60,22 @@ def students(folder: Path) -> list[Submission]:
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
-    found = []
+    submissions = []
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "_")) or entry.is_symlink():
             continue
         if entry.is_dir():
             inside = [p for p in sorted(entry.rglob("*")) if _is_code(p, entry)]
             files = sorted(inside[:MOST_FILES], key=lambda one: one.stat().st_mtime)
-            found.append(Submission(entry.name, tuple(files)))
+            submissions.append(Submission(entry.name, tuple(files)))
         elif _is_code(entry, folder):
-            found.append(Submission(entry.stem, (entry,)))
-    if not found:
+            submissions.append(Submission(entry.stem, (entry,)))
+    if not submissions:
         raise BadInput(
             f"{str(folder)!r} holds no submissions: give each student a notebook (.ipynb), a .py "
             f"file or a folder of them."
         )
-    return found
+    return submissions
 
 
 def _is_code(path: Path, below: Path) -> bool:

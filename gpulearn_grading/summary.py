@@ -32,7 +32,7 @@ def write_page(grading: Grading, file: Path) -> None:
     """Scores, the commonest wrong answers by hint, and what to look at."""
     parts = [
         f"<h1>Results of {len(grading.students)} submissions</h1>",
-        f"<p>{escape(_said(grading))}</p>",
+        f"<p>{escape(_in_short(grading))}</p>",
         _scores(grading),
         "<h2>The commonest wrong answers</h2>",
         *[_hints(grading, name) for name in grading.exercises],
@@ -50,7 +50,7 @@ def write_page(grading: Grading, file: Path) -> None:
     file.write_text(page, encoding="utf-8")
 
 
-def _said(grading: Grading) -> str:
+def _in_short(grading: Grading) -> str:
     middle = statistics.median(one.points for one in grading.students)
     text = f"Median score {middle:g} of {grading.most:g}."
     if grading.lacks:

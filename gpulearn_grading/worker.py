@@ -42,11 +42,11 @@ class Worker:
             self._channel.send({"student": submission.student, "files": files, "place": place})
             if not select.select([self._channel.end], [], [], self._seconds)[0]:
                 raise WorkerLost("the judge does not answer")
-            told = self._channel.receive()
+            reply = self._channel.receive()
         except ChannelClosed:
             raise WorkerLost("the judge ended") from None
-        lacks = told.pop("lacks")
-        return Verdict(**{**told, "notes": tuple(told["notes"])}), lacks
+        lacks = reply.pop("lacks")
+        return Verdict(**{**reply, "notes": tuple(reply["notes"])}), lacks
 
     def close(self) -> None:
         """End the judge, and all that it has started."""
@@ -67,9 +67,9 @@ def main(arguments: list[str]) -> int:
     judge = Judge(Confinement.read(arguments[1]))
     try:
         while True:
-            asked = channel.receive()
-            code = _code(asked["student"], tuple(asked["files"]))
-            verdict = dataclasses.asdict(judge.verdict(asked["place"], code))
+            request = channel.receive()
+            code = _code(request["student"], tuple(request["files"]))
+            verdict = dataclasses.asdict(judge.verdict(request["place"], code))
             channel.send({**verdict, "lacks": judge.lacks})
     except ChannelClosed:
         return 0

@@ -74,8 +74,8 @@ def in_namespaces() -> str:
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as told:
-        fault = told.read().decode(errors="replace")
+    with os.fdopen(read, "rb") as answer:
+        fault = answer.read().decode(errors="replace")
     with suppress(ChildProcessError):  # where the system buries them
         os.waitpid(copy, 0)
     return fault or _entered()
@@ -131,7 +131,7 @@ def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
     taken = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
-    wanted = {
+    bounds = {
         resource.RLIMIT_DATA: taken + limits.memory,
         resource.RLIMIT_FSIZE: limits.disk,
         resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
@@ -139,8 +139,8 @@ def _limit(limits: Limits) -> None:
         resource.RLIMIT_CORE: 0,
     }
     if os.getuid() and sys.platform == "linux":
-        wanted[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
-    for kind, value in wanted.items():
+        bounds[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
+    for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with suppress(OSError, ValueError):
@@ -167,9 +167,9 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "
 
 def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = False) -> None:
     """mount_setattr(2); its flags for read-only, no set-user-ID and no devices are mount's."""
-    wanted = struct.pack("QQQQ", set_, clear, 0, 0)
+    flags = struct.pack("QQQQ", set_, clear, 0, 0)
     status = libc.syscall(
-        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, wanted, len(wanted)
+        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, flags, len(flags)
     )
     _called(status, f"mount_setattr {path}")
 

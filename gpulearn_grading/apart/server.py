@@ -104,26 +104,26 @@ def _copy(files: list[int], confinement: Confinement) -> dict[str, Any]:
         finally:
             os._exit(1)
     os.close(write)
-    with os.fdopen(read, "rb") as told:
-        return _understood(told.read().decode(errors="replace"))
+    with os.fdopen(read, "rb") as answers:
+        return _understood(answers.read().decode(errors="replace"))
 
 
-def _understood(told: str) -> dict[str, Any]:
+def _understood(text: str) -> dict[str, Any]:
     """What a new process and its warden said, in whichever order they came to say it."""
-    said = dict(line.partition(" ")[::2] for line in told.splitlines())
-    if "pid" in said and "ready" in said:
-        return {"pid": int(said["pid"]), "lacks": said["lacks"]}
-    return {"failed": said.get("failed", "it ended before it was ready")}
+    lines = dict(line.partition(" ")[::2] for line in text.splitlines())
+    if "pid" in lines and "ready" in lines:
+        return {"pid": int(lines["pid"]), "lacks": lines["lacks"]}
+    return {"failed": lines.get("failed", "it ended before it was ready")}
 
 
-def _behind_walls(files: list[int], told: int, confinement: Confinement) -> None:
+def _behind_walls(files: list[int], pipe: int, confinement: Confinement) -> None:
     lacks = sandbox.in_namespaces()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     warden = os.getpid()
     inmate = 0 if lacks else os.fork()
     if inmate:  # its own copy of the pipe ends with it, so that the server reads what it says
-        _say(told, f"pid {inmate}\nlacks {lacks}")
-        os.close(told)
+        _say(pipe, f"pid {inmate}\nlacks {lacks}")
+        os.close(pipe)
         for file in files:
             os.close(file)
         with suppress(OSError):
@@ -132,29 +132,29 @@ def _behind_walls(files: list[int], told: int, confinement: Confinement) -> None
     os.setsid()  # to signal its own group would reach the judge's otherwise
     if lacks:
         confinement.box.mkdir(exist_ok=True)
-        _say(told, f"pid {warden}\nlacks {lacks}")
+        _say(pipe, f"pid {warden}\nlacks {lacks}")
     elif sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
         channel, output = (os.dup2(one, 200 + n) for n, one in enumerate(files))
-        told = os.dup2(told, 202)
+        pipe = os.dup2(pipe, 202)
         for one in (0, 1, 2):
             os.dup2(output, one)
         os.closerange(3, 200)
         os.closerange(203, 4096)
         sandbox.confine(confinement, walls=not lacks)
-        _say(told, "ready")
-        os.close(told)
+        _say(pipe, "ready")
+        os.close(pipe)
         os.close(output)
     except BaseException as error:
-        _say(told, f"failed {type(error).__name__}: {error}".replace("\n", " "))
+        _say(pipe, f"failed {type(error).__name__}: {error}".replace("\n", " "))
         os._exit(1)
     student.serve(MessageChannel(socket.socket(fileno=channel)))
     os._exit(0)
 
 
-def _say(told: int, text: str) -> None:
-    os.write(told, f"{text}\n".encode())
+def _say(pipe: int, text: str) -> None:
+    os.write(pipe, f"{text}\n".encode())
 
 
 if __name__ == "__main__":

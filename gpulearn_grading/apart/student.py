@@ -194,7 +194,7 @@ class _Student:
             with self._heard():
                 exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
         except BaseException as error:
-            return {"failed": f"{type(error).__name__}: {_said(error)}".rstrip(": ")}
+            return {"failed": f"{type(error).__name__}: {_message(error)}".rstrip(": ")}
         if name not in self.names:
             return {"missing": True}
         self.answer = self.names[name]
@@ -213,22 +213,22 @@ class _Student:
         """Call the answer; what it returns, and what it has changed of its arguments."""
         given = decoded(args.encode())
         before = [encoded(one) for one in given]
-        told: dict[str, Any] = {}
+        reply: dict[str, Any] = {}
         with borrowing(self.reference) as callers:
             try:
                 with self._heard():
                     got = self.answer(*given, **decoded(options.encode()))
-                told["same"] = next((n for n, one in enumerate(given) if one is got), None)
-                told["result"] = encoded(got, strict=False).decode()
+                reply["same"] = next((n for n, one in enumerate(given) if one is got), None)
+                reply["result"] = encoded(got, strict=False).decode()
             except BaseException as error:
-                told = {"raised": [type(error).__name__, _said(error), self._line(error)]}
+                reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
         after = [encoded(one, strict=False) for one in given]
-        told["changed"] = {
+        reply["changed"] = {
             str(n): new.decode()
             for n, (old, new) in enumerate(zip(before, after, strict=True))
             if new != old
         }
-        return told | {"borrowed": bool(callers)}
+        return reply | {"borrowed": bool(callers)}
 
     def _line(self, error: BaseException) -> int:
         """The line of the answer in which it was raised, from 1; 0 if that is elsewhere."""
@@ -285,7 +285,7 @@ class _Student:
         return {"said": diagnosis and list(diagnosis)}
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return shorten(str(error), 1000)
     except BaseException:  # it is the answer's own class

@@ -43,8 +43,8 @@ def guide(assignments: Sequence[Assignment]) -> str:
         text += ["", f"## {one.title}", ""]
         if opening := _opening(one).splitlines():
             text += [*(f"> {line}".rstrip() for line in opening), ""]
-        if asked := list(_predictions(one)):
-            text += ["### Predictions", "", *asked]
+        if predictions := list(_predictions(one)):
+            text += ["### Predictions", "", *predictions]
         text += ["### Exercises", ""]
         for name, exercise in {**one.exercises, **one.optional}.items():
             text += _exercise(exercise, one.points.get(name))
@@ -91,12 +91,12 @@ def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
     hints = exercise.answers.hints
     ranked = sorted(hints, key=lambda hint: -hints[hint])[:MOST_HINTS]
     if len(ranked) == len(hints):
-        told = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
+        above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
     else:
-        told = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
+        above = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
     yield from (f"#### {exercise.name} ({counts})", "", literal(exercise.task), "")
     if ranked:
-        yield from (told, "", *(f"- {literal(hint)}" for hint in ranked), "")
+        yield from (above, "", *(f"- {literal(hint)}" for hint in ranked), "")
     yield from ("Solution:", "", "```python", cell_source(exercise.reference), "```", "")
 
 
