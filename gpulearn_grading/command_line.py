@@ -24,8 +24,6 @@ from gpulearn_grading.results import write_csv, write_json, write_junit
 from gpulearn_grading.settings import GradingSettings
 from gpulearn_grading.summary import write_page
 
-__all__ = ["main"]
-
 USUAL = "grading.toml"
 
 
@@ -61,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
         if options.jobs < 0:
             raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
-        wanted = _settings(options)
+        settings = _settings(options)
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")
         try:
-            done = grade(options.folder, wanted, journal, workers=options.jobs, told=bar)
+            done = grade(options.folder, settings, journal, workers=options.jobs, told=bar)
         finally:
             end()
     except GpulearnError as error:
@@ -84,14 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _settings(options: argparse.Namespace) -> GradingSettings:
     usual = options.folder / USUAL
     file = options.settings or (usual if usual.is_file() else None)
-    found = settings_of.load(file) if file else GradingSettings()
+    settings = settings_of.load(file) if file else GradingSettings()
     if options.exercises:
         places = [find(one.strip()) for one in options.exercises.split(",")]
         names = [
             f"{Path(one.file).resolve()}:{one.name}" if one.file else one.name for one in places
         ]
-        found = dataclasses.replace(found, exercises=tuple(names))
-    return found
+        settings = dataclasses.replace(settings, exercises=tuple(names))
+    return settings
 
 
 def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]:
@@ -108,10 +106,10 @@ def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]
 
 
 def _told(done: Grading, output: Path) -> int:
-    passed = sum(v.passed for one in done.students for v in one.verdicts)
-    answers = sum(len(one.verdicts) for one in done.students)
+    verdicts = [verdict for student in done.students for verdict in student.verdicts]
+    passed = sum(verdict.passed for verdict in verdicts)
     print(
-        f"{len(done.students)} students, {answers} answers, {passed} right, in "
+        f"{len(done.students)} students, {len(verdicts)} answers, {passed} right, in "
         f"{done.seconds:.0f} s: {output}, and beside it .html, .json and .xml."
     )
     if done.lacks:
@@ -120,7 +118,7 @@ def _told(done: Grading, output: Path) -> int:
             f"limits of time, memory and output held.",
             file=sys.stderr,
         )
-    lost = [v.hint for one in done.students for v in one.verdicts if v.kind == "not judged"]
+    lost = [verdict.hint for verdict in verdicts if verdict.kind == "not judged"]
     if lost:
         print(f"{len(lost)} answers could not be judged, such as {lost[0]}", file=sys.stderr)
     return int(bool(lost))

@@ -7,65 +7,50 @@ import functools
 import hashlib
 import json
 import os
-import queue
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
+from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
 from gpulearn_grading.settings import GradingSettings
 from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
+from simt.device.selection import cores
 
-__all__ = ["Graded", "Grading", "grade", "hidden"]
-
-PACKAGE = Path(__file__).parent
 TRIES = 2  # of an answer at which a judge got lost
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A student's verdicts and score.
+    """A student's verdicts and score."""
 
-    Attributes:
-        student: as the submission is called.
-        verdicts: one for each exercise, in their order.
-        points: of right answers, less what being late costs.
-        days_late: days begun after the deadline.
-    """
-
-    student: str
-    verdicts: tuple[Verdict, ...]
-    points: float
-    days_late: int
+    student: str  # as the submission is called
+    verdicts: tuple[Verdict, ...]  # one for each exercise, in their order
+    points: float  # of right answers, less what being late costs
+    days_late: int  # days begun after the deadline
 
 
 @dataclass
 class Grading:
-    """What came of a folder.
+    """What came of a folder."""
 
-    Attributes:
-        students: in the order of their names.
-        exercises: names, in their order.
-        most: points of a student who has everything right.
-        lacks: which walls the answers lacked here, in one sentence, or "".
-        seconds: that it took.
-    """
-
-    students: list[Graded] = field(default_factory=list)
-    exercises: tuple[str, ...] = ()
-    most: float = 0.0
-    lacks: str = ""
-    seconds: float = 0.0
+    students: list[Graded] = field(default_factory=list)  # in the order of their names
+    exercises: tuple[str, ...] = ()  # names, in their order
+    most: float = 0.0  # points of a student who has everything right
+    lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
+    seconds: float = 0.0  # that it took
 
 
 def grade(
@@ -85,9 +70,6 @@ def grade(
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
         told: is called with how many answers are done, of how many.
-
-    Raises:
-        BadInput: there is nothing to grade, or the system cannot start processes as this needs.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
@@ -105,8 +87,8 @@ def grade(
     if todo:
         lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, told)
     graded = []
-    for student in handed_in:
-        mine = [known[key] for (one, _), key in zip(tasks, keys, strict=True) if one is student]
+    for n, student in enumerate(handed_in):
+        mine = [known[key] for key in keys[n :: len(handed_in)]]
         days = settings.days_late(student.student, student.moment)
         points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
         score = round(points * settings.kept(days), 4)
@@ -135,22 +117,18 @@ def _without(
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    defined = {
-        name for one in handed_in for statement in read(one).statements
-        for name in binds(statement.node)
-    }  # fmt: skip
+    statements = (statement for one in handed_in for statement in read(one).statements)
+    defined = {name for statement in statements for name in binds(statement.node)}
     return tuple(name for name in places() if name in defined)
 
 
 def _key(one: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
-    text = hashlib.sha256()
     about = [_package(), one.student, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
     for path in [*one.files, *([file] if file.name else [])]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
-    text.update(json.dumps(about).encode())
-    return text.hexdigest()[:32]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
 
 
 @functools.cache
@@ -166,17 +144,15 @@ def _package() -> str:
 
 def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
     """The verdicts of a journal; a last line that was cut short is left out."""
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     lacks = ""
-    if journal.is_file():
-        for line in journal.read_text(encoding="utf-8").splitlines():
-            try:
-                data = json.loads(line)
-                key, lacks = data.pop("key"), data.pop("lacks")
-                found[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-    return {key: one for key, one in found.items() if one.kind != "not judged"}, lacks
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            data = json.loads(line)
+            key, lacks = data.pop("key"), data.pop("lacks")
+            verdicts[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
+    return {key: one for key, one in verdicts.items() if one.kind != "not judged"}, lacks
 
 
 def _judge_all(
@@ -190,17 +166,15 @@ def _judge_all(
     workers: int,
     told: Callable[[int, int], object],
 ) -> str:
-    """Judge what is left to do, and add each verdict to the journal at once."""
-    waiting: queue.Queue[int] = queue.Queue()
-    for number in todo:
-        waiting.put(number)
-    done, lacking, failed = threading.Lock(), [""], list[BaseException]()
-    stop = threading.Event()
+    """Judge what is left to do, and add each verdict to the journal at once; which walls lacked."""
+    waiting = iter(todo)  # shared by the threads
+    lock, stop, lacking = threading.Lock(), threading.Event(), ""
 
     def keep(number: int, verdict: Verdict, lacks: str) -> None:
-        with done:
+        nonlocal lacking
+        with lock:
             known[keys[number]] = verdict
-            lacking[0] = lacks or lacking[0]
+            lacking = lacks or lacking
             line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -208,55 +182,47 @@ def _judge_all(
 
     def work(box: Path) -> None:
         box.mkdir()
+        confinement = Confinement(hidden(folder, journal.parent), box, settings.limits)
         worker: Worker | None = None
         try:
-            while not stop.is_set():
-                number = waiting.get_nowait()
+            for number in waiting:
                 submission, place = tasks[number]
                 verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
                 for _ in range(TRIES):
-                    worker = worker or Worker(hidden(folder, journal.parent), box, settings.limits)
+                    worker = worker or Worker(confinement)
                     try:
                         verdict, lacks = worker.verdict(submission, place)
                         break
                     except WorkerLost as error:
-                        said = f"{verdict.exercise}: {error}; nothing is said of the answer."
-                        verdict = dataclasses.replace(verdict, hint=said)
+                        hint = f"{verdict.exercise}: {error}; nothing is said of the answer."
+                        verdict = dataclasses.replace(verdict, hint=hint)
                         worker.close()
                         worker = None
                 keep(number, verdict, lacks)
-        except queue.Empty:
-            return
-        except BaseException as error:
-            failed.append(error)
+                if stop.is_set():
+                    return
         finally:
             if worker is not None:
                 worker.close()
 
-    count = min(workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                else workers or os.cpu_count() or 1, len(todo))  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch:
-        threads = [threading.Thread(target=work, args=(Path(scratch, f"box{n}"),))
-                   for n in range(count)]  # fmt: skip
-        for one in threads:
-            one.start()
+    count = min(workers or cores(), len(todo))
+    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch, \
+            ThreadPoolExecutor(count) as threads:  # fmt: skip
+        futures = [threads.submit(work, Path(scratch, f"box{n}")) for n in range(count)]
         try:
-            for one in threads:
-                one.join()
+            wait(futures)
         except BaseException:
             stop.set()
-            for one in threads:
-                one.join()
             raise
-    if failed:
-        raise failed[0]
-    return lacking[0]
+        for future in futures:
+            future.result()
+    return lacking
 
 
 def hidden(folder: Path, results: Path) -> list[Path]:
     """Folders that are to look empty, but for those in which Python or the package lies."""
-    needed = [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *map(Path, sys.path)]
-    needed = [path.resolve() for path in needed if path.name]
-    wanted = [*map(Path, SOCKETS), Path.home(), folder, results]
-    found = dict.fromkeys(path.resolve() for path in wanted if path.is_dir())
-    return [path for path in found if not any(one.is_relative_to(path) for one in needed)]
+    paths = map(Path, (sys.prefix, sys.base_prefix, __file__, *sys.path))
+    needed = [path.resolve() for path in paths if path.name]
+    candidates = [*map(Path, SOCKETS), Path.home(), folder, results]
+    folders = dict.fromkeys(path.resolve() for path in candidates if path.is_dir())
+    return [path for path in folders if not any(one.is_relative_to(path) for one in needed)]

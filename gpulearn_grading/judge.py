@@ -18,11 +18,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import functools
 import io
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +35,11 @@ from gpulearn.judge.limits import time_limit
 from gpulearn.require import shorten
 from gpulearn_grading import rebuilt, ways
 from gpulearn_grading.apart.box import Box, Gone
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
 from gpulearn_grading.slices import slice_of
-from gpulearn_grading.submissions import Statement, SubmittedCode
-
-__all__ = ["Judge", "Verdict"]
+from gpulearn_grading.submissions import SubmittedCode
 
 SENTENCES = {
     "processes": "it starts more than {processes} processes, and was ended.",
@@ -70,38 +67,24 @@ PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What became of one answer.
+    """What became of one answer."""
 
-    Attributes:
-        exercise: its name.
-        passed: whether it is right.
-        kind: "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
-            "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged".
-        hint: what `gl.check` says, or why there is no verdict.
-        seconds: that it took.
-        notes: what the answer did besides, for the instructor to look at.
-    """
-
-    exercise: str
-    passed: bool
+    exercise: str  # its name
+    passed: bool  # whether it is right
+    # "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
+    # "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged"
     kind: str
-    hint: str = ""
-    seconds: float = 0.0
-    notes: tuple[str, ...] = ()
+    hint: str = ""  # what `gl.check` says, or why there is no verdict
+    seconds: float = 0.0  # that it took
+    notes: tuple[str, ...] = ()  # what the answer did besides, for the instructor to look at
 
 
 class Judge:
-    """Judges answers one after another.
+    """Judges answers one after another."""
 
-    Args:
-        hidden: folders that no answer may see.
-        box: a folder for the home of students' processes.
-        limits: of each answer.
-    """
-
-    def __init__(self, hidden: Sequence[Path], box: Path, limits: Limits) -> None:
-        self._server = Server(list(hidden), box, limits)
-        self._limits = limits
+    def __init__(self, confinement: Confinement) -> None:
+        self._server = Server(confinement)
+        self._limits = confinement.limits
         self.lacks = ""
 
     def close(self) -> None:
@@ -112,12 +95,12 @@ class Judge:
         """Judge a submission's answer to one exercise."""
         begin = time.monotonic()
         exercise = find(place)
-        notes: dict[str, str] = _patches(code)
+        notes = _patches(code)
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
-        told = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
+        remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
-        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, told)
+        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks)
 
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
@@ -125,51 +108,45 @@ class Judge:
         if missing := exercise.missing():
             return "not judged", f"{exercise.name} cannot be judged here: {missing}."
         begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
-        for said, cell in code.unread:
+        for fault, cell in code.unread:
             if begins.search(cell):
-                return "unreadable", f"{exercise.name}: Python cannot read its cell, {said}."
+                return "unreadable", f"{exercise.name}: Python cannot read its cell, {fault}."
         statements = slice_of(code.statements, exercise.name)
         if not statements:
-            unread = "".join(f" Not all could be read: {said}." for said, _ in code.unread[:1])
+            unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
-        return self._tried(exercise, place, code, statements, notes)
-
-    def _tried(
-        self,
-        exercise: Exercise,
-        place: str,
-        code: SubmittedCode,
-        statements: Sequence[Statement],
-        notes: dict[str, str],
-    ) -> tuple[str, str]:
-        boxes: list[Box] = []
         way = ways.way(place)
+        closed = way in ("text", "calls")
+        boxes: list[Box] = []
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
             if not boxes:
-                boxes.append(Box(self._server, self._limits, closed=way in ("text", "calls")))
+                boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
-                reference = _place_of(exercise) if way in ("text", "calls") else ""
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
                         source="".join(one.text for one in statements),
                         name=exercise.name,
-                        reference=reference,
-                        exercise="" if way in ("text", "calls") else place,
+                        reference=_place_of(exercise) if closed else "",
+                        exercise="" if closed else place,
                         files=code.modules,
                         text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
 
+        def values(names: list[str]) -> dict[str, Any]:
+            reply = opened().ask("values", names=names)
+            data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
+            return {name: value for name, value in data.items() if value is not None}
+
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
                 answer: Any = rebuilt.text_of(statements, exercise.name)
             elif way == "text":
-                values = functools.partial(_values, opened)
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:
                     raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
@@ -180,14 +157,16 @@ class Judge:
                 if not stubs.is_stub(answer):
                     opened()
             if way == "there" and boxes:
-                found = ways.judged_there(boxes[0], exercise, self._limits.seconds)
+                count = ways.judged_there(boxes[0], exercise, self._limits.seconds)
             else:
-                found = examined(exercise, answer, self._limits.seconds)
-            if _is_long(exercise) and stubs.same_code(answer, exercise.reference):
+                count = examined(exercise, answer, self._limits.seconds)
+            own = exercise.reference
+            long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
+            if long and stubs.same_code(answer, own):
                 notes["has the lines of gl.solution"] = ""
             if boxes and boxes[0].ended:
                 raise Gone(boxes[0].ended)
-            return "passed", f"right in all {found} cases."
+            return "passed", f"right in all {count} cases."
         except _NotLoaded as error:
             return str(error.args[0]), str(error.args[1])
         except TimeoutError:
@@ -201,9 +180,9 @@ class Judge:
         except (MissingPackage, NotData) as error:
             return "not judged", str(error)
         except GpulearnError as error:
-            if not isinstance(error, Gone) and not (boxes and boxes[0].ended):
+            ended = (boxes[0].ended if boxes else "") or (isinstance(error, Gone) and str(error))
+            if not ended:
                 return "not judged", str(error)
-            ended = (boxes[0].ended if boxes else "") or str(error)
             return ended, f"{exercise.name}: {self._sentence(ended)}"
         finally:
             forget()
@@ -212,20 +191,9 @@ class Judge:
                 notes |= {what: about for what, about in box.notes.items() if what not in notes}
 
     def _sentence(self, ended: str) -> str:
-        limits = self._limits
-        return SENTENCES[ended].format(
-            processes=limits.processes,
-            memory=limits.memory >> 20,
-            output=limits.output >> 20,
-            seconds=limits.seconds,
-        )
-
-
-def _is_long(exercise: Exercise) -> bool:
-    """Whether a solution has so many lines that two people do not write the same ones."""
-    if exercise.kernel:
-        return False
-    return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
+        limits = vars(self._limits)
+        mebibytes = {name: limits[name] >> 20 for name in ("memory", "output")}
+        return SENTENCES[ended].format(**limits | mebibytes)
 
 
 class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
@@ -236,9 +204,9 @@ def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
     name = exercise.name
     if loaded.get("borrowed"):
         raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
-    if said := loaded.get("failed"):
-        sentence = f"what {name} needs of the submission raises {shorten(str(said), 300)}"
-        raise _NotLoaded(_kind(f"it raises {said}"), f"{name}: {sentence}")
+    if error := loaded.get("failed"):
+        sentence = f"what {name} needs of the submission raises {shorten(str(error), 300)}"
+        raise _NotLoaded(_kind(f"it raises {error}"), f"{name}: {sentence}")
     if loaded.get("missing"):
         raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
     if not loaded.get("callable"):
@@ -251,23 +219,22 @@ def _kind(sentence: str) -> str:
 
 def _patches(code: SubmittedCode) -> dict[str, str]:
     """Statements that set something of the package's, which they cannot reach here."""
-    found = {}
-    for one in code.statements:
-        for node in ast.walk(one.node):
+    notes = {}
+    for statement in code.statements:
+        for node in ast.walk(statement.node):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            for target in targets:
-                text = ast.unparse(target)
-                if isinstance(target, ast.Attribute) and PATCHED.match(text):
-                    found["changes the library"] = text
+            changed: list[ast.expr] = [one for one in targets if isinstance(one, ast.Attribute)]
             match node:
-                case ast.Call(func=ast.Name(id="setattr"), args=[one_set, *_]):
-                    if PATCHED.match(text := ast.unparse(one_set)):
-                        found["changes the library"] = text
+                case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
+                    changed = [target]
+            for text in map(ast.unparse, changed):
+                if PATCHED.match(text):
+                    notes["changes the library"] = text
             if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
                 text = ast.unparse(node)
                 if re.search(r"gpulearn\.judge\b|gpulearn_grading\b", text):
-                    found["reads the catalogue of answers"] = shorten(text, 80)
-    return found
+                    notes["reads the catalogue of answers"] = shorten(text, 80)
+    return notes
 
 
 def _place_of(exercise: Exercise) -> str:
@@ -275,9 +242,3 @@ def _place_of(exercise: Exercise) -> str:
     function = stubs.unwrapped(exercise.reference)
     module = str(getattr(function, "__module__", ""))
     return f"{module}:{function.__name__}" if module.partition(".")[0] in simt.internal else ""
-
-
-def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:
-    told = opened().ask("values", names=names)
-    values = {name: decoded(str(told[name]).encode()) for name in names if name in told}
-    return {name: one for name, one in values.items() if one is not None}

@@ -15,13 +15,12 @@ import importlib
 import itertools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any
 
 from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Statement
-
-__all__ = ["Forget", "function_shown", "kernel", "text_of"]
 
 # importing them, or from them, runs nothing of a student's
 MODULES = frozenset((
@@ -30,6 +29,9 @@ MODULES = frozenset((
 ))  # fmt: skip
 CUDA = frozenset(("simt.host.api", "numba.cuda"))  # what `gpulearn.cuda` may be
 JIT = ("jit", "njit")
+MISSING = object()
+# what `ast.literal_eval` raises
+NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 _number = itertools.count()
 
 Values = Callable[[list[str]], Mapping[str, Any]]
@@ -39,21 +41,18 @@ Forget = Callable[[], None]
 def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[Any, Forget]:
     """A kernel from its slice; what forgets its text again.
 
-    Args:
-        statements: the slice.
-        name: of the kernel.
-        values: gives global values that only running code can tell, by name, as data.
+    `values` gives global values that only running code can tell, by name, as data.
     """
     space: dict[str, Any] = {"__name__": "submission"}
-    asked: list[str] = []
+    unknown: list[str] = []
     files: list[str] = []
     for one in statements:
         if isinstance(one.node, ast.Import | ast.ImportFrom):
             _import(one.node, space)
         elif not isinstance(one.node, ast.FunctionDef) and not _assigned(one.node, space):
-            asked += sorted(binds(one.node))
-    if asked:
-        space |= values(asked)
+            unknown += sorted(binds(one.node))
+    if unknown:
+        space |= values(unknown)
     for one in statements:
         if isinstance(one.node, ast.FunctionDef):
             function = _defined(one, space, files)
@@ -72,11 +71,11 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return _lifeless(_defined(one, space, files)), lambda: _forget(files)
         if isinstance(node, ast.Assign) and name in binds(node):
-            if isinstance(node.value, ast.Lambda):
-                bare = _without_defaults(ast.parse(one.text).body[0])
-                exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
-                return _lifeless(space[name]), lambda: None
-            break
+            if not isinstance(node.value, ast.Lambda):
+                break
+            bare = _without_defaults(ast.parse(one.text).body[0])
+            exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
+            return _lifeless(space[name]), lambda: None
     return None, lambda: None
 
 
@@ -87,33 +86,31 @@ def text_of(statements: Sequence[Statement], name: str) -> str | None:
             value = one.node.value
             if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
                 value = value.args[0] if value.args else value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                return value.value
-            return None
+            text = value.value if isinstance(value, ast.Constant) else None
+            return text if isinstance(text, str) else None
     return None
 
 
 def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
     """Carry out an import of a module that is known; another one binds nothing."""
-    if isinstance(node, ast.ImportFrom):
-        module_name = node.module or ""
-        ours = module_name.startswith(("gpulearn.kernels.", "gpulearn_lessons."))
-        if (module_name in MODULES or ours) and not node.level:
-            module = importlib.import_module(module_name)
-            stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
-            for one in node.names:
-                for name in stars if one.name == "*" else [one.name]:
-                    if not hasattr(module, name):
-                        continue
-                    found = getattr(module, name)
-                    if not isinstance(found, ModuleType) or found.__name__ in MODULES | CUDA:
-                        space[one.asname or name] = found
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            if one.name in MODULES:
+                module = importlib.import_module(one.name)
+                top = one.name.partition(".")[0]
+                space[one.asname or top] = module if one.asname else importlib.import_module(top)
         return
-    for one in node.names:
-        if one.name in MODULES:
-            module = importlib.import_module(one.name)
-            top = importlib.import_module(one.name.partition(".")[0])
-            space[one.asname or top.__name__] = module if one.asname else top
+    home = node.module or ""
+    ours = home.startswith(("gpulearn.kernels.", "gpulearn_lessons."))
+    if (home in MODULES or ours) and not node.level:
+        module = importlib.import_module(home)
+        stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
+        for one in node.names:
+            for name in stars if one.name == "*" else [one.name]:
+                value = getattr(module, name, MISSING)
+                known = not isinstance(value, ModuleType) or value.__name__ in MODULES | CUDA
+                if value is not MISSING and known:
+                    space[one.asname or name] = value
 
 
 def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
@@ -123,11 +120,9 @@ def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
     target, value = node.targets[0], node.value
     if not isinstance(target, ast.Name):
         return False
-    try:
+    with suppress(*NO_LITERAL):
         space[target.id] = ast.literal_eval(value)
         return True
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        pass
     try:
         if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
             inner = value.args[0]
@@ -142,38 +137,33 @@ def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
 
 
 def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
-    """What a dotted name stands for, as far as it leads through modules that are known.
-
-    Raises:
-        LookupError: it leads elsewhere.
-    """
+    """What a dotted name stands for, as far as it leads through modules that are known."""
     if isinstance(node, ast.Name):
         return space[node.id]
     if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
         base = _followed(node.value, space)
-        found = getattr(base, node.attr, None) if isinstance(base, ModuleType) else None
-        elsewhere = isinstance(found, ModuleType) and found.__name__ not in MODULES | CUDA
-        if found is not None and not elsewhere:
-            return found
+        value = getattr(base, node.attr, None) if isinstance(base, ModuleType) else None
+        elsewhere = isinstance(value, ModuleType) and value.__name__ not in MODULES | CUDA
+        if value is not None and not elsewhere:
+            return value
     raise LookupError(ast.unparse(node))
 
 
 def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str, Any]) -> Any:
     """A function under those of its decorators that compile it, with their plain options."""
     for one in reversed(decorators):
-        call = one if isinstance(one, ast.Call) else None
+        name, keywords = (one.func, one.keywords) if isinstance(one, ast.Call) else (one, [])
         try:
-            jit = _followed(call.func if call else one, space)
+            jit = _followed(name, space)
         except LookupError:
             continue
-        if getattr(jit, "__name__", "") not in JIT:
-            continue
-        options = {
-            word.arg: word.value.value
-            for word in (call.keywords if call else ())
-            if word.arg and isinstance(word.value, ast.Constant)
-        }
-        function = jit(**options)(function) if options else jit(function)
+        if getattr(jit, "__name__", "") in JIT:
+            options = {
+                word.arg: word.value.value
+                for word in keywords
+                if word.arg and isinstance(word.value, ast.Constant)
+            }
+            function = jit(**options)(function) if options else jit(function)
     return function
 
 
@@ -201,8 +191,7 @@ def _lifeless(function: Any) -> Any:
     """
     names = ("RESUME", "LOAD_CONST", "RETURN_VALUE")
     nothing = bytes(byte for name in names for byte in (dis.opmap[name], 0))
-    code = function.__code__
-    function.__code__ = code.replace(co_code=nothing, co_exceptiontable=b"")
+    function.__code__ = function.__code__.replace(co_code=nothing, co_exceptiontable=b"")
     return function
 
 
@@ -211,11 +200,8 @@ def _without_defaults(node: ast.stmt) -> ast.stmt:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         node.decorator_list, node.returns = [], None
     for inner in ast.walk(node):
-        if isinstance(inner, ast.arguments):
-            parts = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs, inner.vararg, inner.kwarg]
-            for argument in parts:
-                if argument is not None:
-                    argument.annotation = None
+        if isinstance(inner, ast.arg):
+            inner.annotation = None
     args = node.value.args if isinstance(node, ast.Assign) else node.args  # type: ignore[attr-defined]
     args.defaults = [_constant(one) for one in args.defaults]
     args.kw_defaults = [one and _constant(one) for one in args.kw_defaults]
@@ -226,7 +212,7 @@ def _constant(node: ast.expr) -> ast.expr:
     try:
         ast.literal_eval(node)
         return node
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except NO_LITERAL:
         return ast.copy_location(ast.Constant(None), node)
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from gpulearn_grading.grading import Graded, Grading
-from gpulearn_grading.judge import Verdict
-
-__all__ = ["write_csv", "write_json", "write_junit"]
+from gpulearn_grading.grading import Grading
 
 HEADINGS = ("student", "exercise", "passed", "kind", "seconds", "hint", "notes", "score", "of",
             "days_late")  # fmt: skip
@@ -29,14 +26,11 @@ def write_csv(grading: Grading, file: Path) -> None:
         lines.writerow(HEADINGS)
         for student in grading.students:
             for one in student.verdicts:
-                lines.writerow(map(_cell, _row(student, one, grading.most)))
-
-
-def _row(student: Graded, one: Verdict, most: float) -> list[Any]:
-    return [
-        student.student, one.exercise, int(one.passed), one.kind, one.seconds, one.hint,
-        "; ".join(one.notes), student.points, most, student.days_late,
-    ]  # fmt: skip
+                cells = [
+                    student.student, one.exercise, int(one.passed), one.kind, one.seconds, one.hint,
+                    "; ".join(one.notes), student.points, grading.most, student.days_late,
+                ]  # fmt: skip
+                lines.writerow(map(_cell, cells))
 
 
 def _cell(value: Any) -> Any:
@@ -55,22 +49,14 @@ def write_junit(grading: Grading, file: Path) -> None:
     for student in grading.students:
         wrong = [one for one in student.verdicts if not one.passed]
         errors = sum(one.kind == "not judged" for one in wrong)
+        name, seconds = _fit(student.student), sum(one.seconds for one in student.verdicts)
         suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=_fit(student.student),
-            tests=str(len(student.verdicts)),
-            failures=str(len(wrong) - errors),
-            errors=str(errors),
-            time=f"{sum(one.seconds for one in student.verdicts):.2f}",
-        )
+            root, "testsuite", name=name, tests=str(len(student.verdicts)),
+            failures=str(len(wrong) - errors), errors=str(errors), time=f"{seconds:.2f}",
+        )  # fmt: skip
         for one in student.verdicts:
             case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=_fit(student.student),
-                name=one.exercise,
-                time=f"{one.seconds:.2f}",
+                suite, "testcase", classname=name, name=one.exercise, time=f"{one.seconds:.2f}"
             )
             if not one.passed:
                 word = "error" if one.kind == "not judged" else "failure"

@@ -16,8 +16,6 @@ from gpulearn.judge.catalogue import find
 from gpulearn.require import shown
 from gpulearn_grading.apart.limits import Limits
 
-__all__ = ["GradingSettings", "load", "written"]
-
 KEYS = ("exercises", "weights", "deadline", "limits")
 DEADLINE = ("due", "lost_per_day", "handed_in")
 LIMITS = {"seconds": 1.0, "memory_mib": 1 << 20, "processes": 1, "disk_mib": 1 << 20,
@@ -27,23 +25,18 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class GradingSettings:
-    """How submissions are graded.
+    """How submissions are graded."""
 
-    Attributes:
-        exercises: names, or `file.py:name`, in their order; if none, those that are answered.
-        weights: points of an exercise by its name; 1 where nothing is said.
-        due: when submissions are due, in seconds since 1970; None for no deadline.
-        lost_per_day: share of the score that each day begun after that costs.
-        handed_in: when a student handed in, where the file's own date does not tell.
-        limits: of each answer.
-    """
-
+    # names, or `file.py:name`, in their order; if none, those that are answered
     exercises: tuple[str, ...] = ()
+    # points of an exercise by its name; 1 where nothing is said
     weights: Mapping[str, float] = field(default_factory=dict)
+    # when submissions are due, in seconds since 1970; None for no deadline
     due: float | None = None
-    lost_per_day: float = 0.0
+    lost_per_day: float = 0.0  # share of the score that each day begun after that costs
+    # when a student handed in, where the file's own date does not tell
     handed_in: Mapping[str, float] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=Limits)  # of each answer
 
     def days_late(self, student: str, moment: float) -> int:
         """Days begun after the deadline, for what was handed in at a moment."""
@@ -58,11 +51,7 @@ class GradingSettings:
 
 
 def load(file: Path) -> GradingSettings:
-    """Read a settings file.
-
-    Raises:
-        BadInput: it cannot be read, or says something that is not known or makes no sense.
-    """
+    """Read a settings file."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -75,10 +64,10 @@ def load(file: Path) -> GradingSettings:
     if not isinstance(exercises, list) or not all(isinstance(one, str) for one in exercises):
         raise BadInput(f'exercises is {shown(exercises)}: give a list of names, ["vector_add"].')
     places = tuple(_place(one, file.parent) for one in exercises)
-    weights = {name: _number(f"the weight of {name}", one)
-               for name, one in _table(data, "weights").items()}  # fmt: skip
-    names = [find(one).name for one in places]
-    for name in weights:
+    names = [find(place).name for place in places]
+    weights = {}
+    for name, weight in _table(data, "weights").items():
+        weights[name] = _number(f"the weight of {name}", weight)
         require.choice("exercise with a weight", name, names or [find(name).name])
     deadline = _table(data, "deadline")
     for key in deadline:
@@ -131,10 +120,10 @@ def _place(place: str, folder: Path) -> str:
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key, {})
-    if not isinstance(found, dict):
-        raise BadInput(f"{key} is {shown(found)}: write it as a table, [{key}].")
-    return found
+    table = data.get(key, {})
+    if not isinstance(table, dict):
+        raise BadInput(f"{key} is {shown(table)}: write it as a table, [{key}].")
+    return table
 
 
 def _number(what: str, value: Any) -> float:

@@ -8,14 +8,11 @@ in them need, in their order.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpulearn_grading.submissions import Statement
 
-__all__ = ["binds", "free_names", "slice_of"]
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
@@ -29,48 +26,47 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
     kept: set[int] = set()
     wanted, done = [name], set[str]()
     while wanted:
-        one = wanted.pop()
-        if one in done:
+        if (needed := wanted.pop()) in done:
             continue
-        done.add(one)
-        for number in _making(statements, one):
+        done.add(needed)
+        for number in _making(statements, needed):
             if number not in kept:
                 kept.add(number)
-                wanted += free_names(statements[number].node)
+                nodes = ast.walk(statements[number].node)  # of functions that it defines too
+                wanted += [inner.id for inner in nodes if isinstance(inner, ast.Name)]
     if not kept:
         return []
-    stars = {n for n, one in enumerate(statements) if _is_star(one.node)}
-    future = [one for one in statements if _is_future(one.node)]  # they must come first
-    rest = [statements[n] for n in sorted(kept | stars)]
-    return [*future, *(one for one in rest if not _is_future(one.node))]
+    kept |= {n for n, one in enumerate(statements) if _is_star(one.node) or _is_future(one.node)}
+    in_order = [statements[number] for number in sorted(kept)]
+    return sorted(in_order, key=lambda one: not _is_future(one.node))  # these must come first
 
 
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
     """Which statements bind a name or change what it stands for, from its last `def` on."""
-    found = [n for n, one in enumerate(statements) if name in binds(one.node)]
-    whole = [n for n in found if isinstance(statements[n].node, FUNCTIONS)]
-    if whole:
-        found = [n for n in found if n >= whole[-1]]
-    first = min(found, default=0)
+    binding = [n for n, one in enumerate(statements) if name in binds(one.node)]
+    if not binding:
+        return []
+    defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
+    first = defs[-1] if defs else binding[0]
     changed = [n for n, one in enumerate(statements) if n > first and name in _changes(one.node)]
-    return sorted({*found, *changed}) if found else []
+    return sorted({*changed, *(n for n in binding if n >= first)})
 
 
 def binds(node: ast.stmt) -> set[str]:
     """The names that a top-level statement binds."""
-    if isinstance(node, FUNCTIONS):
-        return {node.name}
-    if isinstance(node, IMPORTS):
-        return {(one.asname or one.name).partition(".")[0] for one in node.names}
-    found: set[str] = set()
-    for inner in _outside_functions(node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            found.add(inner.id)
-        elif isinstance(inner, FUNCTIONS):
-            found.add(inner.name)
-        elif isinstance(inner, IMPORTS):
-            found |= {(one.asname or one.name).partition(".")[0] for one in inner.names}
-    return found
+    names: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, FUNCTIONS):
+            names.add(inner.name)
+        elif isinstance(inner, ast.Import | ast.ImportFrom):
+            names |= {(one.asname or one.name).partition(".")[0] for one in inner.names}
+        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            names.add(inner.id)
+        elif not isinstance(inner, ast.Lambda):
+            waiting += ast.iter_child_nodes(inner)
+    return names
 
 
 def _changes(node: ast.stmt) -> set[str]:
@@ -83,27 +79,12 @@ def _changes(node: ast.stmt) -> set[str]:
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         targets = [node.value.func] if isinstance(node.value.func, ast.Attribute) else []
     bases = set()
-    for one in targets:
-        base: ast.expr = one
-        while isinstance(base, ast.Subscript | ast.Attribute):
-            base = base.value
-        if isinstance(base, ast.Name):
-            bases.add(base.id)
+    for target in targets:
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+        if isinstance(target, ast.Name):
+            bases.add(target.id)
     return bases - {"gl", "plt"}  # a figure or a check changes no answer
-
-
-def free_names(node: ast.AST) -> list[str]:
-    """All names that a statement reads, in functions that it defines too."""
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-
-
-def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for inner in ast.iter_child_nodes(node):
-        if isinstance(inner, FUNCTIONS):
-            yield inner
-        elif not isinstance(inner, ast.Lambda):
-            yield from _outside_functions(inner)
 
 
 def _is_star(node: ast.stmt) -> bool:

@@ -13,27 +13,20 @@ from typing import NamedTuple
 from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
-__all__ = ["Statement", "Submission", "SubmittedCode", "read", "students"]
-
 KINDS = (".ipynb", ".py")
 LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
 MOST_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
-MAGIC = re.compile(r"^[ \t]*(?:[%!]|\w[\w.]*\?{1,2}\s*$|\?)")
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in.
+    """What one student handed in."""
 
-    Attributes:
-        student: the name of the file or the folder.
-        files: those that hold code, the first modified last.
-    """
-
-    student: str
-    files: tuple[Path, ...]
+    student: str  # the name of the file or the folder
+    files: tuple[Path, ...]  # those that hold code, the first modified last
 
     @property
     def moment(self) -> float:
@@ -42,31 +35,21 @@ class Submission:
 
 
 class Statement(NamedTuple):
-    """A statement at the top of a cell or a file.
+    """A statement at the top of a cell or a file."""
 
-    Attributes:
-        node: its syntax tree, with the lines of its cell.
-        text: its own text.
-        cell: the text of its cell.
-    """
-
-    node: ast.stmt
-    text: str
-    cell: str
+    node: ast.stmt  # its syntax tree, with the lines of its cell
+    text: str  # its own text
+    cell: str  # the text of its cell
 
 
 @dataclass
 class SubmittedCode:
-    """The code of a submission.
+    """The code of a submission."""
 
-    Attributes:
-        statements: in the order of the files.
-        unread: cells that Python cannot read: what it says, and their text.
-        modules: text by name of the `.py` files that others may import.
-    """
-
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)  # in the order of the files
+    # cells that Python cannot read: what it says, and their text
     unread: list[tuple[str, str]] = field(default_factory=list)
+    # text by name of the `.py` files that others may import
     modules: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,28 +57,25 @@ def students(folder: Path) -> list[Submission]:
     """Each student's submission: every notebook, `.py` file and folder in a folder.
 
     What begins with a dot or an underscore is left out.
-
-    Raises:
-        BadInput: there is no such folder, or nothing in it to grade.
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
-    found = []
+    submissions = []
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "_")) or entry.is_symlink():
             continue
         if entry.is_dir():
             inside = [p for p in sorted(entry.rglob("*")) if _is_code(p, entry)]
             files = sorted(inside[:MOST_FILES], key=lambda one: one.stat().st_mtime)
-            found.append(Submission(entry.name, tuple(files)))
+            submissions.append(Submission(entry.name, tuple(files)))
         elif _is_code(entry, folder):
-            found.append(Submission(entry.stem, (entry,)))
-    if not found:
+            submissions.append(Submission(entry.stem, (entry,)))
+    if not submissions:
         raise BadInput(
             f"{str(folder)!r} holds no submissions: give each student a notebook (.ipynb), a .py "
             f"file or a folder of them."
         )
-    return found
+    return submissions
 
 
 def _is_code(path: Path, below: Path) -> bool:
@@ -110,8 +90,7 @@ def read(submission: Submission) -> SubmittedCode:
         try:
             cells = list(_cells(path))
         except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-            said = shorten(str(error), 120)
-            code.unread.append((f"{path.name} cannot be read ({said})", ""))
+            code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
             continue
         for cell in cells:
             _add(code, cell)
@@ -131,13 +110,7 @@ def _cells(path: Path) -> Iterator[str]:
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and not source.startswith("%%"):
-            yield "\n".join(_plain(line) for line in source.split("\n"))
-
-
-def _plain(line: str) -> str:
-    """A line of a cell as Python reads it: a magic does nothing."""
-    found = MAGIC.match(line)
-    return line if not found else re.match(r"[ \t]*", line)[0] + "pass"  # type: ignore[index]
+            yield MAGIC.sub(r"\1pass", source)
 
 
 def _add(code: SubmittedCode, cell: str) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
 from gpulearn_grading.grading import Graded, Grading
-
-__all__ = ["write_page"]
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
@@ -33,7 +32,7 @@ def write_page(grading: Grading, file: Path) -> None:
     """Scores, the commonest wrong answers by hint, and what to look at."""
     parts = [
         f"<h1>Results of {len(grading.students)} submissions</h1>",
-        f"<p>{escape(_said(grading))}</p>",
+        f"<p>{escape(_in_short(grading))}</p>",
         _scores(grading),
         "<h2>The commonest wrong answers</h2>",
         *[_hints(grading, name) for name in grading.exercises],
@@ -51,7 +50,7 @@ def write_page(grading: Grading, file: Path) -> None:
     file.write_text(page, encoding="utf-8")
 
 
-def _said(grading: Grading) -> str:
+def _in_short(grading: Grading) -> str:
     middle = statistics.median(one.points for one in grading.students)
     text = f"Median score {middle:g} of {grading.most:g}."
     if grading.lacks:
@@ -62,55 +61,53 @@ def _said(grading: Grading) -> str:
     return text
 
 
+def _table(headings: Iterable[str], rows: Iterable[str], above: str = "", below: str = "") -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{below}</table>"
+
+
 def _scores(grading: Grading) -> str:
     names = grading.exercises
-    head = "".join(f'<th scope="col">{escape(n)}</th>' for n in ("student", *names, "score"))
-    rows = "".join(_score(one, grading.most) for one in grading.students)
     counts = [sum(s.verdicts[n].passed for s in grading.students) for n in range(len(names))]
-    last = "".join(f'<td class="n">{count} passed</td>' for count in counts)
-    return (
-        '<div class="wide"><table><caption>What became of each answer, and the score of each '
-        f"student.</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-        f'<tfoot><tr><th scope="row">all</th>{last}<td></td></tr></tfoot></table></div>'
-    )
+    passed = "".join(f'<td class="n">{count} passed</td>' for count in counts)
+    rows = (_score(student, grading.most) for student in grading.students)
+    caption = "<caption>What became of each answer, and the score of each student.</caption>"
+    last = f'<tfoot><tr><th scope="row">all</th>{passed}<td></td></tr></tfoot>'
+    table = _table(("student", *names, "score"), rows, caption, last)
+    return f'<div class="wide">{table}</div>'
 
 
-def _score(one: Graded, most: float) -> str:
+def _score(student: Graded, most: float) -> str:
     cells = "".join(
         f'<td class="{"passed" if v.passed else "" if v.kind in HONEST else "odd"}" '
         f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'
-        for v in one.verdicts
+        for v in student.verdicts
     )
-    late = f" ({one.days_late} days late)" if one.days_late else ""
-    return (
-        f'<tr><th scope="row">{escape(one.student)}</th>{cells}'
-        f'<td class="n">{one.points:g} of {most:g}{late}</td></tr>'
-    )
+    late = f" ({student.days_late} days late)" if student.days_late else ""
+    score = f'<td class="n">{student.points:g} of {most:g}{late}</td>'
+    return f'<th scope="row">{escape(student.student)}</th>{cells}{score}'
 
 
 def _hints(grading: Grading, name: str) -> str:
     """What an exercise's wrong answers were told, the commonest first."""
-    told: Counter[str] = Counter()
     who: dict[str, list[str]] = defaultdict(list)
     for student in grading.students:
         for one in student.verdicts:
             if one.exercise == name and not one.passed and one.kind not in ABSENT:
-                told[one.hint] += 1
                 who[one.hint].append(student.student)
-    if not told:
+    if not who:
         return f"<h3>{escape(name)}</h3><p>Nobody has it wrong.</p>"
-    rows = "".join(
-        f'<tr><td class="n">{count}</td><td>{escape(hint)}</td>'
-        f"<td>{escape(', '.join(who[hint]))}</td></tr>"
-        for hint, count in told.most_common(COMMON)
+    ranked = sorted(who, key=lambda hint: -len(who[hint]))
+    rows = (
+        f'<td class="n">{len(who[hint])}</td><td>{escape(hint)}</td>'
+        f"<td>{escape(', '.join(who[hint]))}</td>"
+        for hint in ranked[:COMMON]
     )
-    rest = len(told) - COMMON
+    rest = len(who) - COMMON
     more = f"<p>{rest} more hints were given.</p>" if rest > 0 else ""
-    return (
-        f"<h3>{escape(name)}</h3><table><thead><tr>"
-        '<th scope="col">answers</th><th scope="col">they were told</th>'
-        f'<th scope="col">students</th></tr></thead><tbody>{rows}</tbody></table>{more}'
-    )
+    table = _table(("answers", "they were told", "students"), rows)
+    return f"<h3>{escape(name)}</h3>{table}{more}"
 
 
 def _to_look_at(grading: Grading) -> str:
@@ -123,13 +120,9 @@ def _to_look_at(grading: Grading) -> str:
     ]
     if not rows:
         return "<h2>To look at</h2><p>Nothing: no answer did more than answer.</p>"
-    head = ("student", "exercise", "kind", "what it did")
-    cells = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     return (
         "<h2>To look at</h2><p>These answers did something that honest ones rarely do. What that "
-        "means for a student's score is yours to decide.</p><table><thead><tr>"
-        + "".join(f'<th scope="col">{one}</th>' for one in head)
-        + f"</tr></thead><tbody>{cells}</tbody></table>"
+        "means for a student's score is yours to decide.</p>"
+        + _table(("student", "exercise", "kind", "what it did"), cells)
     )

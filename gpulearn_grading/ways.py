@@ -20,8 +20,6 @@ from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
 
-__all__ = ["by_outcomes", "judged_there", "proxy", "way"]
-
 
 @functools.cache
 def way(place: str) -> str:
@@ -51,10 +49,9 @@ def way(place: str) -> str:
             outcomes = [decoded(encoded(tried(apart, ready, case))) for case in cases]
         except NotData:
             continue
-        pairs = zip(outcomes, cases, strict=True)
         if all(
             not isinstance(got, Raised) and not exercise.difference(got, exercise.expected(case))
-            for got, case in pairs
+            for got, case in zip(outcomes, cases, strict=True)
         ):
             return word
     return "there"
@@ -82,12 +79,12 @@ def by_outcomes(place: str) -> Exercise:
     def run(answer: Any, case: Case) -> Any:
         if not hasattr(answer, "opened"):
             return exercise.run(answer, case)
-        told = answer.opened().ask("try", case=numbers[case.label])
-        return decoded(str(told.get("result")).encode())
+        reply = answer.opened().ask("try", case=numbers[case.label])
+        return decoded(str(reply.get("result")).encode())
 
     def demand(answer: Any, outcomes: Sequence[Any]) -> str | None:
-        said = answer.opened().ask("demand").get("said")
-        return None if said is None else shorten(str(said), 2000)
+        fault = answer.opened().ask("demand").get("said")
+        return None if fault is None else shorten(str(fault), 2000)
 
     def ready(answer: Any) -> Any:
         return answer if hasattr(answer, "opened") else exercise.ready(answer)
@@ -98,10 +95,10 @@ def by_outcomes(place: str) -> Exercise:
 
 
 def judged_there(box: Box, exercise: Exercise, seconds: float) -> int:
-    """What the answer's own process says of it."""
-    said = box.ask("examine", seconds=seconds).get("said")
-    if said is not None:
-        raise WrongAnswer(f"{exercise.name}: {shorten(str(said[0]), 2000)}")
+    """How many cases are right, as the answer's own process says."""
+    fault = box.ask("examine", seconds=seconds).get("said")
+    if fault is not None:
+        raise WrongAnswer(f"{exercise.name}: {shorten(str(fault[0]), 2000)}")
     return len(exercise.cases())
 
 
@@ -109,19 +106,19 @@ def _called(
     box: Box, exercise: Exercise, shape: Any, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Call an answer in its process; its result, or its exception."""
-    told = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
-    if told.get("borrowed"):
+    reply = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
+    if reply.get("borrowed"):
         raise Refused(f"it calls the library's {exercise.name}: write it yourself")
-    if "large" in told:
+    if "large" in reply:
         raise Refused("it returns more than 64 MiB")
-    for number, new in dict(told.get("changed", {})).items():
+    for number, new in dict(reply.get("changed", {})).items():
         _write_back(args[int(number)], decoded(str(new).encode()))
-    if "raised" in told:
-        kind, said, line = told["raised"]
-        _raise_in(shape, _exception(str(kind), str(said)), int(line))
-    if (same := told.get("same")) is not None:
+    if "raised" in reply:
+        kind, message, line = reply["raised"]
+        _raise_in(shape, _exception(str(kind), str(message)), int(line))
+    if (same := reply.get("same")) is not None:
         return args[int(same)]
-    return decoded(str(told["result"]).encode())
+    return decoded(str(reply["result"]).encode())
 
 
 def _write_back(old: Any, new: Any) -> None:
@@ -130,27 +127,25 @@ def _write_back(old: Any, new: Any) -> None:
         old[...] = new
     elif isinstance(old, list) and isinstance(new, list):
         old[:] = new
-    elif (isinstance(old, dict) and isinstance(new, dict)) or (
-        isinstance(old, set) and isinstance(new, set)
-    ):
+    elif any(isinstance(old, kind) and isinstance(new, kind) for kind in (dict, set)):
         old.clear()
         old.update(new)
     elif hasattr(old, "copy_") and type(new) is type(old):
         old.copy_(new)
 
 
-def _exception(kind: str, said: str) -> BaseException:
+def _exception(kind: str, message: str) -> BaseException:
     """An exception of that class name; those that would stop the judge are others of that name."""
     known = getattr(builtins, kind, None)
     plain = isinstance(known, type) and issubclass(known, Exception)
     if plain or kind == "SystemExit":
         with contextlib.suppress(Exception):
-            error: BaseException = known(said)  # type: ignore[misc]
-            if str(error) == said:
+            error: BaseException = known(message)  # type: ignore[misc]
+            if str(error) == message:
                 return error
     name = kind if kind.isidentifier() else "Exception"
-    made: BaseException = type(name, (Exception,), {"__str__": lambda self: said})()
-    return made
+    exception: BaseException = type(name, (Exception,), {"__str__": lambda self: message})()
+    return exception
 
 
 def _raise_in(shape: Any, error: BaseException, line: int) -> None:

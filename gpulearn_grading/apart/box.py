@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,6 @@ from gpulearn_grading.apart.channel import ChannelClosed
 from gpulearn_grading.apart.limits import Limits
 from gpulearn_grading.apart.server import Server
 from simt.device.selection import waited_seconds
-
-__all__ = ["Box", "Gone"]
 
 LOOK_SECONDS = 0.05
 PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
@@ -30,38 +29,24 @@ class Gone(MachineFault):  # it passes through a trial untouched
 
 
 class Box:
-    """One process.
-
-    Args:
-        server: what it is copied from.
-        limits: what all its processes together may use.
-        closed: whether it must not see exercises and checks.
-
-    Attributes:
-        ended: why it was ended: "processes", "memory", "output", or "ended" where it did so.
-        notes: what it did that is worth telling, and with what.
-        lacks: which walls it lacks, in one sentence, or "".
-    """
+    """One process, copied from a server; a closed one must not see exercises and checks."""
 
     def __init__(self, server: Server, limits: Limits, *, closed: bool) -> None:
         self._channel, self._output, self._pid, self.lacks = server.start(closed=closed)
-        self._limits = limits
-        self.ended = ""
-        self.notes: dict[str, str] = {}
+        self._limits = limits  # of all its processes together
+        self.ended = ""  # why: a limit that it passed, or "ended" where it did so itself
+        self.notes: dict[str, str] = {}  # what it did that is worth telling, and with what
         self._base = _used(self._pid, 1)[0]
         self._over = threading.Event()
         # what it waits for a core does not count; but it may make itself wait, with its children
         self._last = time.monotonic() + PATIENCE * limits.seconds + 60
+        self._waited = partial(waited_seconds, self._pid, self._pid)
         waiting_elsewhere.append(self._waited)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
     def ask(self, do: str, **what: Any) -> dict[str, Any]:
-        """Ask for something, and wait for what comes.
-
-        Raises:
-            Gone: the process is no more.
-        """
+        """Ask for something, and wait for what comes."""
         if self.ended:
             raise Gone(self.ended)
         heard = False
@@ -78,10 +63,6 @@ class Box:
         finally:
             if not heard:  # interrupted: what comes later would answer another question
                 self.ended = self.ended or "time"
-
-    def _waited(self) -> float:
-        """How many seconds its first thread has waited for a core, where the system tells."""
-        return waited_seconds(self._pid, self._pid)
 
     def close(self) -> None:
         """End it with all that it has started."""
@@ -108,32 +89,23 @@ class Box:
         while not self._over.wait(LOOK_SECONDS):
             printed += self._drained(self._limits.output + 1 - printed)
             anonymous, processes = _used(self._pid, self._limits.processes)
-            if printed > self._limits.output:
-                self.ended = self.ended or "output"
-            elif processes > self._limits.processes:
-                self.ended = self.ended or "processes"
-            elif time.monotonic() > self._last:
-                self.ended = self.ended or "time"
-            elif anonymous > self._limits.memory + self._base * max(1, processes):
-                self.ended = self.ended or "memory"
-            else:
-                continue
-            self._kill()
-            self._over.set()
+            passed = {
+                "output": printed > self._limits.output,
+                "processes": processes > self._limits.processes,
+                "time": time.monotonic() > self._last,
+                "memory": anonymous > self._limits.memory + self._base * max(1, processes),
+            }
+            if any(passed.values()):
+                self.ended = self.ended or next(limit for limit, over in passed.items() if over)
+                self._kill()
+                self._over.set()
 
     def _drained(self, most: int) -> int:
         """Read what was printed away, so that nobody waits for room; how much it was."""
         count = 0
-        while count < most:
-            try:
-                part = os.read(self._output, 1 << 16)
-            except BlockingIOError:
-                return count
-            except OSError:
-                return count
-            if not part:
-                return count
-            count += len(part)
+        with suppress(OSError):  # nothing is there now
+            while count < most and (part := os.read(self._output, 1 << 16)):
+                count += len(part)
         return count
 
 
@@ -153,12 +125,13 @@ def _used(pid: int, most: int) -> tuple[int, int]:
     bytes_, count = 0, 0
     waiting = [pid]
     while waiting and count <= most:
-        one = waiting.pop()
+        process = waiting.pop()
         count += 1
-        sizes = _read(f"/proc/{one}/statm").split()
+        sizes = _read(f"/proc/{process}/statm").split()
         bytes_ += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
-        for task in _folders(f"/proc/{one}/task"):
-            waiting += map(int, _read(f"{task}/children").split())
+        with suppress(OSError):  # it has ended
+            for task in os.scandir(f"/proc/{process}/task"):
+                waiting += map(int, _read(f"{task.path}/children").split())
     return bytes_, count
 
 
@@ -167,10 +140,3 @@ def _read(path: str) -> str:
         return Path(path).read_text()
     except OSError:
         return ""
-
-
-def _folders(path: str) -> list[str]:
-    try:
-        return [one.path for one in os.scandir(path)]
-    except OSError:
-        return []

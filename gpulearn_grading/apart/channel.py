@@ -1,14 +1,20 @@
-"""Messages between a judge and a student's process: lengths first, then text, nothing else."""
+"""Messages between two processes of the grader: lengths first, then text, nothing else."""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-__all__ = ["ChannelClosed", "MessageChannel"]
+from gpulearn_grading.apart.limits import Confinement
+from simt.device.selection import ENVIRONMENT_VARIABLE
 
 LARGEST = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
@@ -26,11 +32,7 @@ class MessageChannel:
         self._lock = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message.
-
-        Raises:
-            ChannelClosed: nobody is there to take it.
-        """
+        """Send a message."""
         text = json.dumps(message).encode()
         if len(text) > LARGEST:
             text = json.dumps({"large": len(text)}).encode()
@@ -41,18 +43,13 @@ class MessageChannel:
             raise ChannelClosed(str(error)) from None
 
     def receive(self) -> dict[str, Any]:
-        """Wait for the next message.
-
-        Raises:
-            ChannelClosed: there will be none.
-        """
+        """Wait for the next message."""
         (length,) = HEAD.unpack(self._exactly(HEAD.size))
         if length > LARGEST:
             raise ChannelClosed(f"a message of {length} bytes")
-        try:
+        message = None
+        with suppress(ValueError, RecursionError):
             message = json.loads(self._exactly(length))
-        except (ValueError, RecursionError):
-            raise ChannelClosed("what came is no message") from None
         if not isinstance(message, dict):
             raise ChannelClosed("what came is no message")
         return message
@@ -68,3 +65,33 @@ class MessageChannel:
                 raise ChannelClosed("the process has ended")
             parts += part
         return bytes(parts)
+
+
+def start(
+    module: str, confinement: Confinement, **options: Any
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A process that runs a module, given its end of a channel and the confinement; our end.
+
+    Args:
+        module: of this package.
+        confinement: of the answers.
+        options: of `subprocess.Popen`.
+    """
+    ours, theirs = socket.socketpair()
+    path = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, str(theirs.fileno()), confinement.written()],
+        pass_fds=[theirs.fileno()],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, path)),
+            "OMP_NUM_THREADS": "1",
+            "OMP_WAIT_POLICY": "passive",
+            ENVIRONMENT_VARIABLE: "cpu",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        **options,
+    )
+    theirs.close()
+    return process, ours

@@ -18,15 +18,11 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import Confinement, Limits
 from simt.device.selection import data_bytes
-
-__all__ = ["bury_with", "confine", "in_namespaces"]
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -78,8 +74,8 @@ def in_namespaces() -> str:
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as told:
-        fault = told.read().decode(errors="replace")
+    with os.fdopen(read, "rb") as answer:
+        fault = answer.read().decode(errors="replace")
     with suppress(ChildProcessError):  # where the system buries them
         os.waitpid(copy, 0)
     return fault or _entered()
@@ -98,47 +94,44 @@ def _entered() -> str:
     return ""
 
 
-def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -> None:
+def confine(confinement: Confinement, *, walls: bool) -> None:
     """Close the walls round this process, for good.
 
     Args:
-        box: a folder, which becomes its home.
-        hidden: folders and files that are to look empty.
-        limits: of each process; those of all together are watched from outside.
+        confinement: its limits hold for each process; all together are watched from outside.
         walls: whether `in_namespaces` has worked; if not, only the limits hold.
 
     Raises:
         OSError: a wall does not stand; the process must not go on then.
     """
     if walls:
-        _mount_all(box, hidden, limits.disk)
+        _mount_all(confinement)
         _loopback_up()
         for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
-            _quietly(partial(Path(f"/proc/sys/user/{name}").write_text, "0"))
-        if _release() >= (6, 14):  # from which on it is the namespace's own; else everybody's
-            _quietly(lambda: Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS)))
+            with suppress(OSError):
+                Path(f"/proc/sys/user/{name}").write_text("0")
+        release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+        if release >= (6, 14):  # from which on it is the namespace's own; else everybody's
+            with suppress(OSError):
+                Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS))
         _attributes("/proc", set_=MS_RDONLY)
-    home = box / "home"
+    home = confinement.box / "home"
     home.mkdir(exist_ok=True)
     os.chdir(home)
     kept = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
     for name in set(os.environ) - kept - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
         del os.environ[name]
     os.environ.update({name: str(home) for name in ("HOME", "TMPDIR", "XDG_DATA_HOME")})
-    _limit(limits)
+    _limit(confinement.limits)
     if walls:
         _drop_capabilities()
-
-
-def _release() -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 
 
 def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
     taken = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
-    wanted = {
+    bounds = {
         resource.RLIMIT_DATA: taken + limits.memory,
         resource.RLIMIT_FSIZE: limits.disk,
         resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
@@ -146,30 +139,22 @@ def _limit(limits: Limits) -> None:
         resource.RLIMIT_CORE: 0,
     }
     if os.getuid() and sys.platform == "linux":
-        wanted[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
-    for kind, value in wanted.items():
+        bounds[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
+    for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        _quietly(partial(resource.setrlimit, kind, (value, value)))
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (value, value))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
-
-
-def _quietly(act: Callable[[], object]) -> None:
-    try:
-        act()
-    except (OSError, ValueError):
-        return
 
 
 def _threads_of_user() -> int:
     """How many threads this user has outside, where the count is not the namespace's own."""
     count = 0
     for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError, ValueError, IndexError):
             if status.stat().st_uid == os.getuid():
                 count += int(status.read_text().rpartition(")")[2].split()[17])
-        except (OSError, ValueError, IndexError):
-            continue
     return count
 
 
@@ -182,15 +167,16 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "
 
 def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = False) -> None:
     """mount_setattr(2); its flags for read-only, no set-user-ID and no devices are mount's."""
-    wanted = struct.pack("QQQQ", set_, clear, 0, 0)
+    flags = struct.pack("QQQQ", set_, clear, 0, 0)
     status = libc.syscall(
-        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, wanted, len(wanted)
+        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, flags, len(flags)
     )
     _called(status, f"mount_setattr {path}")
 
 
-def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
+def _mount_all(confinement: Confinement) -> None:
     """Everything read-only, a few devices, one small file system in memory, hidden folders."""
+    hidden, box, limits = confinement
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
     _attributes("/", set_=MS_RDONLY | MS_NOSUID | MS_NODEV, recursive=True)
@@ -204,7 +190,7 @@ def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
     for folder in hidden:
         if folder.is_dir() and os.path.ismount(folder):
             _attributes(str(folder), set_=MS_RDONLY)
-    sizes = f"size={disk},nr_inodes=20000,mode=700"
+    sizes = f"size={limits.disk},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
     _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")
     for name, file in devices.items():
@@ -226,7 +212,8 @@ def _loopback_up() -> None:
     """Ranks that talk by sockets need it; it leads nowhere else."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
-        _quietly(lambda: fcntl.ioctl(one, SIOCSIFFLAGS, request))
+        with suppress(OSError):
+            fcntl.ioctl(one, SIOCSIFFLAGS, request)
 
 
 def _drop_capabilities() -> None:

@@ -14,19 +14,15 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import warnings
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from gpulearn.errors import MissingPackage
 from gpulearn_grading.apart import sandbox, student
-from gpulearn_grading.apart.channel import MessageChannel
-from gpulearn_grading.apart.limits import Limits
-
-__all__ = ["Server", "main"]
+from gpulearn_grading.apart.channel import MessageChannel, start
+from gpulearn_grading.apart.limits import Confinement
 
 # what answers use; so that a copy need not load it
 PRELOADED = (
@@ -37,39 +33,16 @@ PRELOADED = (
 
 
 class Server:
-    """The judge's side: starts the server, and asks it for processes.
+    """The judge's side: starts the server, and asks it for processes."""
 
-    Args:
-        hidden: folders that are to look empty to students' processes.
-        box: a folder, in which a student's process finds its home.
-        limits: of each process.
-    """
-
-    def __init__(self, hidden: list[Path], box: Path, limits: Limits) -> None:
-        self._ours, theirs = socket.socketpair()
-        settings = json.dumps([[str(p) for p in hidden], str(box), vars(limits)])
-        home = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-m", __spec__.name, str(theirs.fileno()), settings]
-        self._process = subprocess.Popen(
-            command,
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            cwd=box,
-        )
-        theirs.close()
+    def __init__(self, confinement: Confinement) -> None:
+        self._process, self._ours = start(__spec__.name, confinement, cwd=confinement.box)
         MessageChannel(self._ours).receive()  # it is ready
 
     def start(self, *, closed: bool) -> tuple[MessageChannel, int, int, str]:
         """A fresh process: its channel, where it prints, its number, and which walls it lacks.
 
-        Args:
-            closed: whether the folders with exercises and checks look empty too.
-
-        Raises:
-            RuntimeError: it could not be made safe, and was not started.
+        To a closed one the folders with exercises and checks look empty too.
         """
         ours, theirs = socket.socketpair()
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -96,7 +69,7 @@ class Server:
 def main(arguments: list[str]) -> int:
     """Serve until the judge is gone."""
     sandbox.bury_with(os.getppid())
-    hidden, box, limits = json.loads(arguments[1])
+    confinement = Confinement.read(arguments[1])
     control = socket.socket(fileno=int(arguments[0]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to deal with
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the copies
@@ -106,21 +79,20 @@ def main(arguments: list[str]) -> int:
             with suppress(ModuleNotFoundError, MissingPackage):
                 importlib.import_module(name)
     student.prepare()
-    catalogue = [str(path) for path in student.catalogue_files()]
+    closed = confinement._replace(hidden=confinement.hidden + student.catalogue_files())
     gc.freeze()  # a copy need not look for garbage in all this
     MessageChannel(control).send({"v": "ready"})
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message or len(files) != 2:
             return 0
-        more = catalogue if message == b"c" else []
-        answer = _copy(files, [Path(p) for p in [*hidden, *more]], Path(box), Limits(**limits))
-        for one in files:
-            os.close(one)
+        answer = _copy(files, closed if message == b"c" else confinement)
+        for file in files:
+            os.close(file)
         MessageChannel(control).send({"v": json.dumps(answer)})
 
 
-def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> dict[str, Any]:
+def _copy(files: list[int], confinement: Confinement) -> dict[str, Any]:
     """Start a process behind walls, and tell its number once the walls stand."""
     read, write = os.pipe()
     server = os.getpid()
@@ -128,63 +100,61 @@ def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> di
         try:
             os.close(read)
             sandbox.bury_with(server)
-            _behind_walls(files, write, hidden, box, limits)
+            _behind_walls(files, write, confinement)
         finally:
             os._exit(1)
     os.close(write)
-    with os.fdopen(read, "rb") as told:
-        return _understood(told.read().decode(errors="replace"))
+    with os.fdopen(read, "rb") as answers:
+        return _understood(answers.read().decode(errors="replace"))
 
 
-def _understood(told: str) -> dict[str, Any]:
+def _understood(text: str) -> dict[str, Any]:
     """What a new process and its warden said, in whichever order they came to say it."""
-    said = dict(line.partition(" ")[::2] for line in told.splitlines())
-    if "pid" in said and "ready" in said:
-        return {"pid": int(said["pid"]), "lacks": said["lacks"]}
-    return {"failed": said.get("failed", "it ended before it was ready")}
+    lines = dict(line.partition(" ")[::2] for line in text.splitlines())
+    if "pid" in lines and "ready" in lines:
+        return {"pid": int(lines["pid"]), "lacks": lines["lacks"]}
+    return {"failed": lines.get("failed", "it ended before it was ready")}
 
 
-def _behind_walls(
-    files: list[int], told: int, hidden: list[Path], box: Path, limits: Limits
-) -> None:
+def _behind_walls(files: list[int], pipe: int, confinement: Confinement) -> None:
     lacks = sandbox.in_namespaces()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     warden = os.getpid()
     inmate = 0 if lacks else os.fork()
     if inmate:  # its own copy of the pipe ends with it, so that the server reads what it says
-        _say(told, f"pid {inmate}\nlacks {lacks}")
-        os.close(told)
-        for one in files:
-            os.close(one)
+        _say(pipe, f"pid {inmate}\nlacks {lacks}")
+        os.close(pipe)
+        for file in files:
+            os.close(file)
         with suppress(OSError):
             os.waitpid(inmate, 0)
         os._exit(0)
     os.setsid()  # to signal its own group would reach the judge's otherwise
     if lacks:
-        box.mkdir(exist_ok=True)
-        _say(told, f"pid {warden}\nlacks {lacks}")
+        confinement.box.mkdir(exist_ok=True)
+        _say(pipe, f"pid {warden}\nlacks {lacks}")
     elif sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
         channel, output = (os.dup2(one, 200 + n) for n, one in enumerate(files))
-        told = os.dup2(told, 202)
+        pipe = os.dup2(pipe, 202)
         for one in (0, 1, 2):
             os.dup2(output, one)
         os.closerange(3, 200)
         os.closerange(203, 4096)
-        sandbox.confine(box, hidden, limits, walls=not lacks)
-        _say(told, "ready")
-        os.close(told)
+        sandbox.confine(confinement, walls=not lacks)
+        _say(pipe, "ready")
+        os.close(pipe)
         os.close(output)
     except BaseException as error:
-        _say(told, f"failed {type(error).__name__}: {error}".replace("\n", " "))
+        _say(pipe, f"failed {type(error).__name__}: {error}".replace("\n", " "))
         os._exit(1)
     student.serve(MessageChannel(socket.socket(fileno=channel)))
     os._exit(0)
 
 
-def _say(told: int, text: str) -> None:
-    os.write(told, f"{text}\n".encode())
+def _say(pipe: int, text: str) -> None:
+    os.write(pipe, f"{text}\n".encode())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,8 +30,6 @@ from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
 from gpulearn_grading.apart.values import decoded, encoded
-
-__all__ = ["SUBMISSION", "prepare", "serve"]
 
 SUBMISSION = "<submission>"
 HOUSE = Path(__file__).parents[2]
@@ -64,11 +62,11 @@ def catalogue_files() -> list[Path]:
     """Folders and files with exercises, known answers and checks, which no answer may read."""
     from gpulearn.judge.catalogue import places
 
-    modules = [HOUSE.joinpath(*one.split(".")) for one in FORBIDDEN]
+    paths = [HOUSE.joinpath(*module.split(".")) for module in FORBIDDEN]
     for name, topic in places().items():
         folder = Path(topic.__path__[0])
-        modules += [folder / f"{name}.py", folder / f"{name}.hints"]
-    return [path for path in modules if path.exists()]
+        paths += [folder / f"{name}.py", folder / f"{name}.hints"]
+    return [path for path in paths if path.exists()]
 
 
 @functools.cache
@@ -139,17 +137,12 @@ def serve(channel: MessageChannel) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
     watch.note = lambda what, about: _note(channel, what, about)
-    one = _Student()
-    while True:
-        try:
+    student = _Student()
+    with suppress(ChannelClosed):
+        while True:
             message = channel.receive()
-        except ChannelClosed:
-            return
-        act = getattr(one, f"do_{message.pop('do')}")
-        try:
+            act = getattr(student, f"do_{message.pop('do')}")
             channel.send(act(**message))
-        except ChannelClosed:
-            return
 
 
 def _note(channel: MessageChannel, what: str, about: str) -> None:
@@ -190,19 +183,18 @@ class _Student:
             self._take(exercise, text)
         else:
             _close()
-        self.names = {"__name__": "submission", "__builtins__": builtins}
+        sys.modules["submission"] = module = ModuleType("submission")
+        self.names = vars(module)
+        self.names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
-        sys.modules["submission"] = module = ModuleType("submission")
-        module.__dict__.update(self.names)
-        self.names = module.__dict__
         if "gpulearn" in sys.modules:
             _stand_ins(sys.modules["gpulearn"])
         try:
             with self._heard():
                 exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
         except BaseException as error:
-            return {"failed": f"{type(error).__name__}: {_said(error)}".rstrip(": ")}
+            return {"failed": f"{type(error).__name__}: {_message(error)}".rstrip(": ")}
         if name not in self.names:
             return {"missing": True}
         self.answer = self.names[name]
@@ -221,24 +213,22 @@ class _Student:
         """Call the answer; what it returns, and what it has changed of its arguments."""
         given = decoded(args.encode())
         before = [encoded(one) for one in given]
+        reply: dict[str, Any] = {}
         with borrowing(self.reference) as callers:
-            told = self._outcome(lambda: self.answer(*given, **decoded(options.encode())), given)
+            try:
+                with self._heard():
+                    got = self.answer(*given, **decoded(options.encode()))
+                reply["same"] = next((n for n, one in enumerate(given) if one is got), None)
+                reply["result"] = encoded(got, strict=False).decode()
+            except BaseException as error:
+                reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
         after = [encoded(one, strict=False) for one in given]
-        told["changed"] = {
+        reply["changed"] = {
             str(n): new.decode()
             for n, (old, new) in enumerate(zip(before, after, strict=True))
             if new != old
         }
-        return told | {"borrowed": bool(callers)}
-
-    def _outcome(self, act: Callable[[], Any], given: Sequence[Any] = ()) -> dict[str, Any]:
-        try:
-            with self._heard():
-                got = act()
-            same = next((n for n, one in enumerate(given) if one is got), None)
-            return {"result": encoded(got, strict=False).decode(), "same": same}
-        except BaseException as error:
-            return {"raised": [type(error).__name__, _said(error), self._line(error)]}
+        return reply | {"borrowed": bool(callers)}
 
     def _line(self, error: BaseException) -> int:
         """The line of the answer in which it was raised, from 1; 0 if that is elsewhere."""
@@ -278,7 +268,6 @@ class _Student:
         assert exercise is not None
         if not case:
             self.outcomes, self.answer = [], exercise.ready(self.answer)
-        watch.quiet = True
         self.outcomes.append(tried(exercise, self.answer, self.cases[case]))
         return {"result": encoded(self.outcomes[-1], strict=False).decode()}
 
@@ -292,11 +281,11 @@ class _Student:
         from gpulearn.judge.diagnosis import examine
 
         assert self.exercise is not None
-        found = examine(self.exercise, self.answer, seconds)
-        return {"said": found and list(found)}
+        diagnosis = examine(self.exercise, self.answer, seconds)
+        return {"said": diagnosis and list(diagnosis)}
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return shorten(str(error), 1000)
     except BaseException:  # it is the answer's own class

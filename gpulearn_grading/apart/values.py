@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NotData", "decoded", "encoded"]
-
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
 DEEPEST = 200
@@ -37,9 +35,6 @@ def encoded(value: Any, *, strict: bool = True) -> bytes:
             sets and dictionaries of them.
         strict: whether anything else raises; otherwise only the name of its class is sent.
 
-    Raises:
-        NotData: it is something else, or nested more deeply than 200 levels.
-
     >>> decoded(encoded((1, [2.5, None], {"a": np.arange(2)})))
     (1, [2.5, None], {'a': array([0, 1])})
     """
@@ -47,11 +42,7 @@ def encoded(value: Any, *, strict: bool = True) -> bytes:
 
 
 def decoded(text: bytes) -> Any:
-    """The value that `encoded` wrote.
-
-    Raises:
-        ValueError: the text was not written by `encoded`.
-    """
+    """The value that `encoded` wrote."""
     try:
         return _in(json.loads(text))
     except RecursionError:
@@ -131,11 +122,9 @@ def _tensor_out(tensor: Any, strict: bool) -> Any:
 
 
 def _in(text: Any) -> Any:
-    if not isinstance(text, dict):
-        if isinstance(text, list):
-            raise ValueError("a list has no name")
-        return text
-    return READERS[text["t"]](text)
+    if isinstance(text, list):
+        raise ValueError("a list has no name")
+    return READERS[text["t"]](text) if isinstance(text, dict) else text
 
 
 def _all(text: Any) -> list[Any]:
@@ -143,12 +132,9 @@ def _all(text: Any) -> list[Any]:
 
 
 def _dtype(descr: Any) -> np.dtype[Any]:
-    def tupled(one: Any) -> Any:
-        if isinstance(one, str):
-            return one
-        return [tuple(tuple(p) if isinstance(p, list) else p for p in field) for field in one]
-
-    dtype = np.lib.format.descr_to_dtype(tupled(descr))
+    if not isinstance(descr, str):  # JSON has no tuples
+        descr = [tuple(tuple(p) if isinstance(p, list) else p for p in field) for field in descr]
+    dtype = np.lib.format.descr_to_dtype(descr)
     if dtype.hasobject:
         raise ValueError("an array of objects")
     return dtype
@@ -170,19 +156,19 @@ def _object(text: Any) -> Any:
     module, qualname = text["c"]
     if not module.startswith(OURS) or not qualname.replace(".", "").isidentifier():
         raise ValueError(f"{module} is not ours")
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    kind: Any = sys.modules.get(module) or importlib.import_module(module)
     for part in qualname.split("."):
-        found = getattr(found, part)
-    names = _fields(found) if isinstance(found, type) and found.__module__ == module else None
-    fields = {name: _in(text["v"][name]) for name in names or ()}
+        kind = getattr(kind, part)
+    names = _fields(kind) if isinstance(kind, type) and kind.__module__ == module else None
     if names is None:
         raise ValueError(f"{qualname} is no dataclass")
-    if issubclass(found, tuple):
-        return tuple.__new__(found, [fields[name] for name in names])
-    made = object.__new__(found)
+    fields = {name: _in(text["v"][name]) for name in names}
+    if issubclass(kind, tuple):
+        return tuple.__new__(kind, fields.values())
+    instance = object.__new__(kind)
     for name, value in fields.items():
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(instance, name, value)
+    return instance
 
 
 def _function(text: Any) -> Any:

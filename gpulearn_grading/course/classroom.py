@@ -8,9 +8,7 @@ import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gpulearn_grading.course.selection import Assignment
-
-__all__ = ["LIMITS", "scale", "workflow"]
+from gpulearn_grading.course.selection import Assignment, places_in, points_of
 
 HANDED_IN = "handed_in/submission"
 LIMITS = ".github/grading.toml"  # what an answer may use, in the repository
@@ -69,23 +67,13 @@ REPORTER = """\
 
 
 def workflow(assignments: Sequence[Assignment], requirement: str) -> str:
-    """The workflow's YAML.
-
-    Args:
-        assignments: of the pack.
-        requirement: what `pip install` is given to get this package.
-    """
-    points = {name: p for one in assignments for name, p in one.points.items()}
-    places = [
-        f"{HANDED_IN}/{exercise.place}" if exercise.file else name
-        for one in assignments
-        for name, exercise in one.exercises.items()
-    ]
+    """The workflow's YAML; the requirement is what `pip install` is given to get this package."""
+    points = points_of(assignments)
     head = HEAD.format(
         handed_in=HANDED_IN,
         limits=LIMITS,
         requirement=json.dumps(requirement),
-        exercises=shlex.quote(",".join(places)),
+        exercises=shlex.quote(",".join(places_in(HANDED_IN, assignments))),
     )
     factor = scale(assignments)
     tests = [TEST.format(name=name, points=round(p * factor)) for name, p in points.items()]
@@ -98,5 +86,4 @@ def workflow(assignments: Sequence[Assignment], requirement: str) -> str:
 
 def scale(assignments: Sequence[Assignment]) -> int:
     """What all points are multiplied by there, since GitHub Classroom knows whole ones alone."""
-    points = [Fraction(str(p)) for one in assignments for p in one.points.values()]
-    return math.lcm(*(one.denominator for one in points))
+    return math.lcm(*(Fraction(str(p)).denominator for p in points_of(assignments).values()))

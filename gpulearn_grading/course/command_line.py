@@ -16,10 +16,8 @@ from gpulearn.errors import GpulearnError
 from gpulearn_grading import settings as settings_of
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.pack import pack, write
-from gpulearn_grading.course.selection import assignments, usual_folder
+from gpulearn_grading.course.selection import assignments, points_of, usual_folder
 from gpulearn_grading.settings import GradingSettings
-
-__all__ = ["main"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,15 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = settings_of.load(options.settings) if options.settings else GradingSettings()
         exercises = options.exercises.split(",") if options.exercises else settings.exercises
         folder = options.folder or usual_folder()
-        made = assignments(folder, options.notebooks.split(","), exercises, settings)
-        write(pack(made, settings), options.output, over=options.force)
+        selected = assignments(folder, options.notebooks.split(","), exercises, settings)
+        write(pack(selected, settings), options.output, over=options.force)
     except GpulearnError as error:
         print(error, file=sys.stderr)
         return 2
-    counting = sum(len(one.exercises) for one in made)
-    points = sum(one.most for one in made)
+    points = points_of(selected)
+    total = counted(sum(points.values()), "point")
     print(
-        f"{counted(len(made), 'notebook')}, {counted(counting, 'exercise')} for "
-        f"{counted(points, 'point')}: {options.output}, where README.md says how to use it."
+        f"{counted(len(selected), 'notebook')}, {counted(len(points), 'exercise')} for "
+        f"{total}: {options.output}, where README.md says how to use it."
     )
     return 0

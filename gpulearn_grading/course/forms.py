@@ -18,8 +18,6 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.own_notebook import new_cell
 from gpulearn_grading.course.selection import Assignment
 
-__all__ = ["counted", "for_nbgrader", "for_otter", "for_students", "solved"]
-
 Cell = dict[str, Any]
 Notebook = dict[str, Any]
 
@@ -34,7 +32,7 @@ def for_students(assignment: Assignment) -> Notebook:
         if cell["cell_type"] == "markdown":
             cell["source"] = re.sub(
                 r"^(#+ Exercise: (\w+))$",
-                lambda found: f"{found[1]}\n\n{_counts(assignment, found[2])}",
+                lambda heading: f"{heading[1]}\n\n{_counts(assignment, heading[2])}",
                 cell["source"],
                 flags=re.MULTILINE,
             )
@@ -117,14 +115,12 @@ def _with_answers(
     notebook = for_students(assignment)
     cells: list[Cell] = []
     for cell in notebook["cells"]:
-        name = checked(cell) if has(cell, "check") else None
-        before = stub_name(cells[-1], assignment.points) if cells else None
-        if name is not None and name == before:
+        name = checked(cell) if has(cell, "check") and cells else None
+        if name is not None and name == stub_name(cells[-1], assignment.points):
             cells += answered(cells.pop(), cell, name)
         else:
             cells.append(cell)
-    notebook["cells"] = cells
-    return notebook
+    return {**notebook, "cells": cells}
 
 
 def _both(assignment: Assignment, stub: Cell, name: str, begin: str, end: str) -> str:

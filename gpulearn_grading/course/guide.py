@@ -16,8 +16,6 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.selection import Assignment
 
-__all__ = ["guide", "literal"]
-
 MOST_HINTS = 5  # of an exercise; some have more than a hundred
 OPENING = "## What you will do"
 MINUTES = re.compile(r"- \*\*Time:\*\* about (\d+) minutes")
@@ -42,9 +40,11 @@ def guide(assignments: Sequence[Assignment]) -> str:
         for one in assignments
     ]
     for one in assignments:
-        text += ["", f"## {one.title}", "", *_told(one)]
-        if asked := list(_predictions(one)):
-            text += ["### Predictions", "", *asked]
+        text += ["", f"## {one.title}", ""]
+        if opening := _opening(one).splitlines():
+            text += [*(f"> {line}".rstrip() for line in opening), ""]
+        if predictions := list(_predictions(one)):
+            text += ["### Predictions", "", *predictions]
         text += ["### Exercises", ""]
         for name, exercise in {**one.exercises, **one.optional}.items():
             text += _exercise(exercise, one.points.get(name))
@@ -54,40 +54,29 @@ def guide(assignments: Sequence[Assignment]) -> str:
 def _opening(assignment: Assignment) -> str:
     """What a notebook tells its learners at the beginning; "" where it tells nothing."""
     sources = (str(cell["source"]) for cell in assignment.notebook["cells"])
-    found = next((one for one in sources if one.startswith(OPENING)), "")
-    return found.removeprefix(OPENING).strip()
+    opening = next((source for source in sources if source.startswith(OPENING)), "")
+    return opening.removeprefix(OPENING).strip()
 
 
 def _minutes(assignment: Assignment) -> str:
-    found = MINUTES.search(_opening(assignment))
-    return found[1] if found else "–"
-
-
-def _told(assignment: Assignment) -> list[str]:
-    told = _opening(assignment).splitlines()
-    return [*(f"> {line}".rstrip() for line in told), ""] * bool(told)
+    minutes = MINUTES.search(_opening(assignment))
+    return minutes[1] if minutes else "–"
 
 
 def _predictions(assignment: Assignment) -> Iterator[str]:
     """The questions of a notebook in their order, with what wrong answers to them would need."""
     for cell in assignment.notebook["cells"]:
         if cell["cell_type"] == "code" and PREDICTED.match(cell["source"]):
-            name, question = _call(cell["source"])
-            one = prediction_of(name)
-            yield f"**{question}** {_right(one)}"
+            nodes = ast.walk(ast.parse(cell["source"]))
+            call = next(node for node in nodes if isinstance(node, ast.Call))
+            name, question = (
+                ast.literal_eval(one) if isinstance(one, ast.Constant) else ast.unparse(one)
+                for one in call.args
+            )
+            prediction = prediction_of(name)
+            yield from (f"**{question}** {_right(prediction)}", "")
+            yield from (f"- *{wrong}*: {why}" for wrong, why in prediction.misconceptions.items())
             yield ""
-            yield from (f"- *{said}*: {why}" for said, why in one.misconceptions.items())
-            yield ""
-
-
-def _call(source: str) -> tuple[str, str]:
-    """Name and question of a cell that asks for a prediction."""
-    call = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
-    name, question = (
-        ast.literal_eval(one) if isinstance(one, ast.Constant) else ast.unparse(one)
-        for one in call.args
-    )
-    return name, question
 
 
 def _right(prediction: Prediction) -> str:
@@ -102,12 +91,12 @@ def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
     hints = exercise.answers.hints
     ranked = sorted(hints, key=lambda hint: -hints[hint])[:MOST_HINTS]
     if len(ranked) == len(hints):
-        told = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
+        above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
     else:
-        told = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
+        above = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
     yield from (f"#### {exercise.name} ({counts})", "", literal(exercise.task), "")
     if ranked:
-        yield from (told, "", *(f"- {literal(hint)}" for hint in ranked), "")
+        yield from (above, "", *(f"- {literal(hint)}" for hint in ranked), "")
     yield from ("Solution:", "", "```python", cell_source(exercise.reference), "```", "")
 
 

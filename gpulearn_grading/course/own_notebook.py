@@ -10,8 +10,6 @@ from typing import Any
 from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.stubs import cell_source
 
-__all__ = ["new_cell", "own_notebook", "stub"]
-
 HOLE = "    # your code\n    ..."
 
 
@@ -23,10 +21,10 @@ def own_notebook(name: str, exercises: Sequence[Exercise]) -> dict[str, Any]:
                  "from gpulearn import cuda"),
     ]  # fmt: skip
     for one in exercises:
-        told = f"### Exercise: {one.name}\n\n{one.task}"
+        task = f"### Exercise: {one.name}\n\n{one.task}"
         check = f'gl.check("{one.place}", {one.name})'
         cells += [
-            new_cell(f"{one.name}-task", "markdown", told),
+            new_cell(f"{one.name}-task", "markdown", task),
             new_cell(f"{one.name}-stub", "code", stub(one), "exercise"),
             new_cell(f"{one.name}-check", "code", check, "check", "raises-exception"),
         ]

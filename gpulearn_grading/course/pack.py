@@ -14,11 +14,9 @@ from gpulearn.errors import BadInput
 from gpulearn_grading.course.classroom import LIMITS, scale, workflow
 from gpulearn_grading.course.forms import counted, for_nbgrader, for_otter, for_students, solved
 from gpulearn_grading.course.guide import guide
-from gpulearn_grading.course.selection import Assignment
+from gpulearn_grading.course.selection import Assignment, places_in, points_of
 from gpulearn_grading.settings import GradingSettings, written
 from simt.wording import project_page
-
-__all__ = ["pack", "write"]
 
 README = Path(__file__).with_name("README.txt")
 NEEDS = {"torch": re.compile(r"^(?:import|from) torch\b", re.M), "cpp": re.compile("__global__")}
@@ -36,16 +34,7 @@ os.environ["GPULEARN_PROGRESS"] = ".gpulearn_progress.json"
 
 
 def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[str, str]:
-    """Path of each file in the pack → its text.
-
-    Args:
-        assignments: of the pack.
-        settings: of the grading; exercises and weights are those of the pack.
-
-    Raises:
-        BadInput: nothing in it counts, or this package is not installed, so that students could
-            not be told where to get it.
-    """
+    """Path of each file in the pack → its text; exercises and weights are those of the pack."""
     if not any(one.exercises for one in assignments):
         raise BadInput("No exercise of these notebooks counts: give --exercises, or leave it out.")
     files: dict[str, str] = {}
@@ -63,7 +52,13 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
     grader = _requirement(_extras(assignments))
     return files | {
         "README.md": _readme(assignments),
-        "grading.toml": written(_settings(assignments, settings)),
+        "grading.toml": written(
+            replace(
+                settings,
+                exercises=tuple(places_in("student", assignments)),
+                weights=points_of(assignments),
+            )
+        ),
         "student/.github/workflows/classroom.yml": workflow(assignments, grader),
         f"student/{LIMITS}": written(GradingSettings(limits=settings.limits)),
         "nbgrader/nbgrader_config.py": NBGRADER,
@@ -73,15 +68,9 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
 
 
 def write(files: Mapping[str, str], folder: Path, *, over: bool) -> None:
-    """Write the files of a pack into a folder.
+    """Write the files of a pack, path → text, into a folder, which is made if need be.
 
-    Args:
-        files: path below the folder → text.
-        folder: it is made where it does not exist.
-        over: whether files of the same name are written over; nothing is ever removed.
-
-    Raises:
-        BadInput: the folder holds something and `over` is not set, or cannot be written.
+    Only with `over` are files of the same name written over; nothing is ever removed.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is a file: give a folder for the pack.")
@@ -101,21 +90,8 @@ def write(files: Mapping[str, str], folder: Path, *, over: bool) -> None:
 
 def _stored(notebook: Mapping[str, Any]) -> str:
     """A notebook as Jupyter stores it, each source a list of lines."""
-    cells = [
-        {**cell, "source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]
-    ]
+    cells = [cell | {"source": cell["source"].splitlines(True)} for cell in notebook["cells"]]
     return json.dumps({**notebook, "cells": cells}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _settings(assignments: Sequence[Assignment], settings: GradingSettings) -> GradingSettings:
-    """What `python -m gpulearn grade` is told of the pack."""
-    places = [
-        f"student/{exercise.place}" if exercise.file else exercise.place
-        for one in assignments
-        for exercise in one.exercises.values()
-    ]
-    weights = {name: p for one in assignments for name, p in one.points.items()}
-    return replace(settings, exercises=tuple(places), weights=weights)
 
 
 def _extras(assignments: Iterable[Assignment]) -> list[str]:

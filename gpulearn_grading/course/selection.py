@@ -20,30 +20,20 @@ from gpulearn.judge.exercise import Exercise
 from gpulearn_grading.course.own_notebook import own_notebook
 from gpulearn_grading.settings import GradingSettings
 
-__all__ = ["Assignment", "assignments", "notebooks_in", "usual_folder"]
-
 STORED = re.compile(r"[0-9A-Z]+_\w+\.ipynb")
 BADGE = re.compile(r"\n*\[!\[Open in Colab\]\([^)]*\)\]\([^)]*\)")
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A notebook of the pack.
+    """A notebook of the pack."""
 
-    Attributes:
-        name: of its file, without `.ipynb`.
-        notebook: as students get it, as JSON, each source in one text.
-        exercises: those that count, by name, in the notebook's order.
-        optional: its others, but for those whose package is absent.
-        points: of each exercise that counts.
-        file: the instructor's module of exercises; None for a notebook of the course.
-    """
-
-    name: str
-    notebook: dict[str, Any]
-    exercises: Mapping[str, Exercise]
-    optional: Mapping[str, Exercise]
-    points: Mapping[str, float]
+    name: str  # of its file, without `.ipynb`
+    notebook: dict[str, Any]  # as students get it, as JSON, each source in one text
+    exercises: Mapping[str, Exercise]  # those that count, by name, in the notebook's order
+    optional: Mapping[str, Exercise]  # its others, but for those whose package is absent
+    points: Mapping[str, float]  # of each exercise that counts
+    # the instructor's module of exercises; None for a notebook of the course
     file: Path | None = None
 
     @property
@@ -65,14 +55,24 @@ class Assignment:
         return sum(self.points.values())
 
 
-def usual_folder() -> Path:
-    """The notebooks of the checkout that this package is part of.
+def places_in(folder: str, assignments: Iterable[Assignment]) -> list[str]:
+    """The exercises that count, by name, or by the instructor's file in a folder of the pack."""
+    return [
+        f"{folder}/{exercise.place}" if exercise.file else name
+        for assignment in assignments
+        for name, exercise in assignment.exercises.items()
+    ]
 
-    Raises:
-        BadInput: it is part of none.
-    """
+
+def points_of(assignments: Iterable[Assignment]) -> dict[str, float]:
+    """The points of each exercise that counts."""
+    return {name: points for one in assignments for name, points in one.points.items()}
+
+
+def usual_folder() -> Path:
+    """The notebooks of the checkout that this package is part of."""
     folder = Path(gpulearn.__file__).parents[1] / "notebooks"
-    if not (folder.is_dir() and any(STORED.fullmatch(one.name) for one in folder.iterdir())):
+    if not _stored(folder):
         raise BadInput(
             "The notebooks do not come with the installed package: clone the project and give "
             "the folder that holds them, --from gpulearn/notebooks."
@@ -81,19 +81,18 @@ def usual_folder() -> Path:
 
 
 def notebooks_in(folder: Path) -> dict[str, Path]:
-    """Name of each notebook of a folder → its file.
-
-    Raises:
-        BadInput: there is no such folder, or no notebook of the course in it.
-    """
-    files = sorted(folder.glob("*.ipynb")) if folder.is_dir() else []
-    found = {one.stem: one for one in files if STORED.fullmatch(one.name)}
-    if not found:
+    """Name of each notebook of a folder → its file."""
+    if not (files := _stored(folder)):
         raise BadInput(
             f"{str(folder)!r} holds no notebook of the course: give the folder in which "
             f"03_threads_blocks_grids.ipynb lies."
         )
-    return found
+    return files
+
+
+def _stored(folder: Path) -> dict[str, Path]:
+    files = sorted(folder.glob("*.ipynb")) if folder.is_dir() else []
+    return {file.stem: file for file in files if STORED.fullmatch(file.name)}
 
 
 def assignments(
@@ -106,31 +105,31 @@ def assignments(
         notebooks: numbers or names.
         exercises: names, or `file.py:name`; if none, all of these notebooks.
         settings: of the grading; its weights are the points, 1 where it says nothing.
-
-    Raises:
-        BadInput: there is no such notebook or exercise, or the exercise is set elsewhere.
-        MissingPackage: an exercise needs a package that is not here.
     """
     files = notebooks_in(folder)
     names = sorted({_notebook(one.strip(), files) for one in notebooks})
     read = {name: _read(files[name]) for name in names}
-    set_in = {one: name for name in names for one in _stubs(read[name])}
+    set_in = {exercise: name for name in names for exercise in _stubs(read[name])}
     chosen = [one.strip() for one in exercises]
     outside = [one for one in chosen if PLACE.fullmatch(one)]
-    inside = {_set_here(one, set_in) for one in chosen if one not in outside} or (
-        set() if chosen else set(set_in)
-    )
-    found = []
+    inside = {_set_here(one, set_in) for one in chosen if one not in outside}
+    if not chosen:
+        inside = set(set_in)
+    selected = []
     for name in names:
-        here = [one for one in set_in if set_in[one] == name]
-        counting = {one: find(one) for one in here if one in inside}
-        rest = _present(one for one in here if one not in inside)
-        points = {one: settings.weights.get(one, 1.0) for one in counting}
-        found.append(Assignment(name, read[name], counting, rest, points))
+        counting, optional = {}, {}
+        for exercise in (one for one in set_in if set_in[one] == name):
+            if exercise in inside:
+                counting[exercise] = find(exercise)
+            else:
+                with suppress(MissingPackage):
+                    optional[exercise] = find(exercise)
+        points = {exercise: settings.weights.get(exercise, 1.0) for exercise in counting}
+        selected.append(Assignment(name, read[name], counting, optional, points))
     named = Counter([*inside, *(find(one).name for one in dict.fromkeys(outside))])
     if twice := [name for name, count in named.items() if count > 1]:
         raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
-    return [*found, *_own(outside, settings, names)]
+    return [*selected, *_own(outside, settings, names)]
 
 
 def _notebook(asked: str, files: Mapping[str, Path]) -> str:
@@ -159,8 +158,8 @@ def _read(file: Path) -> dict[str, Any]:
             if cell["cell_type"] == "markdown":
                 cell["source"] = BADGE.sub("", cell["source"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        said = require.shorten(f"{type(error).__name__}: {error}", 120)
-        raise BadInput(f"{file} cannot be read as a notebook ({said}).") from None
+        reason = require.shorten(f"{type(error).__name__}: {error}", 120)
+        raise BadInput(f"{file} cannot be read as a notebook ({reason}).") from None
     return notebook
 
 
@@ -168,14 +167,6 @@ def _stubs(notebook: Mapping[str, Any]) -> list[str]:
     """The exercises of the course that a notebook sets."""
     cells = (cell for cell in notebook["cells"] if has(cell, "exercise"))
     return [name for cell in cells if (name := stub_name(cell, places()))]
-
-
-def _present(names: Iterable[str]) -> dict[str, Exercise]:
-    found = {}
-    for name in names:
-        with suppress(MissingPackage):
-            found[name] = find(name)
-    return found
 
 
 def _own(

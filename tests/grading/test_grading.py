@@ -24,7 +24,7 @@ from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find
 from gpulearn_grading import command_line, grading, settings
 from gpulearn_grading.apart import sandbox, server
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, read
 
@@ -73,14 +73,15 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def judge(folder, tmp_path_factory):
     box = tmp_path_factory.mktemp("box")
-    one = Judge(grading.hidden(folder, folder), box, LIMITS)
+    one = Judge(Confinement(grading.hidden(folder, folder), box, LIMITS))
     yield one
     one.close()
 
 
 @pytest.fixture(scope="module")
 def patient(folder, tmp_path_factory):
-    one = Judge(grading.hidden(folder, folder), tmp_path_factory.mktemp("box"), Limits())
+    box = tmp_path_factory.mktemp("box")
+    one = Judge(Confinement(grading.hidden(folder, folder), box, Limits()))
     yield one
     one.close()
 
@@ -184,7 +185,7 @@ def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
     """Where the system allows no namespaces, limits hold, and that is said."""
     monkeypatch.setenv(sandbox.WITHOUT, "1")
     (tmp_path / "box").mkdir()
-    one = Judge([], tmp_path / "box", LIMITS)
+    one = Judge(Confinement([], tmp_path / "box", LIMITS))
     try:
         right = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
         assert verdict(one, tmp_path, right).passed
