@@ -30,11 +30,6 @@ def ptx_by_table(outputs, restrict, suffix):
     return (kept, outputs, *{"f": (2 * outputs, 0), "": (0, 2 * outputs)}[suffix])
 
 
-def ptx_without_fma(outputs, restrict, suffix):
-    single = outputs if suffix else 0
-    return (1 if restrict else outputs), outputs, single, outputs - single
-
-
 SAXPY = "__global__ void saxpy(float alpha, const float* x, const float* y, float* out, int n)\n"
 TRANSPOSE = "__global__ void transpose(const float* image, float* out, int height, int width)\n"
 SUM = "__global__ void block_sum(const float* a, float* out, int n)\n"
@@ -129,5 +124,4 @@ WRONG = [
     ("transpose_cpp", leaves_early, "leave the barrier unguarded."),
     ("block_sum_cpp", half_a_mask, "its mask does not name it: the bit of lane 16 must be set."),
     ("block_sum_cpp", no_first_warp, "differ, first out[0] is"),
-    ("read_ptx", ptx_without_fma, "an fma multiplies and adds, which is two operations."),
 ]

@@ -18,7 +18,6 @@ from gpulearn_lessons.matmul.matmul_registers import (
 )
 
 EDGE = TILE + 1
-SUMS = HIGH * WIDE
 ELEMENTS = ROWS * DEPTH
 
 
@@ -43,18 +42,6 @@ def naive_by_helper(a, b, c):
         return
     if column < c.shape[1]:
         c[row, column] = dot(a, b, row, column)
-
-
-def naive_backwards(a, b, c):
-    row = cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x
-    column = cuda.threadIdx.y + cuda.blockDim.y * cuda.blockIdx.y
-    (m, n), p = a.shape, b.shape[1]
-    if row < m and column < p:
-        s, k = float32(0), n - 1
-        while k >= 0:
-            s = a[row, k] * b[k, column] + s
-            k -= 1
-        c[row, column] = s
 
 
 def coalesced_strided(a, b, c):
@@ -84,25 +71,6 @@ def coalesced_by_fma(a, b, c):
     for k in range(a.shape[1]):
         total = cuda.fma(a[r, k], b[k, s], total)
     c[r, s] = total
-
-
-def tiled_by_number(a, b, c):
-    left = cuda.shared.array((TILE, TILE), float32)
-    right = cuda.shared.array((TILE, TILE), float32)
-    y, x = cuda.threadIdx.y, cuda.threadIdx.x
-    row, column = cuda.blockIdx.y * TILE + y, cuda.blockIdx.x * TILE + x
-    total = float32(0)
-    tiles = (a.shape[1] + TILE - 1) // TILE
-    for tile in range(tiles):
-        left[y, x] = cell(a, row, tile * TILE + x)
-        right[y, x] = cell(b, tile * TILE + y, column)
-        cuda.syncthreads()
-        for k in range(TILE):
-            total += left[y, k] * right[k, x]
-        cuda.syncthreads()
-    if row >= c.shape[0] or column >= c.shape[1]:
-        return
-    c[row, column] = total
 
 
 def tiled_while_padded(a, b, c):
@@ -147,43 +115,6 @@ def tiled_one_array(a, b, c):
         cuda.syncthreads()
     if r < c.shape[0] and s < c.shape[1]:
         c[r, s] = total
-
-
-def registers_flat_sums(a, b, c):
-    left = cuda.shared.array((ROWS, DEPTH), np.float32)
-    right = cuda.shared.array((DEPTH, COLUMNS), np.float32)
-    sums = cuda.local.array(SUMS, np.float32)
-    mine = cuda.local.array(WIDE, np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    me, threads = x + ALONG * y, ALONG * DOWN
-    top, edge = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for k in range(SUMS):
-        sums[k] = 0
-    for first in range(0, a.shape[1], DEPTH):
-        n = me
-        while n < ROWS * DEPTH:
-            left[n // DEPTH, n % DEPTH] = cell(a, top + n // DEPTH, first + n % DEPTH)
-            n += threads
-        n = me
-        while n < DEPTH * COLUMNS:
-            right[n // COLUMNS, n % COLUMNS] = cell(b, first + n // COLUMNS, edge + n % COLUMNS)
-            n += threads
-        cuda.syncthreads()
-        for q in range(DEPTH):
-            for s in range(WIDE):
-                mine[s] = right[q, s * ALONG + x]
-            for r in range(HIGH):
-                factor = left[r * DOWN + y, q]
-                for s in range(WIDE):
-                    sums[r * WIDE + s] += factor * mine[s]
-        cuda.syncthreads()
-    for r in range(HIGH):
-        i = top + r * DOWN + y
-        if i < c.shape[0]:
-            for s in range(WIDE):
-                j = edge + s * ALONG + x
-                if j < c.shape[1]:
-                    c[i, j] = sums[r * WIDE + s]
 
 
 def registers_row_by_row(a, b, c):
@@ -252,22 +183,13 @@ def strip_by_halves(a, b, c):
 
 
 RIGHT = {
-    "matmul_naive": (naive_by_helper, naive_backwards),
+    "matmul_naive": (naive_by_helper,),
     "matmul_coalesced": (coalesced_strided, coalesced_numba, coalesced_by_fma),
-    "matmul_tiled": (tiled_by_number, tiled_while_padded, tiled_one_array),
+    "matmul_tiled": (tiled_while_padded, tiled_one_array),
     "tile_intensity": (intensity_of_a_block,),
     "matmul_register_strip": (strip_by_halves,),
-    "matmul_register_tiled": (registers_flat_sums, registers_row_by_row),
+    "matmul_register_tiled": (registers_row_by_row,),
 }
-
-
-def naive_b_turned(a, b, c):
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[j, k]
-        c[i, j] = total
 
 
 def naive_adds_to_c(a, b, c):
@@ -275,30 +197,6 @@ def naive_adds_to_c(a, b, c):
     if i < c.shape[0] and j < c.shape[1]:
         for k in range(a.shape[1]):
             c[i, j] += a[i, k] * b[k, j]
-
-
-def coalesced_in_place(a, b, c):
-    j, i = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        c[i, j] = 0
-        for k in range(a.shape[1]):
-            c[i, j] += a[i, k] * b[k, j]
-
-
-def tiled_second_barrier_missing(a, b, c):
-    left = cuda.shared.array((TILE, TILE), np.float32)
-    right = cuda.shared.array((TILE, TILE), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s, r = cuda.grid(2)
-    total = np.float32(0)
-    for first in range(0, a.shape[1], TILE):
-        left[y, x] = cell(a, r, first + x)
-        right[y, x] = cell(b, first + y, s)
-        cuda.syncthreads()
-        for k in range(TILE):
-            total += left[y, k] * right[k, x]
-    if r < c.shape[0] and s < c.shape[1]:
-        c[r, s] = total
 
 
 def tiled_guard_round_all(a, b, c):
@@ -380,11 +278,8 @@ def tiled_store_unguarded(a, b, c):
 
 WRONG = [
     ("matmul_tiled", tiled_store_unguarded, "(33, 20) (and 991 more threads)."),
-    ("matmul_naive", naive_b_turned, "element of column j is b[k, j]"),
     ("matmul_naive", naive_adds_to_c, "before anything is written to it"),
-    ("matmul_coalesced", coalesced_in_place, "write each element of c once"),
     ("matmul_tiled", tiled_shared_unread, "it never reads what it writes to shared memory"),
-    ("matmul_tiled", tiled_second_barrier_missing, "wait again after the sums"),
     ("matmul_tiled", tiled_guard_round_all, "guard the loads and the write, not the barriers"),
     ("matmul_register_tiled", registers_straight, "it never writes to shared memory"),
     ("matmul_register_tiled", registers_no_reuse, "must lie in different banks"),

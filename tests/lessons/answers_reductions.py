@@ -14,8 +14,6 @@ from gpulearn_lessons.reductions.scan import SCAN_THREADS
 
 ALL = 0xFFFFFFFF
 HALVES = (16, 8, 4, 2, 1)
-TWICE = 2 * SCAN_THREADS
-LINE = SCAN_THREADS + 1
 sync = cuda.syncthreads
 
 
@@ -44,26 +42,6 @@ def all_max(value):
     return value
 
 
-def counted_in_turns(values, counts):
-    mine = cuda.shared.array(BINS, dtype=int32)
-    me = cuda.threadIdx.x
-    slot = me
-    while slot < BINS:
-        mine[slot] = 0
-        slot += cuda.blockDim.x
-    sync()
-    i = cuda.blockIdx.x * cuda.blockDim.x + me
-    while i < len(values):
-        cuda.atomic.add(mine, values[i], 1)
-        i += cuda.gridDim.x * cuda.blockDim.x
-    sync()
-    slot = me
-    while slot < counts.shape[0]:
-        if mine[slot] > 0:
-            cuda.atomic.add(counts, slot, mine[slot])
-        slot += cuda.blockDim.x
-
-
 @numba_cuda.jit
 def counted_runs_of_blocks(values, counts):
     box = numba_cuda.shared.array(BINS, int32)
@@ -78,25 +56,6 @@ def counted_runs_of_blocks(values, counts):
     numba_cuda.syncthreads()
     for b in range(t, counts.size, wide):
         numba_cuda.atomic.add(counts, b, box[b])
-
-
-def summed_by_warps(values, sums):
-    part = cuda.shared.array(WARP, float32)
-    t = cuda.threadIdx.x
-    mine = float32(0)
-    i = cuda.grid(1)
-    while i < values.size:
-        mine += values[i]
-        i += cuda.gridsize(1)
-    mine = warp_total(mine)
-    if t % WARP == 0:
-        part[t // WARP] = mine
-    cuda.syncthreads()
-    if t < WARP:
-        mine = part[t] if t < cuda.blockDim.x // WARP else float32(0)
-        mine = warp_total(mine)
-        if t == 0:
-            sums[cuda.blockIdx.x] = mine
 
 
 def summed_tree_down(values, sums):
@@ -115,27 +74,6 @@ def summed_tree_down(values, sums):
         sums[cuda.blockIdx.x] = s[t]
 
 
-def warp_butterfly(values, sums):
-    i = cuda.grid(1)
-    own = values[i] if i < values.size else np.float32(0)
-    own = all_add(own)
-    if cuda.laneid == 0 and i < values.size:
-        sums[i // WARP] = own
-
-
-def warp_up(values, sums):
-    i = cuda.grid(1)
-    own = np.float32(0)
-    if i < len(values):
-        own = values[i]
-    for step in (1, 2, 4, 8, 16):
-        below = cuda.shfl_up_sync(ALL, own, step)
-        if cuda.laneid >= step:
-            own += below
-    if i % 32 == 31 and i // 32 < sums.size:
-        sums[i // 32] = own
-
-
 def warp_whole_warps_leave(values, sums):
     i = cuda.grid(1)
     warp = i // WARP
@@ -147,22 +85,6 @@ def warp_whole_warps_leave(values, sums):
     total = warp_total(total)
     if i == warp * WARP:
         sums[warp] = total
-
-
-def scanned_two_buffers(values, out):
-    both = cuda.shared.array((2, SCAN_THREADS), np.int32)
-    t = cuda.threadIdx.x
-    now = 0
-    both[0, t] = values[t - 1] if t > 0 and t - 1 < values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        both[1 - now, t] = both[now, t] + (both[now, t - step] if t >= step else 0)
-        now = 1 - now
-        step *= 2
-        cuda.syncthreads()
-    if t < out.size:
-        out[t] = both[now, t]
 
 
 def scanned_minus_own(values, out):
@@ -295,26 +217,14 @@ def compacted_bit_by_bit(values, limit, kept, counts):
 
 
 RIGHT = {
-    "histogram_shared": (counted_in_turns, counted_runs_of_blocks),
-    "sum_blocks": (summed_by_warps, summed_tree_down),
-    "warp_sum": (warp_butterfly, warp_up, warp_whole_warps_leave),
+    "histogram_shared": (counted_runs_of_blocks,),
+    "sum_blocks": (summed_tree_down,),
+    "warp_sum": (warp_whole_warps_leave,),
     "grid_sum_last": (last_by_turned_ticket,),
     "softmax_rows": (softmax_by_helpers, softmax_online, softmax_rows_in_strides),
-    "exclusive_scan": (scanned_two_buffers, scanned_minus_own, scanned_by_warps),
+    "exclusive_scan": (scanned_minus_own, scanned_by_warps),
     "compact_warps": (compacted_bit_by_bit,),
 }
-
-
-def counted_merge_plain(values, counts):
-    mine = cuda.shared.array(BINS, np.int32)
-    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
-        mine[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(mine, values[i], 1)
-    cuda.syncthreads()
-    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
-        counts[b] += mine[b]
 
 
 def counted_thread_zero_merges_no_barrier(values, counts):
@@ -364,15 +274,6 @@ def summed_all_in_first(values, sums):
         sums[cuda.blockIdx.x] = total
 
 
-def warp_serial(values, sums):
-    i = cuda.grid(1)
-    if i % 32 == 0 and i < values.size:
-        total = np.float32(0)
-        for k in range(i, min(i + 32, values.size)):
-            total += values[k]
-        sums[i // 32] = total
-
-
 def warp_atomic(values, sums):
     i = cuda.grid(1)
     if i < values.size:
@@ -401,18 +302,6 @@ def scanned_negative_reads(values, out):
         step *= 2
     if t < out.size:
         out[t] = s[t]
-
-
-def softmax_unsafe(scores, out):
-    row = cuda.grid(1) // WARP
-    if row >= scores.shape[0]:
-        return
-    whole = np.float32(0)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        whole += math.exp(scores[row, j])
-    whole = all_add(whole)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        out[row, j] = math.exp(scores[row, j]) / whole
 
 
 def softmax_every_lane_all(scores, out):
@@ -526,13 +415,10 @@ WRONG = [
     ("histogram_shared", counted_in_local_memory, "it may hold anything."),
     ("sum_blocks", summed_in_whole_numbers, "sums differ, first sums[0]"),
     ("histogram_shared", counted_thread_zero_merges_no_barrier, "no barrier between them."),
-    ("histogram_shared", counted_merge_plain, "the merge needs cuda.atomic.add as well"),
     ("sum_blocks", summed_last_warp_unsynced, "no barrier between them."),
     ("sum_blocks", summed_all_in_first, "are at work"),
     ("warp_sum", warp_atomic, "before anything is written to it"),
-    ("warp_sum", warp_serial, "are at work"),
     ("exclusive_scan", scanned_by_thread_zero, "are at work"),
     ("exclusive_scan", scanned_negative_reads, "accesses values[-1]: a negative index"),
-    ("softmax_rows", softmax_unsafe, "exp overflows in float32"),
     ("softmax_rows", softmax_every_lane_all, "Each lane goes along its own part"),
 ]

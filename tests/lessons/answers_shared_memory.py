@@ -13,8 +13,6 @@ from gpulearn_lessons.shared_memory.stencil import RADIUS, WINDOW
 sync = cuda.syncthreads
 CELLS = TILE * PADDED
 HALVES = (64, 32, 16, 8, 4, 2, 1)
-WIDE = 40
-POWERS = 2 * BLOCK
 FRAMED = BLOCK + 2
 
 
@@ -67,37 +65,6 @@ def stencil_centre_and_ends(a, out):
     out[i] = w[t] + w[t + 1] + w[t + 2] + w[t + 3] + w[t + 4] + w[t + 5] + w[t + 6]
 
 
-def stencil_padding_first(a, out):
-    w = cuda.shared.array(WINDOW, np.float32)
-    t = cuda.threadIdx.x
-    base = cuda.blockIdx.x * BLOCK - RADIUS
-    k = t
-    while k < WINDOW:
-        w[k] = 0
-        if base + k >= 0 and base + k < len(a):
-            w[k] = a[base + k]
-        k += BLOCK
-    cuda.syncthreads()
-    me = base + RADIUS + t
-    s = w[t + RADIUS]
-    for d in range(1, RADIUS + 1):
-        s += w[t + RADIUS - d] + w[t + RADIUS + d]
-    if me < len(out):
-        out[me] = s
-
-
-def turned_by_column_tile(image, out):
-    tile = cuda.shared.array((TILE, PADDED), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    c, r = cuda.grid(2)
-    if r < image.shape[0] and c < image.shape[1]:
-        tile[x, y] = image[r, c]  # turned on the way in
-    cuda.syncthreads()
-    c, r = cuda.blockIdx.y * TILE + x, cuda.blockIdx.x * TILE + y
-    if r < out.shape[0] and c < out.shape[1]:
-        out[r, c] = tile[y, x]
-
-
 def turned_flat_tile(image, out):
     tile = cuda.shared.array(CELLS, np.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -107,18 +74,6 @@ def turned_flat_tile(image, out):
     cuda.syncthreads()
     if left + y < columns and top + x < rows:
         out[left + y, top + x] = tile[x * PADDED + y]
-
-
-def turned_rotated(image, out):
-    # no padding: each row of the tile is rotated by its number
-    tile = cuda.shared.array((TILE, TILE), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    if top + y < image.shape[0] and left + x < image.shape[1]:
-        tile[y, (x + y) % TILE] = image[top + y, left + x]
-    cuda.syncthreads()
-    if left + y < out.shape[0] and top + x < out.shape[1]:
-        out[left + y, top + x] = tile[x, (y + x) % TILE]
 
 
 def sum_by_tuple(a, out):
@@ -131,43 +86,6 @@ def sum_by_tuple(a, out):
             part[t] = part[t] + part[t + half]
     if t < 1:
         out[cuda.blockIdx.x] = part[t]
-
-
-def sum_first_pair_from_global(a, out):
-    part = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    own = np.float32(0)
-    if start + t < a.size:
-        own = a[start + t]
-    part[t] = own
-    s = BLOCK >> 1
-    while s:
-        cuda.syncthreads()
-        if t < s:
-            own += part[t + s]
-            part[t] = own
-        s >>= 1
-    if t == 0:
-        out[cuda.blockIdx.x] = own
-
-
-def blur_numbered(image, weights, out):
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    n = cuda.threadIdx.y * TILE + cuda.threadIdx.x
-    top, left = cuda.blockIdx.y * TILE - REACH, cuda.blockIdx.x * TILE - REACH
-    while n < SIDE * SIDE:
-        tile[n // SIDE, n % SIDE] = pixel(image, top + n // SIDE, left + n % SIDE)
-        n += TILE * TILE
-    cuda.syncthreads()
-    c, r = cuda.grid(2)
-    if c >= out.shape[1] or r >= out.shape[0]:
-        return
-    total = np.float32(0)
-    for j in range(weights.shape[1]):
-        for i in range(weights.shape[0]):
-            total += tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j] * weights[i, j]
-    out[r, c] = total
 
 
 def blur_zero_then_fill(image, weights, out):
@@ -239,17 +157,6 @@ def passes_by_bank(side, width):
     return most
 
 
-RIGHT = {
-    "reverse_block": (reverse_aliases, reverse_by_registers, reverse_numba),
-    "smooth_block": (smooth_padded,),
-    "block_sum": (sum_by_tuple, sum_first_pair_from_global),
-    "column_passes": (passes_by_numpy, passes_by_bank),
-    "transpose_tiled": (turned_by_column_tile, turned_flat_tile, turned_rotated),
-    "stencil_1d": (stencil_centre_and_ends, stencil_padding_first),
-    "conv2d_tiled": (blur_numbered, blur_zero_then_fill),
-}
-
-
 def reverse_early_return(a):
     s = cuda.shared.array(BLOCK, np.float32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
@@ -259,43 +166,6 @@ def reverse_early_return(a):
     s[t] = a[i]
     cuda.syncthreads()
     a[i] = s[length - 1 - t]
-
-
-def reverse_one_thread(a):
-    s = cuda.shared.array(BLOCK, np.float32)
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if cuda.threadIdx.x == 0:
-        for k in range(length):
-            s[k] = a[start + k]
-        for k in range(length):
-            a[start + k] = s[length - 1 - k]
-
-
-def reverse_shared_unused(a):
-    s = cuda.shared.array(BLOCK, np.float32)
-    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    value = np.float32(0)
-    if t < length:
-        s[t] = 0
-        value = a[start + length - 1 - t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = value
-
-
-def stencil_wraps(a, out):
-    w = cuda.shared.array(WINDOW, np.float32)
-    t, base = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK - RADIUS
-    for k in range(t, WINDOW, BLOCK):
-        w[k] = a[(base + k) % a.size]
-    cuda.syncthreads()
-    if base + RADIUS + t < out.size:
-        s = np.float32(0)
-        for k in range(2 * RADIUS + 1):
-            s += w[t + k]
-        out[base + RADIUS + t] = s
 
 
 def stencil_halo_by_thread_zero(a, out):
@@ -327,19 +197,6 @@ def turned_same_guard(image, out):
         out[c0 + y, r0 + x] = tile[x, y]
 
 
-def sum_atomic_shared(a, out):
-    part = cuda.shared.array(1, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    if t == 0:
-        part[0] = 0
-    cuda.syncthreads()
-    if i < a.size:
-        cuda.atomic.add(part, 0, a[i])
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = part[0]
-
-
 def sum_atomic_global(a, out):
     i = cuda.grid(1)
     if i < a.size:
@@ -357,34 +214,6 @@ def sum_plain_update(a, out):
     cuda.syncthreads()
     if t == 0:
         out[cuda.blockIdx.x] = part[0]
-
-
-def sum_from_global_serial(a, out):
-    if cuda.threadIdx.x == 0:
-        total = np.float32(0)
-        start = cuda.blockIdx.x * BLOCK
-        for i in range(start, min(start + BLOCK, a.size)):
-            total += a[i]
-        out[cuda.blockIdx.x] = total
-
-
-def blur_negative_wraps(image, weights, out):
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    c0, r0 = cuda.blockIdx.x * TILE - REACH, cuda.blockIdx.y * TILE - REACH
-    for i in range(y, SIDE, TILE):
-        for j in range(x, SIDE, TILE):
-            r, c = r0 + i, c0 + j
-            ok = r < image.shape[0] and c < image.shape[1]
-            tile[i, j] = image[r, c] if ok else np.float32(0)
-    cuda.syncthreads()
-    c, r = cuda.grid(2)
-    if r < out.shape[0] and c < out.shape[1]:
-        s = np.float32(0)
-        for i in range(5):
-            for j in range(5):
-                s += weights[i, j] * tile[y + i, x + j]
-        out[r, c] = s
 
 
 def summed_sizes(a, out):
@@ -411,9 +240,6 @@ def reverse_views(a):
     cuda.syncthreads()
     if t < mine.size:
         mine[t] = cells[t]
-
-
-RIGHT["reverse_block"] = (*RIGHT["reverse_block"], reverse_views)
 
 
 def stencil_nan_beyond(a, out):
@@ -517,6 +343,16 @@ def passes_of_rows(side, width):
     return -(-32 // width)
 
 
+RIGHT = {
+    "reverse_block": (reverse_aliases, reverse_by_registers, reverse_numba, reverse_views),
+    "smooth_block": (smooth_padded,),
+    "block_sum": (sum_by_tuple,),
+    "column_passes": (passes_by_numpy, passes_by_bank),
+    "transpose_tiled": (turned_flat_tile,),
+    "stencil_1d": (stencil_centre_and_ends,),
+    "conv2d_tiled": (blur_zero_then_fill,),
+}
+
 WRONG = [
     ("smooth_block", smooth_waits_for_its_warp, "race on cells["),
     ("stencil_1d", stencil_halo_to_registers, "from the shared window alone"),
@@ -527,15 +363,9 @@ WRONG = [
     ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),
     ("block_sum", sum_everybody_clears, "no barrier between them."),
     ("block_sum", summed_sizes, "out differ, first out[0]"),
-    ("reverse_block", reverse_one_thread, "are at work"),
-    ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),
     ("reverse_block", reverse_early_return, "reach the barrier. Guard the load"),
-    ("stencil_1d", stencil_wraps, "the vector is bent to a ring"),
     ("stencil_1d", stencil_halo_by_thread_zero, "no barrier between them."),
     ("transpose_tiled", turned_same_guard, "which nobody has written"),
-    ("block_sum", sum_atomic_shared, "The additions happen one after the other"),
-    ("block_sum", sum_from_global_serial, "are at work"),
     ("block_sum", sum_atomic_global, "before anything is written to it"),
     ("block_sum", sum_plain_update, "All threads add to one cell of shared memory"),
-    ("conv2d_tiled", blur_negative_wraps, "an index below zero is not guarded"),
 ]

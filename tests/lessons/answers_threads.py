@@ -23,26 +23,8 @@ def inside(array, r, c):
     return 0 <= r < array.shape[0] and 0 <= c < array.shape[1]
 
 
-def index_keywords(block, block_size, thread):
-    here = 0
-    while block > 0:
-        here += block_size
-        block -= 1
-        if here > 10**6:  # far out: the rest at once
-            here += block * block_size
-            break
-    return here + thread
-
-
 def index_sum_of_range(block, block_size, thread):
     return sum((block * block_size, thread))
-
-
-def blocks_with_if(n, block_size):
-    whole = n // block_size
-    if n - whole * block_size > 0:
-        whole += 1
-    return whole
 
 
 def blocks_from_range(n, block_size):
@@ -108,33 +90,6 @@ def gray_locals(rgb, gray):
         gray[row, col] = parts[0] * RED + parts[1] * GREEN + parts[2] * BLUE
 
 
-def gray_row_view(rgb, gray):
-    col, row = cuda.grid(2)
-    if row < rgb.shape[0]:
-        far = col >= rgb.shape[1]
-        if not far:
-            pixel = rgb[row, col]
-            total = np.float32(0)
-            for k in range(pixel.size):
-                total += WEIGHTS[k] * pixel[k]
-            gray[row, col] = total
-
-
-def gray_in_strides(rgb, gray):
-    col, row = cuda.grid(2)
-    for r in range(row, gray.shape[0], cuda.blockDim.y * cuda.gridDim.y):
-        for c in range(col, gray.shape[1], cuda.blockDim.x * cuda.gridDim.x):
-            gray[r, c] = RED * rgb[r, c, 0]
-            gray[r, c] += GREEN * rgb[r, c, 1]
-            gray[r, c] += BLUE * rgb[r, c, 2]
-
-
-def saxpy_contiguous(alpha, x, y, out):
-    share = (out.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
-    for i in range(cuda.grid(1) * share, min(out.size, (cuda.grid(1) + 1) * share)):
-        out[i] = alpha * x[i] + y[i]
-
-
 def saxpy_while_true(alpha, x, y, out):
     i = cuda.grid(1)
     while True:
@@ -142,14 +97,6 @@ def saxpy_while_true(alpha, x, y, out):
             break
         out[i] = alpha * x[i] + y[i]
         i += cuda.gridsize(1)
-
-
-def saxpy_downwards(alpha, x, y, out):
-    i = out.size - 1 - cuda.grid(1)
-    while i >= 0:
-        ax = alpha * x[i]
-        out[i] = ax + y[i]
-        i -= cuda.gridsize(1)
 
 
 def index_prints(block, block_size, thread):
@@ -202,15 +149,6 @@ def matrix_size_guard(a, b, out):
         out[y, x] = a[y, x] + b[y, x]
 
 
-def matrix_numbered(a, b, out):
-    x, y = cuda.grid(2)
-    i = y * cuda.gridDim.x * cuda.blockDim.x + x
-    if i < out.size:
-        out[i // out.shape[1], i % out.shape[1]] = (
-            a[i // out.shape[1], i % out.shape[1]] + b[i // out.shape[1], i % out.shape[1]]
-        )
-
-
 def gray_scaled(rgb, gray):
     x, y = cuda.grid(2)
     if x < gray.shape[1] and y < gray.shape[0]:
@@ -241,25 +179,10 @@ def mirror_early_return(picture, out):
     out[y, out.shape[1] - x - 1] = picture[y, x]
 
 
-def mirror_from_the_right(picture, out):
-    rows, columns = picture.shape
-    x, y = cuda.grid(2)
-    if x < columns and y < rows:
-        right = columns - 1 - x
-        out[y, x] = picture[y, right]
-
-
 def mirror_half(picture, out):
     rows, columns = picture.shape
     x, y = cuda.grid(2)
     if x < columns // 2 and y < rows:
-        out[y, columns - 1 - x] = picture[y, x]
-
-
-def mirror_square(picture, out):
-    rows, columns = picture.shape
-    x, y = cuda.grid(2)
-    if x < rows and y < columns:
         out[y, columns - 1 - x] = picture[y, x]
 
 
@@ -268,13 +191,6 @@ def guard_by_lists(n, block_size):
     full = -(-n // block_size)
     split = threads != block_size and threads // 32 != threads / 32
     return full, block_size - threads, 1 if split else 0
-
-
-def guard_as_list(n, block_size):
-    blocks, rest = divmod(n, block_size)
-    if not rest:
-        return [blocks, 0, 0]
-    return [blocks + 1, block_size - rest, min(1, rest % 32)]
 
 
 def held_by_units(block_size, most_threads, most_blocks):
@@ -288,7 +204,7 @@ def held_by_search(block_size, most_threads, most_blocks):
 
 
 RIGHT = {
-    "global_index": (index_keywords, index_sum_of_range),
+    "global_index": (index_sum_of_range,),
     "vector_add": (
         add_early_return,
         add_numbas_decorator,
@@ -296,22 +212,18 @@ RIGHT = {
         add_signature,
         add_floats,
     ),
-    "blocks_for": (blocks_with_if, blocks_from_range),
-    "guard_cost": (guard_by_lists, guard_as_list),
-    "matrix_add_2d": (matrix_flat_helper, matrix_two_returns, matrix_numbered),
-    "rgb_to_gray": (gray_locals, gray_row_view, gray_in_strides),
-    "mirror": (mirror_early_return, mirror_from_the_right),
+    "blocks_for": (blocks_from_range,),
+    "guard_cost": (guard_by_lists,),
+    "matrix_add_2d": (matrix_flat_helper, matrix_two_returns),
+    "rgb_to_gray": (gray_locals,),
+    "mirror": (mirror_early_return,),
     "warps_held": (held_by_units, held_by_search),
-    "saxpy_grid_stride": (saxpy_contiguous, saxpy_while_true, saxpy_downwards),
+    "saxpy_grid_stride": (saxpy_while_true,),
 }
 
 
 def index_for_small_blocks(block, block_size, thread):
     return block * block_size + thread % 32
-
-
-def blocks_nearly(n, block_size):
-    return int(n / block_size + 0.999)
 
 
 def add_blocks_of_128(a, b, out):
@@ -336,24 +248,8 @@ def gray_total_from_zero(rgb, gray):
         gray[y, x] = total
 
 
-def mirror_twice(picture, out):
-    x, y = cuda.grid(2)
-    rows, columns = picture.shape
-    if x < columns and y < rows:
-        out[y, columns - 1 - x] = picture[y, x]
-        out[y, x] = picture[y, columns - 1 - x]
-
-
 def guard_two_numbers(n, block_size):
     return -(-n // block_size), -n % block_size
-
-
-def guard_in_every_warp(n, block_size):
-    return -(-n // block_size), -n % block_size, int(n % block_size > 0)
-
-
-def held_at_best(block_size, most_threads, most_blocks):
-    return most_threads / 32
 
 
 def held_rounded(block_size, most_threads, most_blocks):
@@ -361,26 +257,17 @@ def held_rounded(block_size, most_threads, most_blocks):
     return min(most_threads // (32 * warps), most_blocks) * warps
 
 
-def held_in_parts(block_size, most_threads, most_blocks):
-    return min(most_threads // block_size, most_blocks) * block_size / 32
-
-
 WRONG = [
     ("global_index", index_for_small_blocks, "it returns 516, expected 612"),
-    ("blocks_for", blocks_nearly, "0.999 is not enough"),
     ("vector_add", add_blocks_of_128, "multiplies blockIdx.x by 128, where blockDim.x is 32."),
     ("matrix_add_2d", matrix_blocks_of_16, "multiplies blockIdx.y by 16, where blockDim.y is 8."),
     ("rgb_to_gray", gray_total_from_zero, "np.float32(0) is a sum's beginning."),
-    ("mirror", mirror_twice, "A thread does one pixel, its own"),
     (
         "guard_cost",
         guard_two_numbers,
         "return three numbers, blocks, idle threads, warps that diverge",
     ),
-    ("guard_cost", guard_in_every_warp, "need not make a warp diverge"),
-    ("warps_held", held_at_best, "what it could hold at best"),
     ("warps_held", held_rounded, "a block of 33 threads has two warps"),
-    ("warps_held", held_in_parts, "counts parts of warps"),
     ("global_index", index_prints, "does it end with return?"),
     ("global_index", index_float, "expected 17179869189"),
     ("vector_add", add_serial, "are at work"),
@@ -391,7 +278,6 @@ WRONG = [
     ("matrix_add_2d", matrix_size_guard, "accesses a[29, 0], out of bounds"),
     ("rgb_to_gray", gray_scaled, "every element of gray is 0.003922 times what it should be"),
     ("mirror", mirror_half, "are never written"),
-    ("mirror", mirror_square, "x counts columns"),
     ("saxpy_grid_stride", saxpy_plus_out, "before anything is written to it"),
     ("saxpy_grid_stride", saxpy_one_thread, "are at work"),
     ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Elements are done by several threads"),

@@ -117,15 +117,6 @@ def parts_that_drop_their_graphs(model, images, labels, micro_batch):
     return sum(losses).item()
 
 
-def parts_with_a_graph_of_gradients(model, images, labels, micro_batch):
-    mean = 0.0
-    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
-        loss = functional.cross_entropy(model(x), y) * len(y) / len(labels)
-        loss.backward(retain_graph=True)
-        mean += loss.item()
-    return mean
-
-
 def stop_by_an_iterator(losses, patience):
     waiting, best, seen = iter(losses), (math.inf, 0), 0
     while seen - best[1] < patience:
@@ -204,14 +195,6 @@ def resume_with_a_counted_schedule(path, model, optimizer, schedule, one_step, s
         beside.replace(path)
 
 
-def stop_at_the_end(losses, patience):
-    best, kept, trained = math.inf, 0, 0
-    for trained, loss in enumerate(losses, 1):
-        if math.isfinite(loss) and loss < best:
-            best, kept = loss, trained
-    return kept, trained
-
-
 def stop_above_zero(losses, patience):
     best, kept, trained = math.inf, 0, 0
     for loss in losses:
@@ -267,7 +250,6 @@ RIGHT = {
 }
 
 WRONG = [
-    ("stop_early", stop_at_the_end, "it never stops: after `patience` epochs in a row"),
     (
         "stop_early",
         stop_above_zero,
@@ -281,7 +263,6 @@ WRONG = [
     ("train_epochs", epochs_with_a_new_optimiser, "the parameters at the end"),
     ("train_epochs", epochs_without_the_last_batch, "how many training images go through"),
     ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),
-    ("accumulate_gradients", parts_with_a_graph_of_gradients, "as retain_graph=True says"),
     ("stop_early", stop_with_a_margin, "for bests by a hair"),
     ("stop_early", stop_only_after_a_best, "for losses that are no numbers"),
     ("stop_early", stop_by_the_last_few, "for a loss that equals the best one"),

@@ -140,11 +140,6 @@ def bottleneck_for_few_workers(fetch, copy, compute, workers):
     return bottleneck_by_sorting(fetch, copy, compute, min(workers, 4))
 
 
-def bottleneck_of_one_batch(fetch, copy, compute, workers):
-    name, step, _ = bottleneck_by_sorting(fetch, copy, compute, workers)
-    return name, step, compute / (fetch + copy + compute)
-
-
 RIGHT = {
     "memory_budget": [budget_by_modules],
     "recompute_peak": [peak_of_all_moments],
@@ -165,5 +160,4 @@ WRONG = [
     ("scale_the_loss", scale_with_the_limit_scaled, "the parameters after the step"),
     ("scale_the_loss", scale_that_looks_at_the_loss, "first nan"),
     ("find_the_bottleneck", bottleneck_for_few_workers, "twelve workers"),
-    ("find_the_bottleneck", bottleneck_of_one_batch, "the three times added up"),
 ]

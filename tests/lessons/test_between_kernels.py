@@ -19,10 +19,6 @@ from simt.device import numba_cuda
 FULL = 0xFFFFFFFF
 
 
-def told(name, answer):
-    return diagnose(find(name), answer) or "nothing"
-
-
 # --- wait_for_event
 
 
@@ -67,15 +63,6 @@ def events_and_a_host_that_waits_for_each(a, b, out):
 
 def sum_by_the_host(a, b, out):
     out[:] = a + b
-
-
-def both_arrivals_on_one_stream(a, b, out):
-    s = cuda.stream()
-    x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=s)
-    z = cuda.device_array_like(out)
-    vector_add[-(-len(out) // 32), 32, s](x, y, z)
-    z.copy_to_host(out, stream=s)
-    s.synchronize()
 
 
 # --- pipeline_copies
@@ -228,34 +215,18 @@ def launches_of_the_mean(kernels, launch, gap):
     return each * len(kernels), launch + sum(kernels) + gap * (len(kernels) - 1)
 
 
-def launches_of_the_first_or_the_last(kernels, launch, gap):
-    together = sum(kernels)
-    one_by_one = max(launch + together, launch * len(kernels) + kernels[-1])
-    return one_by_one, launch + together + gap * (len(kernels) - 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("wait_for_event", sum_on_the_second_stream),
-        ("pipeline_copies", with_a_stream_and_an_array_for_each_chunk),
-        ("launch_bound", launches_as_a_race),
-        ("fused_normalise", normalise_with_registers),
-        ("online_softmax", softmax_with_two_numbers_in_one_loop),
-    ],
-)
-def test_right_answers_pass(name, answer):
-    assert diagnose(find(name), answer) is None
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
+        ("wait_for_event", sum_on_the_second_stream, None),
+        ("pipeline_copies", with_a_stream_and_an_array_for_each_chunk, None),
+        ("launch_bound", launches_as_a_race, None),
+        ("fused_normalise", normalise_with_registers, None),
+        ("online_softmax", softmax_with_two_numbers_in_one_loop, None),
         ("wait_for_event", all_of_it_on_the_default_stream, "let the stream wait"),
         ("wait_for_event", no_events_at_all, "let u wait for it"),
         ("wait_for_event", events_and_a_host_that_waits_for_each, "let the stream wait"),
         ("wait_for_event", sum_by_the_host, "launch a kernel"),
-        ("wait_for_event", both_arrivals_on_one_stream, "leave each its stream"),
         ("pipeline_copies", seasons_by_the_host, "launch a kernel"),
         ("pipeline_copies", a_part_more_for_the_rest, "the number of launches is 4"),
         ("pipeline_copies", one_launch_for_all, "the budget is"),
@@ -263,11 +234,11 @@ def test_right_answers_pass(name, answer):
         ("fused_normalise", normalise_that_parks_the_differences_in_out, "keep it in shared"),
         ("online_softmax", softmax_that_parks_the_powers_in_out, "one read is enough"),
         ("launch_bound", launches_of_the_mean, "is too little"),
-        ("launch_bound", launches_of_the_first_or_the_last, "in the middle of the row"),
     ],
 )
-def test_wrong_answers_are_told_what_they_do(name, answer, said):
-    assert said in told(name, answer)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
 
 
 def test_a_program_of_numbas_own_is_tried_on_the_machine():

@@ -147,21 +147,12 @@ def row_by_row(strategy, weights, batches, lr, momentum):
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("case_input_pipeline", by_a_loader),
-        ("case_whole_program", all_gradients_in_one_row),
-        ("case_parameter_server", in_order_of_rank),
-        ("case_mirrored_strategy", row_by_row),
-    ],
-)
-def test_a_right_answer_passes(name, answer):
-    assert diagnose(find(name), answer) is None
-
-
-@pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
+        ("case_input_pipeline", by_a_loader, None),
+        ("case_whole_program", all_gradients_in_one_row, None),
+        ("case_parameter_server", in_order_of_rank, None),
+        ("case_mirrored_strategy", row_by_row, None),
         ("case_input_pipeline", shuffled_by_python, "an order of its own"),
         ("case_input_pipeline", forgets_to_return, "rank 0 returns None, expected the weights"),
         ("case_whole_program", by_torchs_wrapper, "DistributedDataParallel needs real ranks"),
@@ -173,8 +164,9 @@ def test_a_right_answer_passes(name, answer):
         ("case_reports", lambda report: ["bad luck"], "none of the eight mistakes"),
     ],
 )
-def test_a_wrong_answer_is_told_why(name, answer, said):
-    assert said in diagnose(find(name), answer)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
 
 
 def test_a_check_gives_torchs_own_functions_back():

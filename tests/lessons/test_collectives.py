@@ -9,8 +9,6 @@ import torch
 import torch.distributed as dist
 
 import gpulearn as gl
-from gpulearn import check
-from gpulearn.errors import NotSolvedYet
 from gpulearn.judge import ranks
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
@@ -62,23 +60,6 @@ def ring_divided_first(tensor):
     ring(tensor)
 
 
-def ring_of_whole_tensors(tensor):
-    _, count, right, left = neighbours()
-    passing = tensor.clone()
-    for _ in range(count - 1):
-        passing = sendrecv(passing, right, torch.zeros_like(tensor), left)
-        tensor.add_(passing)
-
-
-def ring_of_equal_chunks(tensor):
-    me, count, right, left = neighbours()
-    n = tensor.numel() // count
-    for k in range(1, 2 * count - 1):
-        i, j = (me - k) % count, (me - k - 1) % count
-        got = sendrecv(tensor[i * n : i * n + n], right, tensor[j * n : j * n + n].clone(), left)
-        tensor[j * n : j * n + n] = got + (k < count) * tensor[j * n : j * n + n]
-
-
 def ring_once_round(tensor):
     me, count, right, left = neighbours()
     parts = tensor.tensor_split(count)
@@ -96,15 +77,6 @@ def star_by_ring(tensor):
     ring(tensor)
 
 
-def star_without_answer(tensor):
-    me, count, *_ = neighbours()
-    if me == 0:
-        for r in range(1, count):
-            tensor += recv(tensor.clone(), r)
-    if me:
-        send(tensor, 0)
-
-
 def star_that_waits_for_all(tensor):
     me, count, *_ = neighbours()
     for r in range(count):
@@ -113,26 +85,6 @@ def star_that_waits_for_all(tensor):
     for r in range(count):
         if r != me:
             tensor += recv(tensor.clone(), r)
-
-
-def star_of_whole_numbers(tensor):
-    if rank() == 0:
-        for r in range(1, world_size()):
-            tensor += recv(tensor.clone(), r).long()
-        for r in range(1, world_size()):
-            send(tensor, r)
-    else:
-        send(tensor, 0)
-        recv(tensor, 0)
-
-
-def star_with_rank_itself(tensor):
-    if rank == 0:
-        for r in range(1, world_size()):
-            tensor += recv(tensor.clone(), r)
-    else:
-        send(tensor, 0)
-        recv(tensor, 0)
 
 
 def star_that_sends_twice(tensor):
@@ -194,54 +146,12 @@ def bytes_of_both_halves(ranks, size):
     return size * (ranks - 1) / ranks + size * (ranks - 1) / ranks
 
 
-def bytes_of_doubling(ranks, size):
-    return np.log2(ranks) * size
-
-
-def bytes_without_brackets(ranks, size):
-    return 2 * ranks - 1 / ranks * size
-
-
-def fit_of_logs(sizes, seconds):
-    b, a = np.polyfit(np.log(np.array(sizes) + 1e-9), np.log(seconds), 1)
-    return np.exp(a), b
-
-
 def fit_by_ratio(sizes, seconds):
     return 0, np.mean(np.array(seconds) / np.maximum(sizes, 1))
 
 
-def fit_with_unweighed_times(sizes, seconds):
-    w = 1 / np.array(seconds)
-    return np.linalg.lstsq(np.c_[w, w * sizes], seconds, rcond=None)[0]
-
-
-def fit_on_its_side(sizes, seconds):
-    w = 1 / np.array(seconds)
-    return np.linalg.lstsq([w, w * sizes], np.ones(len(w)), rcond=None)[0]
-
-
-def fit_by_hand(sizes, seconds):
-    columns = np.c_[np.ones(len(sizes)), sizes] / np.array(seconds)[:, None]
-    return list(np.linalg.solve(columns.T @ columns, columns.sum(0)))
-
-
 def fit_in_numpy(sizes, seconds):
     return np.polynomial.Polynomial.fit(sizes, seconds, 1, w=1 / np.array(seconds)).convert().coef
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("ring_all_reduce", ring),
-        ("all_reduce_via_root", star),
-        ("ring_bytes_per_rank", bytes_of_both_halves),
-        ("fit_alpha_beta", fit_by_hand),
-        ("fit_alpha_beta", fit_in_numpy),
-    ],
-)
-def test_right(name, answer):
-    assert diagnose(find(name), answer) is None
 
 
 def tree_of_the_library(tensor):
@@ -251,24 +161,23 @@ def tree_of_the_library(tensor):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
+        ("ring_all_reduce", ring, None),
+        ("all_reduce_via_root", star, None),
+        ("ring_bytes_per_rank", bytes_of_both_halves, None),
+        ("fit_alpha_beta", fit_in_numpy, None),
         ("ring_all_reduce", ring_beginning_with_sends, "a deadlock: all ranks send first"),
         ("ring_all_reduce", ring_divided_first, "that is the mean: "),
-        ("ring_all_reduce", ring_of_whole_tensors, "the whole tensor makes each hop"),
-        ("ring_all_reduce", ring_of_equal_chunks, "leave out the rest where N does not divide"),
         ("ring_all_reduce", ring_once_round, "on rank 0, 4 of 8 numbers are wrong, first"),
         ("all_reduce_via_root", tree_of_the_library, "calls the library's tree_all_reduce: write"),
         ("ring_all_reduce", ring_that_gathers_sums, "library's all_gather and reduce_scatter"),
         ("ring_all_reduce", star, "rank 0 sends to ranks 1, 2: in a ring each sends to one n"),
         ("ring_all_reduce", star_by_ring, None),
         ("all_reduce_via_root", star_by_ring, "4 messages are sent, and 2(N−1) = 2 are enough"),
-        ("all_reduce_via_root", star_without_answer, "only rank 0 has the sum"),
         (
             "all_reduce_via_root",
             star_that_waits_for_all,
             "a deadlock: rank 0 sends to the others while they send to it",
         ),
-        ("all_reduce_via_root", star_of_whole_numbers, "cut off to whole numbers"),
-        ("all_reduce_via_root", star_with_rank_itself, "rank is a function"),
         ("all_reduce_via_root", star_that_sends_twice, "rank 0 sends to rank 1; rank 1 sends to"),
         ("ring_all_reduce", ring_of_whole_numbers, "numbers are wrong"),
         (
@@ -292,16 +201,7 @@ def tree_of_the_library(tensor):
             misspelt,
             "on rank 0, 8 of 8 numbers are wrong, first [0]: 1, expected 11 (the numbers of rank 1",
         ),
-        (
-            "ring_bytes_per_rank",
-            bytes_without_brackets,
-            "brackets are missing: without them 1 / N · S is taken from 2N",
-        ),
-        ("ring_bytes_per_rank", bytes_of_doubling, "that is recursive doubling"),
         ("fit_alpha_beta", fit_by_ratio, "two exact times, α is 0, expected 2e-05 s"),
-        ("fit_alpha_beta", fit_with_unweighed_times, "the right-hand side is not"),
-        ("fit_alpha_beta", fit_on_its_side, "the matrix lies on its side"),
-        ("fit_alpha_beta", fit_of_logs, "that is a power law"),
         ("fit_alpha_beta", lambda sizes, seconds: 1.0, "expected two numbers, α and β"),
         ("fit_alpha_beta", lambda sizes, seconds: None, "it returns nothing"),
     ],
@@ -337,10 +237,6 @@ def test_a_rank_that_runs_on_is_told_long_before_the_check_would_end():
     )
 
 
-def test_a_deadlock_is_told_at_once():
-    assert "deadlock" in diagnose(find("ring_all_reduce"), ring_beginning_with_sends)
-
-
 def test_an_exception_is_told_with_its_rank_and_line():
     def answer(tensor):
         if rank() == 1:
@@ -351,13 +247,3 @@ def test_an_exception_is_told_with_its_rank_and_line():
         "for 2 ranks and 8 numbers, rank 1 raises IndexError in line 3 of your function: tuple "
         "index out of range."
     )
-
-
-def test_a_stub_is_a_stub():
-    def ring_all_reduce(tensor):
-        _, count, _, _ = neighbours()
-        for _ in range(count - 1):
-            ...
-
-    with pytest.raises(NotSolvedYet, match="ring_all_reduce still has a ... where your code bel"):
-        check("ring_all_reduce", ring_all_reduce)

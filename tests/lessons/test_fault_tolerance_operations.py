@@ -8,7 +8,7 @@ import pytest
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn_lessons.fault_tolerance import daly_interval
-from gpulearn_lessons.fault_tolerance.intervals import best_interval, lost_share
+from gpulearn_lessons.fault_tolerance.intervals import lost_share
 
 
 def by_bisection(save_seconds, restart_minutes, gpu_mtbf_hours, gpus):
@@ -39,15 +39,6 @@ def rounded(*numbers):
     return round(tau), lost_share(round(tau), save, 60 * restart, 3600 * hours / gpus)
 
 
-@pytest.mark.parametrize("answer", [by_bisection, in_minutes_inside, by_a_generator, rounded])
-def test_right_intervals_pass(answer):
-    assert diagnose(find("checkpoint_interval"), answer) is None
-
-
-def only_the_interval(*numbers):
-    return by_bisection(*numbers)[0]
-
-
 def own_loss(*numbers):
     return by_bisection(*numbers)[0], 0.1
 
@@ -56,29 +47,22 @@ def young_and_own_loss(save, restart, hours, gpus):
     return math.sqrt(2 * save * hours * 3600 / gpus), 0.1
 
 
-def nothing(*numbers):
-    return float("nan"), 0.5
-
-
-def in_hours(save, restart, hours, gpus):
-    mtbf = hours / gpus
-    return best_interval(save, mtbf), lost_share(
-        best_interval(save, mtbf), save, restart * 60, mtbf
-    )
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (only_the_interval, "expected two numbers"),
+        (by_bisection, None),
+        (in_minutes_inside, None),
+        (by_a_generator, None),
+        (rounded, None),
+        (lambda *numbers: by_bisection(*numbers)[0], "expected two numbers"),
         (own_loss, "the interval is good, and 0.1 is not what is lost with it"),
         (young_and_own_loss, "this is Young's formula"),
-        (nothing, "the interval is nan"),
-        (in_hours, "taken in hours"),
+        (lambda *numbers: (float("nan"), 0.5), "the interval is nan"),
     ],
 )
-def test_wrong_intervals_are_told_what_is_true_of_them(answer, said):
-    assert said in diagnose(find("checkpoint_interval"), answer)
+def test_intervals_are_told_what_is_true_of_them(answer, said):
+    diagnosis = diagnose(find("checkpoint_interval"), answer)
+    assert diagnosis is None if said is None else said in diagnosis
 
 
 def with_a_class(job):
@@ -120,11 +104,6 @@ def with_a_set(job):
     return 75
 
 
-@pytest.mark.parametrize("answer", [with_a_class, with_a_set])
-def test_right_drains_pass(answer):
-    assert diagnose(find("drain_and_requeue"), answer) is None
-
-
 def exits(job):
     def handler(name):
         raise SystemExit(75)
@@ -142,34 +121,9 @@ def saves_twice(job):
     return status
 
 
-def one_more_step(job):
-    came = []
-    job.on_signal(came.append)
-    while not job.finished():
-        stop = bool(came)
-        job.step()
-        if stop:
-            break
-    job.save()
-    return 0 if job.finished() else 143 if "TERM" in came else job.requeue() or 75
-
-
 def says_true(job):
     status = with_a_set(job)
     return status and str(status)
-
-
-def requeues_first(job):
-    came = []
-    job.on_signal(came.append)
-    while not job.finished() and not came:
-        job.step()
-    if not job.finished() and "TERM" not in came:
-        job.requeue()
-        job.save()
-        return 75
-    job.save()
-    return 0 if job.finished() else 143
 
 
 def handles_too_late(job):
@@ -177,21 +131,6 @@ def handles_too_late(job):
     while not job.finished():
         job.step()
     job.on_signal(came.append)
-    job.save()
-    return 0
-
-
-def decides_by_signals(job):
-    came = []
-    job.on_signal(came.append)
-    while not job.finished():
-        job.step()
-        if came:
-            job.save()
-            if "TERM" in came:
-                return 143
-            job.requeue()
-            return 75
     job.save()
     return 0
 
@@ -226,17 +165,17 @@ def saves_for_ever(job):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (with_a_class, None),
+        (with_a_set, None),
         (exits, "SystemExit"),
         (saves_twice, "save after 5, then save after 5"),
-        (one_more_step, "one more step is begun"),
         (says_true, "it returns '75'"),
-        (requeues_first, "it asks for the requeue before it has saved"),
         (handles_too_late, "no handler is registered when the first step begins"),
-        (decides_by_signals, "It may have come in the last step"),
         (forgets_nonlocal, "`nonlocal`"),
         (goes_on_and_on, "then a step after the last, 194 times; expected"),
         (saves_for_ever, "…; expected: save after 5."),
     ],
 )
-def test_wrong_drains_are_told_what_they_do(answer, said):
-    assert said in diagnose(find("drain_and_requeue"), answer)
+def test_drains_are_told_what_they_do(answer, said):
+    diagnosis = diagnose(find("drain_and_requeue"), answer)
+    assert diagnosis is None if said is None else said in diagnosis

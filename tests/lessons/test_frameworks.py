@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from gpulearn import check
-from gpulearn.errors import NotSolvedYet
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 
@@ -26,26 +24,6 @@ def with_match(shape, layers):
                 total += outputs * (1 + math.prod(size))
                 size = [outputs, 1, 1]
     return np.float64(total)
-
-
-def flattened(shape, layers):
-    c, h, w = shape
-    flat, out = None, 0
-    for layer in layers:
-        if layer[0] == "conv":
-            out += layer[1] * c * layer[2] * layer[2] + layer[1]
-            c, h, w = layer[1], h - layer[2] + 1, w - layer[2] + 1
-        elif layer[0] == "pool":
-            h, w = int(h / layer[1]), int(w / layer[1])
-        else:
-            flat = c * h * w if flat is None else flat
-            out += (flat + 1) * layer[1]
-            flat = layer[1]
-    return out
-
-
-def by_dot(losses, global_batch, weights=None):
-    return np.dot(losses, np.ones(len(losses)) if weights is None else weights) / global_batch
 
 
 def in_float32(losses, global_batch, weights=None):
@@ -92,44 +70,7 @@ def as_arrays(shape, mesh, spec):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("count_parameters", with_match),
-        ("count_parameters", flattened),
-        ("average_loss", by_dot),
-        ("average_loss", in_float32),
-        ("distributed_step", summed_in_steps),
-        ("device_shards", as_dictionary),
-        ("device_shards", as_arrays),
-    ],
-)
-def test_a_right_answer_passes(name, answer):
-    assert check(name, answer)
-
-
 # --- wrong
-
-
-def padded(shape, layers):
-    c, h, w = shape
-    out = 0
-    for kind, *n in layers:
-        if kind == "conv":
-            out, c = out + n[0] * (c * n[1] ** 2 + 1), n[0]
-        elif kind == "pool":
-            h, w = h // n[0], w // n[0]
-        else:
-            out, c, h, w = out + n[0] * (c * h * w + 1), n[0], 1, 1
-    return out
-
-
-def own_mean(losses, global_batch, weights=None):
-    return np.average(losses, weights=weights)
-
-
-def mean_of_own(losses, global_batch, weights=None):
-    return np.mean(losses if weights is None else losses * weights)
 
 
 def twice_divided(strategy, gradients_of, weights, batch, lr):
@@ -185,9 +126,11 @@ def only_rows(shape, mesh, spec):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("count_parameters", padded, "a convolution without padding makes an image smaller"),
-        ("average_loss", own_mean, "np.average divides by this replica's rows"),
-        ("average_loss", mean_of_own, "the mean over this replica's own rows"),
+        ("count_parameters", with_match, None),
+        ("average_loss", in_float32, None),
+        ("distributed_step", summed_in_steps, None),
+        ("device_shards", as_dictionary, None),
+        ("device_shards", as_arrays, None),
         ("distributed_step", twice_divided, "N times too small"),
         ("distributed_step", parts_as_an_array, "hand them to a function with strategy.run"),
         ("distributed_step", called_by_hand, "no replica computed them: gradients_of is called"),
@@ -197,10 +140,6 @@ def only_rows(shape, mesh, spec):
         ("device_shards", only_rows, "device 0 has (0, 2), expected (start, end) for each axis"),
     ],
 )
-def test_a_wrong_answer_is_told_why(name, answer, said):
-    assert said in diagnose(find(name), answer)
-
-
-def test_the_step_as_it_is_given_counts_as_unsolved():
-    with pytest.raises(NotSolvedYet, match="distributed_step is as it was given"):
-        check("distributed_step", find("distributed_step").answers.given)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gpulearn.judge import stubs
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 
@@ -68,6 +67,7 @@ def test_one_sided_differences_at_any_h(h, sign, name):
     ("h", "said"),
     [
         (lambda x, i: 1e-4, "h is the same for all x: next to 1e8"),
+        (lambda x, i: np.cbrt(eps(x)), "h is the same for all x: next to 1e8"),
         (lambda x, i: 1e-5, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-5 * scale(x, i), "h is the same for all dtypes"),
         (lambda x, i: 3e-5 * scale(x, i), "h is the same for all dtypes"),
@@ -234,33 +234,6 @@ def test_dtypes_that_change_are_told():
 )
 def test_results_that_are_no_step(name, answer, said):
     assert said in told(name, answer)
-
-
-@pytest.mark.parametrize(
-    ("stub", "name"),
-    [
-        ("def gradient_step(theta, gradient, state=None, *, lr):\n    ...", "gradient_step"),
-        (
-            "def momentum_step(theta, gradient, state=None, *, lr, momentum=0.9):\n"
-            "    velocity = 0.0 if state is None else state\n    ...",
-            "momentum_step",
-        ),
-        (
-            "def adam_step(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, "
-            "epsilon=1e-8):\n    t, m, v = (0, 0.0, 0.0) if state is None else state\n"
-            "    t = t + 1\n    ...",
-            "adam_step",
-        ),
-        (
-            "def numerical_gradient(function, x):\n    gradient = np.zeros_like(x)\n"
-            "    for i in np.ndindex(x.shape):\n        ...\n    return gradient",
-            "numerical_gradient",
-        ),
-        ("def largest_stable_step(hessian):\n    ...", "largest_stable_step"),
-    ],
-)
-def test_stubs_that_a_learner_gets(stub, name):
-    assert stubs.drift(stub, find(name).reference) is None
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,6 @@ def columns_summed_by_all_reduce(x, weight, bias):
     return gl.parallel.all_reduce(copy_to_ranks(x) @ weight.T) + bias
 
 
-def rows_of_one_rank(x, weight, bias):
-    return x @ weight.T + bias
-
-
-def rows_with_every_bias(x, weight, bias):
-    return sum_of_ranks(torch.nn.functional.linear(x, weight, bias))
-
-
 def heads_in_a_row(weight, heads):
     size = len(weight) // world_size()
     return weight[size * rank() : size * (rank() + 1)]
@@ -59,26 +51,18 @@ def loss_of_own(scores, targets, first):
     return (scores.logsumexp(-1) - sum_of_ranks(target)).mean()
 
 
-RIGHT = {
-    "column_parallel": columns_by_einsum,
-    "row_parallel": rows_by_linear,
-    "split_heads": heads_by_view,
-    "vocabulary_loss": loss_by_gathering,
-}
-WRONG = [
-    ("column_parallel", columns_summed_by_all_reduce, "added to one another"),
-    ("row_parallel", rows_of_one_rank, "the all-reduce after the product is missing"),
-    ("row_parallel", rows_with_every_bias, "it is in it N times"),
-    ("split_heads", heads_in_a_row, "rows one after another"),
-    ("vocabulary_loss", loss_of_own, "expected"),
-]
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_right_answers_pass(name):
-    assert diagnose(find(name), RIGHT[name]) is None
-
-
-@pytest.mark.parametrize(("name", "answer", "said"), WRONG)
-def test_wrong_answers_are_told_what_they_do(name, answer, said):
-    assert said in (diagnose(find(name), answer) or "nothing")
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("column_parallel", columns_by_einsum, None),
+        ("row_parallel", rows_by_linear, None),
+        ("split_heads", heads_by_view, None),
+        ("vocabulary_loss", loss_by_gathering, None),
+        ("column_parallel", columns_summed_by_all_reduce, "added to one another"),
+        ("split_heads", heads_in_a_row, "rows one after another"),
+        ("vocabulary_loss", loss_of_own, "expected"),
+    ],
+)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis

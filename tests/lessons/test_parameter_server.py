@@ -29,10 +29,6 @@ def those_within(clocks, waiting, bound=math.inf):
     return [w for w in range(len(clocks)) if w in waiting and not clocks[w] > slow + bound]
 
 
-def those_that_are_last(clocks, waiting, bound=math.inf):
-    return [w for w in waiting if clocks[w] < min(clocks) + bound]
-
-
 def safe(state, push, forward, acknowledge):
     known = push.worker in state.applied and state.applied[push.worker] >= push.number
     if not known:
@@ -129,12 +125,6 @@ def through_a_server(weights, samples):
     return recv(weights, 0)
 
 
-def of_those_who_trained(weights, samples):
-    active = sum_over_ranks(torch.tensor(1.0 if samples else 0.0)).item()
-    weights.nan_to_num_(0.0, 0.0, 0.0)
-    return sum_over_ranks(weights).div_(active)
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -145,7 +135,6 @@ def of_those_who_trained(weights, samples):
             "for version 1, computed at 0, weights[0] is",
         ),
         ("bounded_staleness", those_within, None),
-        ("bounded_staleness", those_that_are_last, "with bound 0 nobody ever goes on"),
         ("serve_with_backup", safe, None),
         ("serve_with_backup", promising, "it acknowledges before the backup has the push"),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
@@ -154,7 +143,6 @@ def of_those_who_trained(weights, samples):
         ("local_sgd", with_rounds_and_a_mean_for_all, "one mean more is taken than is needed"),
         ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
         ("federated_average", through_a_server, None),
-        ("federated_average", of_those_who_trained, "each client that has samples counts the same"),
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):

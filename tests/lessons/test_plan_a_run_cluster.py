@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gpulearn import check
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 
@@ -18,15 +17,6 @@ def flops_per_layer(parameters, layers, hidden, sequence, tokens, *, recompute=F
     return np.float64(3 * forward), np.float64((3 + recompute) * forward)
 
 
-def flops_causal(parameters, layers, hidden, sequence, tokens, *, recompute=False):
-    forward = (2 * parameters + 2 * layers * hidden * sequence) * tokens
-    return 3 * forward, (4 if recompute else 3) * forward
-
-
-def flops_six(parameters, layers, hidden, sequence, tokens, recompute=False):
-    return 6 * parameters * tokens, (8 if recompute else 6) * parameters * tokens
-
-
 def memory_in_fractions(
     parameters, activations, micro_batches, *, tensor, pipeline, data, stage, memory
 ):
@@ -36,15 +26,6 @@ def memory_in_fractions(
     for cut in range(stage):
         parts[2 - cut] = parts[2 - cut] // own * share
     return np.bool_(sum(parts) + activations * sorted((pipeline, micro_batches))[0] <= memory)
-
-
-def memory_without_activations_in_flight(
-    parameters, activations, micro_batches, *, tensor, pipeline, data, stage, memory
-):
-    return memory_in_fractions(
-        parameters, activations, 1, tensor=tensor, pipeline=pipeline, data=data, stage=stage,
-        memory=memory,
-    )  # fmt: skip
 
 
 def always(answer):
@@ -91,43 +72,20 @@ def cost_from_gpu_hours(tokens, tokens_per_second, gpus, price, power, *, availa
     return gpu_hours / gpus / 24, gpu_hours * price, gpu_hours * power * 1e-3
 
 
-def cost_while_training(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):
-    hours = tokens / tokens_per_second / 3600
-    return hours / availability / 24, gpus * hours * price, gpus * hours * power / 1000
-
-
-def cost_of_one(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):
-    hours = tokens / tokens_per_second / availability / 3600
-    return hours / 24, hours * price, hours * power / 1000
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("model_flops", flops_per_layer),
-        ("fits_in_memory", memory_in_fractions),
-        ("best_layout", layout_by_sorting),
-        ("run_cost", cost_from_gpu_hours),
-    ],
-)
-def test_other_right_answers_pass(name, answer):
-    assert check(name, answer)
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("model_flops", flops_causal, "attention has two products"),
-        ("model_flops", flops_six, "attention is left out"),
-        ("fits_in_memory", memory_without_activations_in_flight, "keeps the activations of each"),
+        ("model_flops", flops_per_layer, None),
+        ("fits_in_memory", memory_in_fractions, None),
+        ("best_layout", layout_by_sorting, None),
+        ("run_cost", cost_from_gpu_hours, None),
         ("fits_in_memory", always(True), "it does not fit, the answer is True"),
         ("fits_in_memory", always(False), "it fits, and the answer is False"),
         ("fits_in_memory", always(1), "it returns 1, expected True or False"),
         ("best_layout", layout_that_asks_all, "is asked for more than once"),
         ("best_layout", layout_in_powers, "expected"),
-        ("run_cost", cost_while_training, "the GPUs are rented, and are taken"),
-        ("run_cost", cost_of_one, "the price and the watts are those of one GPU"),
     ],
 )
-def test_other_wrong_answers_are_told_what_they_do(name, answer, said):
-    assert said in diagnose(find(name), answer)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis

@@ -13,22 +13,6 @@ from gpulearn.judge.diagnosis import diagnose
 FULL = 0xFFFFFFFF
 
 
-def histogram_skips_zeros_and_strides_backwards(v, c):
-    mine = cuda.shared.array(256, int32)
-    for k in range(cuda.threadIdx.x, 256, cuda.blockDim.x):
-        mine[k] = 0
-    cuda.syncthreads()
-    step = cuda.gridsize(1)
-    k = v.size - 1 - cuda.grid(1)
-    while k >= 0:
-        cuda.atomic.add(mine, v[k], 1)
-        k -= step
-    cuda.syncthreads()
-    for k in range(cuda.threadIdx.x, c.size, cuda.blockDim.x):
-        if mine[k] != 0:
-            cuda.atomic.add(c, k, mine[k])
-
-
 def histogram_of_the_last_block_first(v, c):
     mine = cuda.shared.array(256, int32)
     k = cuda.threadIdx.x
@@ -44,89 +28,6 @@ def histogram_of_the_last_block_first(v, c):
     while k < c.size:
         cuda.atomic.add(c, k, mine[k])
         k = k + cuda.blockDim.x
-
-
-def sums_with_a_counted_loop(v, out):
-    part = cuda.shared.array(256, float32)
-    me = cuda.threadIdx.x
-    mine = float32(0)
-    k = cuda.grid(1)
-    while k < v.shape[0]:
-        mine = mine + v[k]
-        k += cuda.gridsize(1)
-    part[me] = mine
-    for half in (128, 64, 32, 16, 8, 4, 2, 1):
-        cuda.syncthreads()
-        if me < half:
-            part[me] += part[me + half]
-    if me == 0:
-        out[cuda.blockIdx.x] = part[me]
-
-
-def sums_from_the_upper_half(v, out):
-    part = cuda.shared.array(256, float32)
-    me = cuda.threadIdx.x
-    part[me] = 0
-    for k in range(cuda.grid(1), len(v), cuda.gridsize(1)):
-        part[me] += v[k]
-    cuda.syncthreads()
-    n = cuda.blockDim.x
-    while n > 1:
-        n >>= 1
-        if me < n:
-            part[me] = part[me + n] + part[me]
-        cuda.syncthreads()
-    if me == n - 1:
-        out[cuda.blockIdx.x] = part[0]
-
-
-def warps_one_after_the_other(v, out):
-    k = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
-    x = float32(0)
-    if k < len(v):
-        x = v[k]
-    for d in range(5):
-        x += cuda.shfl_xor_sync(FULL, x, 1 << d)
-    if k < len(v) and k & 31 == 0:
-        out[k >> 5] = x
-
-
-def warps_that_leave_together(v, out):
-    w = cuda.grid(1) // 32
-    if w >= out.size:
-        return
-    k = cuda.grid(1)
-    x = v[k] if k < v.size else float32(0)
-    x += cuda.shfl_down_sync(FULL, x, 16)
-    x += cuda.shfl_down_sync(FULL, x, 8)
-    x += cuda.shfl_down_sync(FULL, x, 4)
-    x += cuda.shfl_down_sync(FULL, x, 2)
-    x += cuda.shfl_down_sync(FULL, x, 1)
-    if cuda.laneid == 0:
-        out[w] = x
-
-
-def scan_by_warps(v, out):
-    of_warp = cuda.shared.array(8, int32)
-    me = cuda.threadIdx.x
-    lane = me % 32
-    mine = 0
-    if me < v.size:
-        mine = v[me]
-    x = mine
-    step = 1
-    while step < 32:
-        other = cuda.shfl_up_sync(FULL, x, step)
-        if lane >= step:
-            x += other
-        step *= 2
-    if lane == 31:
-        of_warp[me // 32] = x
-    cuda.syncthreads()
-    for w in range(me // 32):
-        x += of_warp[w]
-    if me < out.size:
-        out[me] = x - mine
 
 
 def scan_inclusive_and_shifted(v, out):
@@ -148,29 +49,6 @@ def scan_inclusive_and_shifted(v, out):
             out[me] = 0
         else:
             out[me] = s[me - 1]
-
-
-def softmax_kept_in_out(x, p):
-    row = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) // 32
-    lane = cuda.threadIdx.x % 32
-    if row < x.shape[0]:
-        top = x[row, 0]
-        for j in range(lane, x.shape[1], 32):
-            if x[row, j] > top:
-                top = x[row, j]
-        for d in (1, 2, 4, 8, 16):
-            other = cuda.shfl_xor_sync(FULL, top, d)
-            if other > top:
-                top = other
-        total = float32(0)
-        for j in range(lane, x.shape[1], 32):
-            e = math.exp(x[row, j] - top)
-            p[row, j] = e
-            total += e
-        for d in (1, 2, 4, 8, 16):
-            total += cuda.shfl_xor_sync(FULL, total, d)
-        for j in range(lane, x.shape[1], 32):
-            p[row, j] = p[row, j] / total
 
 
 def softmax_of_rows_from_the_end(x, p):
@@ -204,14 +82,9 @@ def softmax_of_rows_from_the_end(x, p):
 
 
 RIGHT = {
-    "histogram_shared": [
-        histogram_skips_zeros_and_strides_backwards,
-        histogram_of_the_last_block_first,
-    ],
-    "sum_blocks": [sums_with_a_counted_loop, sums_from_the_upper_half],
-    "warp_sum": [warps_one_after_the_other, warps_that_leave_together],
-    "exclusive_scan": [scan_by_warps, scan_inclusive_and_shifted],
-    "softmax_rows": [softmax_kept_in_out, softmax_of_rows_from_the_end],
+    "histogram_shared": [histogram_of_the_last_block_first],
+    "exclusive_scan": [scan_inclusive_and_shifted],
+    "softmax_rows": [softmax_of_rows_from_the_end],
 }
 
 
@@ -232,7 +105,9 @@ def constant(a, b):
         b[0] = 1
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(
+    "name", ["histogram_shared", "sum_blocks", "warp_sum", "exclusive_scan", "softmax_rows"]
+)
 @pytest.mark.parametrize("answer", [empty, constant])
 def test_empty_and_constant_kernels_fail(name, answer):
     if name == "softmax_rows" and answer is constant:

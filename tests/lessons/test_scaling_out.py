@@ -1,7 +1,5 @@
 """The exercises of notebook 17, with answers written by other hands than the catalogue's."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -15,39 +13,8 @@ def rate_by_numpy(step, rate, factor, warm_up=0):
     return np.interp(step, [0, warm_up], [rate, rate * factor]) if warm_up else rate * factor
 
 
-def rate_by_root(step, rate, factor, warm_up=0):
-    return rate * (1 + (np.sqrt(factor) - 1) * (min(step / warm_up, 1) if warm_up else 1))
-
-
-def rate_from_nothing(step, rate, factor, warm_up=0):
-    return min(1, step / max(warm_up, 1) + (warm_up == 0)) * rate * factor
-
-
-def rate_without_end(step, rate, factor, warm_up=0):
-    if warm_up == 0:
-        return rate * factor
-    return rate + (rate * factor - rate) / warm_up * step
-
-
 def efficiency(t1, tn, n, kind="strong"):
     return {"strong": t1 / tn / n, "weak": t1 / tn}[kind]
-
-
-def efficiency_in_percent(t1, tn, n, kind="strong"):
-    return efficiency(t1, tn, n, kind) * 100
-
-
-def efficiency_at_most_1(t1, tn, n, kind="strong"):
-    e = t1 / (n * tn) if kind == "strong" else t1 / tn
-    return e if e < 1 else 1.0
-
-
-def efficiency_of_strong_alone(t1, tn, n, kind="strong"):
-    return t1 / (n * tn)
-
-
-def slowdown(t1, tn, n, kind="strong"):
-    return tn * n / t1 if kind == "strong" else tn / t1
 
 
 def rate_that_decays(step, rate, factor, warm_up=0):
@@ -67,23 +34,9 @@ def many_by_our_model(compute, size, link, batch, least=0.5):
     return n
 
 
-def many_by_numpy(compute, size, link, batch, least=0.5):
-    n = np.arange(1, batch + 1)
-    return n[compute / n >= least * quick(n, compute, size, link)][-1]
-
-
 def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
     good = [n for n in range(1, batch + 1) if compute / n >= least * quick(n, compute, size, link)]
     return max(n for n in good if batch % n == 0)
-
-
-def many_with_whole_images(compute, size, link, batch, least=0.5):
-    best = 1
-    for n in range(1, batch + 1):
-        share = compute * math.ceil(batch / n) / batch
-        if share >= least * (share + quick(n, 0, size, link)):
-            best = n
-    return best
 
 
 def many_for_the_quickest_step(compute, size, link, batch, least=0.5):
@@ -134,20 +87,11 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
     ("name", "answer", "said"),
     [
         ("scaled_learning_rate", rate_by_numpy, None),
-        ("scaled_learning_rate", rate_by_root, "that is the square-root rule: "),
-        ("scaled_learning_rate", rate_from_nothing, "the warm-up begins at 0: "),
-        ("scaled_learning_rate", rate_without_end, "the rate goes on growing after the warm-up: "),
         ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
         ("scaling_efficiency", efficiency, None),
-        ("scaling_efficiency", efficiency_in_percent, "that is in percent: "),
-        ("scaling_efficiency", efficiency_at_most_1, "it is cut off at 1, "),
-        ("scaling_efficiency", efficiency_of_strong_alone, "it is divided by N as well: "),
-        ("scaling_efficiency", slowdown, "the efficiency is upside down: "),
         ("scaled_learning_rate", rate_that_decays, "it returns 0.08"),
         ("how_many_gpus", many_by_our_model, None),
-        ("how_many_gpus", many_by_numpy, None),
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
-        ("how_many_gpus", many_with_whole_images, "it counts whole images on the busiest GPU: "),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
         ("how_many_gpus", many_by_bandwidth, "the latency is left out: "),
         ("lars_step", lars_of_torch, None),

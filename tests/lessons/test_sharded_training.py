@@ -3,10 +3,8 @@
 import pytest
 import torch
 
-from gpulearn import check
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
-from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import all_gather, reduce_scatter
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn_lessons.sharded_training import reduce_scatter_gradients
@@ -42,58 +40,22 @@ def no_gather(weights, make):
     return step
 
 
-def by_all_reduce(parameters):
-    row = torch.cat(
-        [(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in parameters]
-    )
-    for p in parameters:
-        p.grad = None
-    size = -(-len(row) // world_size())
-    row = torch.cat([row, row.new_zeros(size * world_size() - len(row))])
-    return all_reduce(row)[rank() * size : (rank() + 1) * size] / world_size()
-
-
-def all_at_once(layers, shards, x, gradient_of):
-    whole = [all_gather(s).flatten()[: one.count] for one, s in zip(layers, shards, strict=True)]
-    seen = [x]
-    for one, weights in zip(layers, whole, strict=True):
-        seen.append(one.forward(weights, seen[-1]))
-    after, found = gradient_of(seen[-1]), []
-    for i in reversed(range(len(layers))):
-        after, g = layers[i].backward(whole[i], seen[i], after)
-        padded = torch.cat([g, g.new_zeros(-len(g) % world_size())])
-        found.insert(0, reduce_scatter(padded) / world_size())
-    return found
-
-
-def whole_checkpoint(read, count, wrote, rank, ranks):
-    row = torch.cat([read(i) for i in range(wrote)])[:count]
-    size = -(-count // ranks)
-    part = row[rank * size : (rank + 1) * size]
-    return torch.cat([part, part.new_zeros(size - len(part))])
-
-
 def paper_alone(counts, ranks, stage, *, weights=2, gradients=2, state=12):
     n = sum(counts)
     return weights * n, gradients * n, state * n / ranks
 
 
-def test_a_right_answer_passes():
-    assert check("shard_optimizer_state", state_in_chunks)
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
+        ("shard_optimizer_state", state_in_chunks, None),
         ("shard_optimizer_state", no_gather, "Gather all shards"),
-        ("reduce_scatter_gradients", by_all_reduce, "twice the bytes of a reduce-scatter"),
-        ("gather_and_free", all_at_once, "gathered before the first is used"),
-        ("reshard_checkpoint", whole_checkpoint, "every rank reads every file"),
         ("zero_memory", paper_alone, "the state takes"),
     ],
 )
-def test_a_wrong_answer_is_told_why(name, answer, said):
-    assert said in diagnose(find(name), answer)
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
 
 
 def test_a_deadlock_is_named():

@@ -8,10 +8,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from gpulearn import check
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
-from gpulearn.train.activation_memory import saved_for_backward
 from gpulearn.train.memory import STATES, MemoryBudget
 
 
@@ -97,19 +95,6 @@ def parts_chunked(model, images, labels, micro_batch):
     return total
 
 
-def clip_makes_a_list(parameters, max_norm):
-    parameters = list(parameters)
-    total = 0
-    for p in parameters:
-        if p.grad is not None:
-            total += (p.grad**2).sum()
-    norm = torch.sqrt(total)
-    for p in parameters:
-        if p.grad is not None and max_norm < norm < math.inf:
-            p.grad *= max_norm / norm
-    return norm
-
-
 def clip_of_nothing_kept(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
     norm = torch.cat(grads).norm().item()
@@ -125,14 +110,6 @@ def budget_of_everything(model, batch, optimizer, precision):
 
 def budget_in_words(model, batch, optimizer, precision):
     return MemoryBudget("4 kB", 0, 0, 0)
-
-
-def budget_in_16_bits(model, batch, optimizer, precision):
-    size = {"float32": 4}.get(precision, 2)
-    n = sum(p.numel() for p in model.parameters())
-    g = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    a = sum(s.elements * s.dtype.itemsize for s in saved_for_backward(model, batch, precision))
-    return size * n, size * g, size * g * STATES[optimizer], a
 
 
 def resume_with_whole_model(path, model, optimizer, schedule, one_step, steps):
@@ -188,15 +165,6 @@ def resume_with(path, parts, one_step, steps, load, save):
         one_step()
         done += 1
         save([*(part.state_dict() for part in parts), torch.get_rng_state(), done], path)
-
-
-def clip_by_a_sum_of_norms(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norm = sum(g.norm().item() for g in grads)
-    if norm > max_norm and math.isfinite(norm):
-        for g in grads:
-            g *= max_norm / norm
-    return norm
 
 
 def step_with(model, optimizer, images, labels, between=lambda: None):
@@ -311,11 +279,6 @@ def save_aside(states, path):
     beside.rename(path)
 
 
-def resume_in_place(path, model, optimizer, schedule, one_step, steps):
-    parts = model, optimizer, schedule
-    resume_with(path, parts, one_step, steps, torch.load, torch.save)
-
-
 def resume_by_a_pair_of_moves(path, model, optimizer, schedule, one_step, steps):
     def save(states, path):
         if path.exists():
@@ -402,6 +365,11 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
+        ("train_step", step_in_a_closure, None),
+        ("accumulate_gradients", parts_no_larger_than_half, None),
+        ("save_and_resume", resume_by_schedule, None),
+        ("save_and_resume", resume_from_the_one_before, None),
+        ("save_and_resume", resume_from_the_very_start, None),
         ("train_step", step_with_float_labels, "it raises RuntimeError in line 4"),
         ("train_step", step_on_arrays, "or the loss is made of numbers that were cut off"),
         ("train_step", step_without_gradients, "does not require grad"),
@@ -414,7 +382,6 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("clip_by_global_norm", clip_of_nothing_kept, "no gradient has changed"),
         ("clip_by_global_norm", lambda p, m: max(m, 1), "5 of 6 differ"),
         ("clip_by_global_norm", torch.nn.utils.clip_grad_norm_, "torch's own clip_grad_norm_ los"),
-        ("clip_by_global_norm", clip_by_a_sum_of_norms, "the gradients' norms are added up;"),
         ("train_step", step_with_clipped_values, "for images of large numbers, the parameters aft"),
         ("train_step", step_that_freezes, "the dtype of the parameters after step 1 is float64, 2"),
         ("train_step", step_without_gradients_from_now_on, "does not require grad"),
@@ -422,7 +389,6 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("accumulate_gradients", parts_in_a_generator, "with yield in it, a call runs nothing"),
         ("memory_budget", budget_of_everything, "(int), expected a MemoryBudget"),
         ("memory_budget", budget_in_words, "parameters is '4 kB', expected"),
-        ("memory_budget", budget_in_16_bits, "counted in 16 bits"),
         ("train_step", step_at_a_fixed_rate, "gradient descent at a rate of 0.1"),
         ("accumulate_gradients", parts_and_a_loss_of_all, "the whole batch goes through"),
         ("save_and_resume", resume_by_an_early_name, "run any code while it is loaded"),
@@ -430,7 +396,6 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("save_and_resume", resume_with_random_numbers_in_a_variable, "is kept in a variable, w"),
         ("save_and_resume", resume_with_whole_model, "expected"),
         ("save_and_resume", resume_by_a_copy, "a kill that comes while it saves leaves no whole"),
-        ("save_and_resume", resume_in_place, "a kill that comes while it saves leaves no whole"),
         ("save_and_resume", resume_by_a_pair_of_moves, "is taken from its place before the next"),
         ("clip_by_global_norm", clip_by_one_axis, "gradients of 4, 2, 0 and 1 axes"),
         (
@@ -444,23 +409,9 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("save_and_resume", lambda *a: None, "the number of steps in call 1 is 0, expected 3"),
     ],
 )
-def test_other_hands_make_the_same_mistakes(name, answer, said):
-    assert said in diagnose(find(name), answer)
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("train_step", step_in_a_closure),
-        ("clip_by_global_norm", clip_makes_a_list),
-        ("accumulate_gradients", parts_no_larger_than_half),
-        ("save_and_resume", resume_by_schedule),
-        ("save_and_resume", resume_from_the_one_before),
-        ("save_and_resume", resume_from_the_very_start),
-    ],
-)
-def test_other_hands_are_right_in_other_ways(name, answer):
-    assert check(name, answer).name == name
+def test_each_is_told_what_it_does(name, answer, said):
+    diagnosis = diagnose(find(name), answer)
+    assert diagnosis is None if said is None else said in diagnosis
 
 
 def meddles(one, two, three=None, four=None, five=None, six=None):

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import gpulearn as gl
-from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.shared_memory.stencil import (
@@ -14,15 +12,7 @@ from gpulearn_lessons.shared_memory.stencil import (
     STENCIL_1D_NAIVE,
     WINDOW,
 )
-
-SUMS = STENCIL_1D_NAIVE, STENCIL_1D
-
-
-def launch(specification, a, out):
-    there = cuda.to_device(out)
-    shape = specification.shape(a, out)
-    report = gl.xray(specification.kernel)[shape](cuda.to_device(a), there)
-    return there.copy_to_host(), report
+from tests.gpulearn.kernels.launched import launched
 
 
 @pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, 20])
@@ -40,18 +30,17 @@ def test_the_reference_of_edges_takes_each_pixel_from_the_next():
     ]
 
 
-@pytest.mark.parametrize("specification", SUMS, ids=lambda s: s.name)
 @pytest.mark.parametrize("n", [RADIUS, BLOCK, BLOCK + 1, 1000])
-def test_neighbours_are_added(specification, n):
+def test_neighbours_are_added(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    out, report = launch(specification, a, poisoned(n))
-    assert not report.findings
-    np.testing.assert_allclose(out, *specification.reference(a, out), rtol=1e-5, atol=1e-5)
+    launched(STENCIL_1D_NAIVE, a, poisoned(n), rtol=1e-5, atol=1e-5)
 
 
 def test_the_window_is_read_once():
     a = np.ones(8 * BLOCK, np.float32)
-    naive, shared = (launch(s, a, poisoned(a.size))[1].totals for s in SUMS)
+    naive, shared = (
+        launched(s, a, poisoned(a.size)).totals for s in (STENCIL_1D_NAIVE, STENCIL_1D)
+    )
     reads = [t.bytes_requested // 4 - a.size for t in (naive, shared)]
     edges = 2 * sum(range(1, RADIUS + 1)), 2 * RADIUS  # beyond the ends nothing is read
     assert reads == [a.size * (2 * RADIUS + 1) - edges[0], 8 * WINDOW - edges[1]]
@@ -64,8 +53,6 @@ def test_the_window_is_read_once():
 def test_edges_are_differences_along_rows(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     rows, columns = shape
-    out, report = launch(EDGES, image, poisoned(rows, columns - 1))
-    assert not report.findings
-    np.testing.assert_array_equal(out, *EDGES.reference(image, out))
+    report = launched(EDGES, image, poisoned(rows, columns - 1))
     halo = rows * ((columns - 1) // BLOCK)  # one pixel of the next block, where there is one
     assert report.arrays["image"].bytes_requested == 4 * (image.size + halo)

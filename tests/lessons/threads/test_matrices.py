@@ -15,13 +15,7 @@ def matrices(m, n, dtype=np.float32):
 
 
 @pytest.mark.parametrize(
-    ("shape", "block", "dtype"),
-    [
-        ((1, 1), (32, 8), np.float32),
-        ((1, 70), (16, 16), np.int64),
-        ((70, 1), (5, 3), np.float64),
-        ((29, 43), (16, 16), np.float32),
-    ],
+    ("shape", "block", "dtype"), [((1, 70), (16, 16), np.int64), ((70, 1), (5, 3), np.float64)]
 )
 def test_sum_equals_numpy(shape, block, dtype):
     m, n = shape
