@@ -1,4 +1,4 @@
-"""All right kernels: what the machine, the reference and Numba's simulator are held to."""
+"""All right kernels: what the machine is held to."""
 
 from __future__ import annotations
 

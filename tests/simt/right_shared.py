@@ -7,7 +7,7 @@ from numba import float32, int32, int64
 
 from simt import cuda
 
-from .cases import Catalogue, fill, floats, zeros
+from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
 T = 8
@@ -17,7 +17,7 @@ T = 8
     (2, 2),
     (T, T),
     lambda r: (floats(r, 13, 11), floats(r, 11, 10), zeros(13, 10)),
-    lambda a, b, out: fill(out, a @ b),
+    lambda a, b, out: a @ b,
 )
 def tiled_matmul_of_any_size(a, b, out):
     s = cuda.shared.array((T, T), float32)
@@ -40,7 +40,7 @@ def tiled_matmul_of_any_size(a, b, out):
     2,
     32,
     lambda r: (floats(r, 6 * 32), zeros(64)),
-    lambda a, out: fill(out, np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2)),
+    lambda a, out: np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2),
 )
 def double_buffer_with_one_barrier(a, out):
     tile = cuda.shared.array((2, 32), float32)
@@ -57,7 +57,7 @@ def double_buffer_with_one_barrier(a, out):
     3,
     64,
     lambda r: (floats(r, 180), zeros(3)),
-    lambda a, out: fill(out, [a[:64].sum(), a[64:128].sum(), a[128:].sum()]),
+    lambda a, out: [a[:64].sum(), a[64:128].sum(), a[128:].sum()],
 )
 def block_reduction(a, out):
     s = cuda.shared.array(64, float32)
@@ -78,7 +78,7 @@ def block_reduction(a, out):
     3,
     32,
     lambda r: (floats(r, 90), zeros(90)),
-    lambda a, out: fill(out, np.convolve(a, np.ones(3, np.float32), "same")),
+    lambda a, out: np.convolve(a, np.ones(3, np.float32), "same"),
 )
 def halo_stencil(a, out):
     s = cuda.shared.array(34, float32)
@@ -95,10 +95,7 @@ def halo_stencil(a, out):
 
 
 @CASES.add(
-    1,
-    64,
-    lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)),
-    lambda a, out: fill(out, np.cumsum(a)),
+    1, 64, lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)), lambda a, out: np.cumsum(a)
 )
 def scan_with_two_barriers(a, out):
     s = cuda.shared.array(64, int64)
@@ -121,7 +118,7 @@ def scan_with_two_barriers(a, out):
     2,
     48,
     lambda r: (floats(r, 96), zeros(96)),
-    lambda a, out: fill(out, a.reshape(2, 48)[:, ::-1].ravel()),
+    lambda a, out: a.reshape(2, 48)[:, ::-1].ravel(),
     shared=48 * 4,
 )
 def dynamic_shared_reverse(a, out):
@@ -136,7 +133,7 @@ def dynamic_shared_reverse(a, out):
     3,
     64,
     lambda r: (r.integers(0, 16, 190), zeros(16, kind=np.int32)),
-    lambda a, out: fill(out, np.bincount(a, minlength=16)),
+    lambda a, out: np.bincount(a, minlength=16),
 )
 def privatised_histogram(a, out):
     s = cuda.shared.array(16, int32)

@@ -62,7 +62,11 @@ def test_the_kernel_may_be_a_function_a_dispatcher_or_numbas_own() -> None:
         assert (out.copy_to_host() == 1).all()
 
 
-@pytest.mark.parametrize("kernel", [column_copy, row_copy])
+def racy(a, out):
+    out[0] = cuda.grid(1)
+
+
+@pytest.mark.parametrize("kernel", [column_copy, racy])
 def test_json_keeps_everything(kernel: Any) -> None:
     report = report_of(kernel)
     text = report.to_json()
@@ -71,7 +75,8 @@ def test_json_keeps_everything(kernel: Any) -> None:
     assert again.totals == report.totals
     assert again.lines == report.lines
     assert again.arrays == report.arrays
-    assert again.ok == report.ok
+    assert again.ok == report.ok == (kernel is column_copy)
+    assert again.findings == report.findings
     assert again.shares == report.shares
     assert report.shares.block.most > 0
     assert str(again) == str(report)

@@ -10,6 +10,7 @@ import numpy as np
 
 Place = tuple[int, int, int]
 Who = tuple[Place, Place]  # (block, thread)
+GOES_ON = ("race", "uninitialised-read", "negative-index", "left-before-barrier", "float64-leak")
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class Mistake:
     block: Any
     args: Callable[[], tuple[Any, ...]]
     kind: str
-    marks: tuple[str, ...] = ()
+    marks: tuple[str, ...]
+    stops: bool  # whether a plain launch raises KernelError
     guilty: Callable[[list[Who]], bool] | None = None
     array: str | None = None
     index: Callable[[tuple[int, ...], Who], bool] | None = None
-    stops: bool = True  # whether a plain launch raises KernelError
 
     @property
     def name(self) -> str:
@@ -42,7 +43,8 @@ class Mistakes(list[Mistake]):
 
     def add(self, grid: Any, block: Any, args: Any, kind: str, *marks: str, **more: Any) -> Any:
         def keep(kernel: Callable[..., None]) -> Callable[..., None]:
-            self.append(Mistake(kernel, grid, block, args, kind, marks, **more))
+            stops = more.pop("stops", kind not in GOES_ON)
+            self.append(Mistake(kernel, grid, block, args, kind, marks, stops=stops, **more))
             return kernel
 
         return keep

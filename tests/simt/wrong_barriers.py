@@ -38,7 +38,6 @@ def two_barriers_for_two_branches(out):
     "left-before-barrier",
     "return",
     "cuda.syncthreads()",
-    stops=False,
     guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
 )
 def return_before_a_barrier(out):

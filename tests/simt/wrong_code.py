@@ -102,13 +102,13 @@ def try_in_a_kernel(out):
         out[i] = 1
 
 
-@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "= a[i] * 0.5", stops=False)
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "= a[i] * 0.5")
 def float64_that_leaked(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * 0.5
 
 
-@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "a[i] * i", stops=False)
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "a[i] * i")
 def float32_times_an_index(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * i

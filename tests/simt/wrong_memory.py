@@ -153,7 +153,6 @@ def too_negative_to_wrap(a, out):
     guilty=each(lambda t: t == 0),
     array="a",
     index=lambda at, who: at == (-1,),
-    stops=False,
 )
 def negative_index_wraps(a, out):
     i = cuda.grid(1)
@@ -225,7 +224,6 @@ def too_much_shared_memory_in_two_arrays(out):
     "out[t] = s[t]",
     guilty=each(lambda t: t >= 60),
     array="s",
-    stops=False,
 )
 def shared_memory_that_nobody_wrote(out):
     s = cuda.shared.array(64, float32)
@@ -236,9 +234,7 @@ def shared_memory_that_nobody_wrote(out):
     out[t] = s[t]
 
 
-@CASES.add(
-    1, 32, lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box", stops=False
-)
+@CASES.add(1, 32, lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box")
 def local_memory_that_nobody_wrote(out):
     box = cuda.local.array(4, float32)
     total = float32(0)
@@ -257,7 +253,6 @@ def local_memory_that_nobody_wrote(out):
     "out[t] = found",
     guilty=each(lambda t: t >= 40),
     array="found",
-    stops=False,
 )
 def variable_that_one_path_never_sets(out):
     t = cuda.threadIdx.x
@@ -267,7 +262,13 @@ def variable_that_one_path_never_sets(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "uninitialised-read", "row[0] = 1", guilty=each(lambda t: t >= 4)
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "row[0] = 1",
+    guilty=each(lambda t: t >= 4),
+    stops=True,
 )
 def array_that_one_path_never_names(out):
     t = cuda.threadIdx.x

@@ -27,7 +27,6 @@ def shift(a, i):
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def race_between_warps(out):
     s = cuda.shared.array(64, float32)
@@ -44,7 +43,6 @@ def race_between_warps(out):
     "s[t // 2] = out[t]",
     guilty=pair(lambda a, b: a // 2 == b // 2),
     array="s",
-    stops=False,
 )
 def two_write_one_word(out):
     s = cuda.shared.array(32, float32)
@@ -63,7 +61,6 @@ def two_write_one_word(out):
     "s[t] = value",
     guilty=pair(lambda a, b: (a + 32) % 64 == b),
     array="s",
-    stops=False,
 )
 def read_before_a_write(out):
     s = cuda.shared.array(64, float32)
@@ -76,27 +73,13 @@ def read_before_a_write(out):
     out[t] = s[t]
 
 
-@CASES.add(
-    4,
-    32,
-    lambda: (np.zeros(1, np.int32),),
-    "race",
-    "out[0] = cuda.grid(1)",
-    array="out",
-    stops=False,
-)
+@CASES.add(4, 32, lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
 
 
 @CASES.add(
-    4,
-    32,
-    lambda: (np.zeros(4, np.int32),),
-    "race",
-    "out[cuda.threadIdx.x % 4] += 1",
-    array="out",
-    stops=False,
+    4, 32, lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
 )
 def histogram_without_atomics(out):
     out[cuda.threadIdx.x % 4] += 1
@@ -110,7 +93,6 @@ def histogram_without_atomics(out):
     "value = out[0]",
     "atomic.add",
     array="out",
-    stops=False,
 )
 def plain_read_beside_an_atomic(out, a):
     i = cuda.grid(1)
@@ -127,7 +109,6 @@ def plain_read_beside_an_atomic(out, a):
     "total += s[ty, j] * t[j, tx]",
     "= a[row, k * T + tx]",
     array="s",
-    stops=False,
 )
 def matmul_without_its_second_barrier(a, b, out):
     s = cuda.shared.array((T, T), float32)
@@ -153,7 +134,6 @@ def matmul_without_its_second_barrier(a, b, out):
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def syncwarp_does_not_reach_another_warp(out):
     s = cuda.shared.array(64, float32)
@@ -172,7 +152,6 @@ def syncwarp_does_not_reach_another_warp(out):
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def a_fence_is_no_barrier(out):
     s = cuda.shared.array(64, float32)
@@ -182,7 +161,7 @@ def a_fence_is_no_barrier(out):
     out[t] = s[63 - t]
 
 
-@CASES.add(2, 32, lambda: (f4(65),), "race", "out[i] = value", array="out", stops=False)
+@CASES.add(2, 32, lambda: (f4(65),), "race", "out[i] = value", array="out")
 def race_through_a_device_function(out):
     i = cuda.grid(1)
     value = shift(out, i)
@@ -198,7 +177,6 @@ def race_through_a_device_function(out):
     "cuda.atomic.add(s, 63 - t",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def atomic_beside_a_plain_write(out):
     s = cuda.shared.array(64, float32)
