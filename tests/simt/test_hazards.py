@@ -28,31 +28,8 @@ NO_BARRIER, WARP, BLOCK = range(3)
 WORDS = 96
 
 
-def in_shared_memory(kinds, places, barriers, out):
-    s = cuda.shared.array(96, int32)
-    t = cuda.threadIdx.x
-    for k in range(t, 96, cuda.blockDim.x):
-        s[k] = k
-    cuda.syncthreads()
-    total = 0
-    for step in range(barriers.size):
-        kind = kinds[step, t]
-        place = places[step, t]
-        if kind == 1:
-            total += s[place]
-        elif kind == 2:
-            s[place] = 1000 * step + t
-        elif kind == 3:
-            cuda.atomic.add(s, place, 1)
-        if barriers[step] == 1:
-            cuda.syncwarp()
-        elif barriers[step] == 2:
-            cuda.syncthreads()
-    out[t] = total
-
-
-def in_global_memory(kinds, places, barriers, out, memory):
-    t = cuda.grid(1)
+@cuda.jit(device=True)
+def follow(kinds, places, barriers, out, memory, t):
     total = 0
     for step in range(barriers.size):
         kind = kinds[step, t]
@@ -68,6 +45,18 @@ def in_global_memory(kinds, places, barriers, out, memory):
         elif barriers[step] == 2:
             cuda.syncthreads()
     out[t] = total
+
+
+def in_shared_memory(kinds, places, barriers, out):
+    s = cuda.shared.array(96, int32)
+    for k in range(cuda.threadIdx.x, 96, cuda.blockDim.x):
+        s[k] = k
+    cuda.syncthreads()
+    follow(kinds, places, barriers, out, s, cuda.threadIdx.x)
+
+
+def in_global_memory(kinds, places, barriers, out, memory):
+    follow(kinds, places, barriers, out, memory, cuda.grid(1))
 
 
 @dataclass
