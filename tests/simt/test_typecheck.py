@@ -160,28 +160,6 @@ def kernel(out):
 
 
 @pytest.mark.parametrize(
-    "argument",
-    [
-        "text",
-        [1, 2],
-        {"a": 1},
-        object(),
-        np.array(["a"]),
-        np.array([None]),
-        np.arange(3, dtype=">f8"),
-        None,
-        1 << 64,
-    ],
-)
-def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> None:
-    kernel = sources.module("def kernel(x, out):\n    out[0] = 1\n", cuda).kernel
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(simt.errors.KernelError):
-            cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))
-
-
-@pytest.mark.parametrize(
     ("body", "said"),
     [
         ("out[i / 2] = 1", "an index must be a whole number, this one is a float: // divides"),
