@@ -123,6 +123,7 @@ def kernel(x, y, out, a):
         ("cuda.fma(a, x[i], y[i])", "f4", 2, 0),
         ("a * x[i] + y[i]", "f8", 0, 2),
         ("x[i]", "f4", 0, 0),
+        ("cuda.libdevice.float_as_int(x[i])", "f4", 0, 0),
         ("x[i + 1 - 1]", "f4", 0, 0),  # work on integers is no floating-point work
         ("x[i] if x[i] > y[i] else y[i]", "f4", 0, 0),
         ("x[i] * 0.5", "f4", 0, 1),  # the leak: float64 work
