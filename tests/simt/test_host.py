@@ -82,14 +82,6 @@ def test_launch_shapes(grid: object, block: object) -> None:
     assert out.copy_to_host()[0] == 128
 
 
-def test_numpy_arguments_come_back() -> None:
-    host = ints(10)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        add_one[1, 32](host)
-    np.testing.assert_array_equal(host, np.arange(10) + 1)
-
-
 def test_tuples_are_arguments() -> None:
     @cuda.jit
     def store(out, pair, arrays):
