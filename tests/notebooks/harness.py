@@ -30,8 +30,6 @@ from gpulearn.judge.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
 
-__all__ = ["NOTEBOOKS", "Form", "drifts", "faults"]
-
 Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOLVED = "solved"  # the tag of a check that follows the solution

@@ -29,8 +29,6 @@ from nbformat.v4 import new_code_cell
 
 from tests.support.ready import ready_python
 
-__all__ = ["Limits", "Report", "Run", "run"]
-
 OFFLINE = Path(__file__).with_name("offline")
 # ipykernel sends what threads and subprocesses print up to 0.2 s after they did.
 CLOSING_CELL = "__import__('time').sleep(0.3)"

@@ -6,8 +6,6 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
-__all__ = ["anchor", "headings", "links", "pictures_without_words", "prose"]
-
 FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(`+)(?:(?!`).)+\1")
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *#*$", re.MULTILINE)

@@ -35,8 +35,6 @@ from tests.notebooks.harness import NOTEBOOKS, solution_of
 from tests.notebooks.markup import headings
 from tests.notebooks.page import Finding, Page, read
 
-__all__ = ["MARGIN", "MOST", "READERS", "Part", "minutes", "parts", "readme_minutes", "sentence"]
-
 WORDS = 130  # a minute
 LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes
 FORMULA, MEND = 3.0, 9.0

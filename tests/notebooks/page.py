@@ -13,8 +13,6 @@ from nbformat import NotebookNode
 
 from tests.notebooks.markup import headings
 
-__all__ = ["Finding", "Page", "calls", "definitions", "read"]
-
 Finding = tuple[int | None, str]  # number of the cell, from 0, or None for the whole; and what
 
 

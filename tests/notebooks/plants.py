@@ -8,19 +8,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from gpulearn.judge.overview import solution
 from tools import links
 
-__all__ = [
-    "ADDRESS",
-    "CHECK",
-    "EXERCISE",
-    "NAME",
-    "SOLVED",
-    "STUB",
-    "code",
-    "exercise",
-    "healthy",
-    "of",
-]
-
 NAME = "01_planted"
 ADDRESS = "https://github.com/someone/somewhere"
 EXERCISE = "matmul_flops"

@@ -13,8 +13,6 @@ from tests.notebooks.markup import links as links_in
 from tests.notebooks.page import Finding, Page, definitions, read
 from tools import links
 
-__all__ = ["links_lead_somewhere", "readme_findings", "repeated_definitions"]
-
 
 def links_lead_somewhere(page: Page) -> Iterator[Finding]:
     """Relative links must lead to files, and anchors to headings."""

@@ -24,8 +24,6 @@ from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
 from tools import links
 
-__all__ = ["FRAME", "findings"]
-
 SECTIONS = "1 · …, 2 · …"
 FRAME = ("What you will do", SECTIONS, "The answer", "Exercises", "Where to go next")
 EXERCISE = "Exercise: "  # begins the title of one that stands beside its section

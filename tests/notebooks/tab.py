@@ -20,8 +20,6 @@ from nbformat.v4 import new_output
 
 from tests.notebooks.kernel import PROGRESS, Limits, Run, environment, reported
 
-__all__ = ["run"]
-
 ROOT = Path(__file__).parents[2]
 # executes a notebook in place; without the addresses that tests/conftest.py leaves out, too
 SHELL = """import sys

@@ -15,8 +15,6 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-__all__ = ["ABSENT", "refuse"]
-
 ABSENT = (
     "numba", "numba_cuda", "llvmlite", "torch", "torchgen", "psutil",
     "resource", "fcntl", "grp", "pwd", "termios", "_multiprocessing",
