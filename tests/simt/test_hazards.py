@@ -9,19 +9,17 @@ that both threads meet lies between them.
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numba import int32
 
-import simt
 from simt import cuda
 from simt.core.chunk import Chunk
 from simt.observers import shadow
 
-from .harness import findings
+from .harness import findings, xray
 
 NOTHING, READ, WRITE, ATOMIC = range(4)
 NO_BARRIER, WARP, BLOCK = range(3)
@@ -122,13 +120,11 @@ def script(seed: int, threads: int, block: int) -> Script:
 
 
 def report_and_sum(kernel, plan: Script, grid: int, memory: np.ndarray | None = None):
-    out = cuda.to_device(np.zeros(plan.kinds.shape[1], np.int64))
-    args = [cuda.to_device(a) for a in (plan.kinds, plan.places, plan.barriers)]
-    more = [] if memory is None else [cuda.to_device(memory)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(kernel)[grid, plan.block](*args, out, *more)
-    return report, out.copy_to_host(), (more[0].copy_to_host() if more else None)
+    out = np.zeros(plan.kinds.shape[1], np.int64)
+    copies = [] if memory is None else [memory.copy()]
+    steps = plan.kinds, plan.places, plan.barriers
+    report = xray(kernel, grid, plan.block, *steps, out, *copies)
+    return report, out, *(copies or [None])
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))
