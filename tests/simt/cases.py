@@ -48,14 +48,13 @@ class Catalogue(list[Case]):
 
     def add(
         self,
-        grid: Any,
-        block: Any,
+        launch: tuple[Any, Any],
         args: Callable[[np.random.Generator], Arrays],
         oracle: Callable[..., Any],
         **more: Any,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         def keep(kernel: Callable[..., None]) -> Callable[..., None]:
-            self.append(Case(kernel, grid, block, args, oracle, **more))
+            self.append(Case(kernel, *launch, args, oracle, **more))
             return kernel
 
         return keep

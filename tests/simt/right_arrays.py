@@ -34,12 +34,12 @@ def _by_two_sizes(a: np.ndarray, out: np.ndarray) -> None:
     out[:] = a[31 - t] + 32 + np.trunc(a[15 - t % 16]) + 16
 
 
-@CASES.add(1, 32, lambda r: (floats(r, 32), zeros(32, kind=np.float64)), _by_two_sizes)
+@CASES.add((1, 32), lambda r: (floats(r, 32), zeros(32, kind=np.float64)), _by_two_sizes)
 def shapes_and_types_that_a_device_function_is_given(a, out):
     out[cuda.threadIdx.x] = reversed_by(a, 32, float32) + reversed_by(a, 16, int32)
 
 
-@CASES.add(1, 4, lambda r: (zeros(4),), lambda out: np.arange(4) * 111.0 + 32, alone=False)
+@CASES.add((1, 4), lambda r: (zeros(4),), lambda out: np.arange(4) * 111.0 + 32, alone=False)
 def several_arrays_on_a_line_by_name_and_by_string(out):
     a, b = cuda.shared.array(4, float32), cuda.shared.array(shape=(4,), dtype=np.int32)
     c = cuda.local.array(shape=SHAPE, dtype="float32", alignment=64)
@@ -53,7 +53,7 @@ def _points(out: np.ndarray) -> None:
     out[:] = 3 * t + 2.5 + t + 7
 
 
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points)
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), _points)
 def local_records(out):
     i = cuda.grid(1)
     own = cuda.local.array(3, POINT)
@@ -65,7 +65,7 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points)
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), _points)
 def local_records_by_a_numba_type(out):
     i = cuda.grid(1)
     own = cuda.local.array((2, 2), POINT_TYPE)
@@ -75,8 +75,7 @@ def local_records_by_a_numba_type(out):
 
 
 @CASES.add(
-    2,
-    4,
+    (2, 4),
     lambda r: (zeros(8, kind=np.float64),),
     lambda out: np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5,
 )
@@ -96,7 +95,7 @@ def _dynamic(out: np.ndarray) -> None:
     out[:] = 1.5 * (3 - t) + 10 * (3 - t)
 
 
-@CASES.add(2, 4, lambda r: (zeros(8),), _dynamic, shared=32)
+@CASES.add((2, 4), lambda r: (zeros(8),), _dynamic, shared=32)
 def dynamic_shared_memory_of_two_types(out):
     space = cuda.shared.array(0, np.uint8)
     f, k = space[:16].view(np.float32), space[16:32].view(np.int32)
@@ -107,8 +106,7 @@ def dynamic_shared_memory_of_two_types(out):
 
 
 @CASES.add(
-    1,
-    4,
+    (1, 4),
     lambda r: (zeros(4, kind=np.int32),),
     lambda out: np.float32(np.arange(4)).view(np.int32),
     shared=16,
@@ -122,7 +120,9 @@ def dynamic_shared_memory_is_one_for_all(out):
 
 
 @CASES.add(
-    2, 4, lambda r: (zeros(8, kind=np.int64),), lambda out: np.float32(np.arange(8)).view(np.int32)
+    (2, 4),
+    lambda r: (zeros(8, kind=np.int64),),
+    lambda out: np.float32(np.arange(8)).view(np.int32),
 )
 def local_memory_as_another_type(out):
     own = cuda.local.array((2, 3), float32)
@@ -142,7 +142,7 @@ def product_down(n):
     return own[0] * rest
 
 
-@CASES.add(1, 6, lambda r: (zeros(6, kind=np.int64),), lambda out: [1, 1, 2, 6, 24, 120])
+@CASES.add((1, 6), lambda r: (zeros(6, kind=np.int64),), lambda out: [1, 1, 2, 6, 24, 120])
 def each_call_of_itself_has_its_own_array(out):
     out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
 
@@ -150,7 +150,7 @@ def each_call_of_itself_has_its_own_array(out):
 RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], MIXED)
 
 
-@CASES.add(1, 2, lambda r: (zeros(2, kind=np.float64),), lambda out: [6.5, 15.5])
+@CASES.add((1, 2), lambda r: (zeros(2, kind=np.float64),), lambda out: [6.5, 15.5])
 def constant_records(out):
     fixed = cuda.const.array_like(RECORDS)
     one = fixed[cuda.threadIdx.x]
@@ -161,8 +161,7 @@ BY_COLUMNS = np.asfortranarray(np.arange(12.0).reshape(3, 4))
 
 
 @CASES.add(
-    1,
-    12,
+    (1, 12),
     lambda r: (zeros(12, kind=np.float64), zeros(4, kind=np.int64)),
     lambda out, strides: (np.arange(12.0).reshape(3, 4).T.ravel() * 2, [8, 24, 8, 24]),
 )
@@ -184,7 +183,7 @@ def kept_in_shared_memory(value, write):
     return s[0]
 
 
-@CASES.add(1, 4, lambda r: (zeros(4, kind=np.float64),), lambda out: 7.5)
+@CASES.add((1, 4), lambda r: (zeros(4, kind=np.float64),), lambda out: 7.5)
 def an_array_for_each_type_that_a_function_is_called_with(out):
     kept_in_shared_memory(7, True), kept_in_shared_memory(0.5, True)
     i = cuda.grid(1)

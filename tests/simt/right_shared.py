@@ -14,8 +14,7 @@ T = 8
 
 
 @CASES.add(
-    (2, 2),
-    (T, T),
+    ((2, 2), (T, T)),
     lambda r: (floats(r, 13, 11), floats(r, 11, 10), zeros(13, 10)),
     lambda a, b, out: a @ b,
 )
@@ -37,8 +36,7 @@ def tiled_matmul_of_any_size(a, b, out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (floats(r, 6 * 32), zeros(64)),
     lambda a, out: np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2),
 )
@@ -54,8 +52,7 @@ def double_buffer_with_one_barrier(a, out):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (floats(r, 180), zeros(3)),
     lambda a, out: [a[:64].sum(), a[64:128].sum(), a[128:].sum()],
 )
@@ -75,8 +72,7 @@ def block_reduction(a, out):
 
 
 @CASES.add(
-    3,
-    32,
+    (3, 32),
     lambda r: (floats(r, 90), zeros(90)),
     lambda a, out: np.convolve(a, np.ones(3, np.float32), "same"),
 )
@@ -95,7 +91,7 @@ def halo_stencil(a, out):
 
 
 @CASES.add(
-    1, 64, lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)), lambda a, out: np.cumsum(a)
+    (1, 64), lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)), lambda a, out: np.cumsum(a)
 )
 def scan_with_two_barriers(a, out):
     s = cuda.shared.array(64, int64)
@@ -115,8 +111,7 @@ def scan_with_two_barriers(a, out):
 
 
 @CASES.add(
-    2,
-    48,
+    (2, 48),
     lambda r: (floats(r, 96), zeros(96)),
     lambda a, out: a.reshape(2, 48)[:, ::-1].ravel(),
     shared=48 * 4,
@@ -130,8 +125,7 @@ def dynamic_shared_reverse(a, out):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (r.integers(0, 16, 190), zeros(16, kind=np.int32)),
     lambda a, out: np.bincount(a, minlength=16),
 )
@@ -153,7 +147,7 @@ def _votes(a: np.ndarray, out: np.ndarray) -> None:
         out[k] = (part > 0).sum(), (part > -9).all(), (part > 7).any()
 
 
-@CASES.add(2, 40, lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
+@CASES.add((2, 40), lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
 def barriers_that_count(a, out):
     i, b = cuda.grid(1), cuda.blockIdx.x
     n = cuda.syncthreads_count(1 if a[i] > 0 else 0)

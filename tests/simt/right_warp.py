@@ -13,7 +13,7 @@ CASES = Catalogue()
 FULL = 0xFFFFFFFF
 
 
-@CASES.add(2, 64, lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
+@CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_sum_by_shuffles(a, out):
     i = cuda.grid(1)
     value = a[i]
@@ -26,8 +26,7 @@ def warp_sum_by_shuffles(a, out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
     lambda a, out: np.cumsum(a.reshape(2, 32), axis=1).ravel(),
 )
@@ -43,7 +42,7 @@ def warp_scan_by_shuffles(a, out):
     out[t] = value
 
 
-@CASES.add(2, 64, lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
+@CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_synchronous_tree(a, out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -67,7 +66,7 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
     count[0] = keep.size
 
 
-@CASES.add(1, 32, lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact)
+@CASES.add((1, 32), lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact)
 def compaction_by_ballot(a, out, count):
     t = cuda.threadIdx.x
     keep = a[t] > 0
@@ -80,8 +79,7 @@ def compaction_by_ballot(a, out, count):
 
 
 @CASES.add(
-    2,
-    64,
+    (2, 64),
     lambda r: (r.integers(0, 4, 128, dtype=np.int32), zeros(4, kind=np.int32)),
     lambda a, out: np.bincount(a, minlength=4),
 )
@@ -99,8 +97,7 @@ def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (
         np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
         zeros(2, 3, kind=np.int32),
@@ -120,7 +117,7 @@ def warp_votes(a, out):
 
 
 @CASES.add(
-    1, 32, lambda r: (zeros(32, kind=np.int64),), lambda out: np.where(np.arange(32) < 8, 8, 24)
+    (1, 32), lambda r: (zeros(32, kind=np.int64),), lambda out: np.where(np.arange(32) < 8, 8, 24)
 )
 def active_lanes_of_a_branch(out):
     t = cuda.threadIdx.x
@@ -130,7 +127,7 @@ def active_lanes_of_a_branch(out):
         out[t] = cuda.popc(cuda.activemask())
 
 
-@CASES.add(4, 32, lambda r: (floats(r, 128), zeros(128)), lambda a, out: (a * 2, a[::-1] * 2))
+@CASES.add((4, 32), lambda r: (floats(r, 128), zeros(128)), lambda a, out: (a * 2, a[::-1] * 2))
 def whole_grid_sync(a, out):
     i = cuda.grid(1)
     a[i] = a[i] * float32(2)
@@ -144,7 +141,7 @@ def _jacobi(a: np.ndarray, b: np.ndarray, n: int) -> None:
         a[1:-1] = b[1:-1]
 
 
-@CASES.add(3, 16, lambda r: (floats(r, 48), zeros(48), 4), _jacobi)
+@CASES.add((3, 16), lambda r: (floats(r, 48), zeros(48), 4), _jacobi)
 def relaxation_over_the_grid(a, b, n):
     i = cuda.grid(1)
     g = cuda.cg.this_grid()
@@ -158,8 +155,7 @@ def relaxation_over_the_grid(a, b, n):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (zeros(192, 2, kind=np.int32),),
     lambda out: np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1),
 )
@@ -170,7 +166,9 @@ def lanes_and_warp_size(out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 64), zeros(64)), lambda a, out: a.reshape(2, 2, 16)[:, ::-1].ravel()
+    (2, 32),
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: a.reshape(2, 2, 16)[:, ::-1].ravel(),
 )
 def exchange_between_half_warps(a, out):
     s = cuda.shared.array(32, float32)
@@ -181,8 +179,7 @@ def exchange_between_half_warps(a, out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (r.integers(0, 9, 64), zeros(1, kind=np.int64), zeros(1, kind=np.int32)),
     lambda a, total, lock: (a.sum(), 0),
 )

@@ -41,10 +41,10 @@ class Mistake:
 class Mistakes(list[Mistake]):
     """A list of mistakes that a decorator fills."""
 
-    def add(self, grid: Any, block: Any, args: Any, kind: str, *marks: str, **more: Any) -> Any:
+    def add(self, launch: Any, args: Any, kind: str, *marks: str, **more: Any) -> Any:
         def keep(kernel: Callable[..., None]) -> Callable[..., None]:
             stops = more.pop("stops", kind not in GOES_ON)
-            self.append(Mistake(kernel, grid, block, args, kind, marks, stops=stops, **more))
+            self.append(Mistake(kernel, *launch, args, kind, marks, stops=stops, **more))
             return kernel
 
         return keep

@@ -13,8 +13,7 @@ CASES = Mistakes()
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda: (f4(50), f4(64)),
     "out-of-bounds",
     "out[i] = a[i]",
@@ -28,8 +27,7 @@ def reads_past_the_end(a, out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda: (f4(64), f4(63)),
     "out-of-bounds",
     "out[i] = a[i]",
@@ -43,8 +41,7 @@ def writes_past_the_end(a, out):
 
 
 @CASES.add(
-    1,
-    (8, 8),
+    (1, (8, 8)),
     lambda: (f4(7, 8), f4(8, 8)),
     "out-of-bounds",
     "a[y, x]",
@@ -58,8 +55,7 @@ def reads_a_row_too_many(a, out):
 
 
 @CASES.add(
-    1,
-    (8, 8),
+    (1, (8, 8)),
     lambda: (f4(8, 7), f4(8, 8)),
     "out-of-bounds",
     "a[y, x]",
@@ -85,8 +81,7 @@ def reads_in_three_dimensions(a, out):
 
 for _axis in range(3):
     CASES.add(
-        1,
-        (4, 4, 4),
+        (1, (4, 4, 4)),
         _third(_axis),
         "out-of-bounds",
         "a[z, y, x]",
@@ -96,8 +91,7 @@ for _axis in range(3):
 
 
 @CASES.add(
-    1,
-    32,
+    (1, 32),
     lambda: (f4(32),),
     "out-of-bounds",
     "s[t + 1]",
@@ -114,8 +108,7 @@ def writes_past_a_shared_tile(out):
 
 
 @CASES.add(
-    1,
-    8,
+    (1, 8),
     lambda: (f4(8),),
     "out-of-bounds",
     "box[out.size - t] = ",
@@ -130,8 +123,7 @@ def writes_past_local_memory(out):
 
 
 @CASES.add(
-    1,
-    32,
+    (1, 32),
     lambda: (f4(32), f4(32)),
     "out-of-bounds",
     "a[i - 40]",
@@ -145,8 +137,7 @@ def too_negative_to_wrap(a, out):
 
 
 @CASES.add(
-    1,
-    32,
+    (1, 32),
     lambda: (f4(32), f4(32)),
     "negative-index",
     "a[i - 1]",
@@ -160,8 +151,7 @@ def negative_index_wraps(a, out):
 
 
 @CASES.add(
-    1,
-    32,
+    (1, 32),
     lambda: (f4(32), np.zeros(3, np.int32)),
     "out-of-bounds",
     "cuda.atomic.add",
@@ -172,41 +162,41 @@ def atomic_out_of_bounds(a, out):
     cuda.atomic.add(out, cuda.grid(1) % 4, 1)
 
 
-@CASES.add(1, 1025, lambda: (f4(1025),), "launch-limit")
+@CASES.add((1, 1025), lambda: (f4(1025),), "launch-limit")
 def too_many_threads(out):
     out[cuda.grid(1)] = 1
 
 
-@CASES.add(1, (1, 1, 65), lambda: (f4(4),), "launch-limit")
+@CASES.add((1, (1, 1, 65)), lambda: (f4(4),), "launch-limit")
 def block_too_deep(out):
     out[0] = 1
 
 
-@CASES.add((1, 65536), 1, lambda: (f4(1),), "launch-limit")
+@CASES.add(((1, 65536), 1), lambda: (f4(1),), "launch-limit")
 def grid_too_high(out):
     if cuda.grid(1) == 5:
         out[0] = 1
 
 
-@CASES.add(2**31, 1, lambda: (f4(1),), "launch-limit")
+@CASES.add((2**31, 1), lambda: (f4(1),), "launch-limit")
 def grid_too_wide(out):
     if cuda.grid(1) == 5:
         out[0] = 1
 
 
-@CASES.add(0, 32, lambda: (f4(32),), "launch-limit")
+@CASES.add((0, 32), lambda: (f4(32),), "launch-limit")
 def empty_grid(out):
     out[cuda.grid(1)] = 1
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "launch-limit", "cuda.shared.array")
+@CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "cuda.shared.array")
 def too_much_shared_memory(out):
     s = cuda.shared.array((80, 80), float64)
     s[0, cuda.threadIdx.x] = 1
     out[cuda.threadIdx.x] = 1
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "launch-limit", "b = cuda.shared.array")
+@CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "b = cuda.shared.array")
 def too_much_shared_memory_in_two_arrays(out):
     a = cuda.shared.array(8192, float32)
     b = cuda.shared.array(8192, float32)
@@ -217,8 +207,7 @@ def too_much_shared_memory_in_two_arrays(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "uninitialised-read",
     "out[t] = s[t]",
@@ -234,7 +223,7 @@ def shared_memory_that_nobody_wrote(out):
     out[t] = s[t]
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box")
+@CASES.add((1, 32), lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box")
 def local_memory_that_nobody_wrote(out):
     box = cuda.local.array(4, float32)
     total = float32(0)
@@ -246,8 +235,7 @@ def local_memory_that_nobody_wrote(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "uninitialised-read",
     "out[t] = found",
@@ -262,8 +250,7 @@ def variable_that_one_path_never_sets(out):
 
 
 @CASES.add(
-    1,
-    32,
+    (1, 32),
     lambda: (f4(32),),
     "uninitialised-read",
     "row[0] = 1",

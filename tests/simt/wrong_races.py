@@ -19,8 +19,7 @@ def shift(a, i):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
@@ -36,8 +35,7 @@ def race_between_warps(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t // 2] = out[t]",
@@ -53,8 +51,7 @@ def two_write_one_word(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "value = s[(t + 32) % 64]",
@@ -73,21 +70,20 @@ def read_before_a_write(out):
     out[t] = s[t]
 
 
-@CASES.add(4, 32, lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
+@CASES.add((4, 32), lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
 
 
 @CASES.add(
-    4, 32, lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
+    (4, 32), lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
 )
 def histogram_without_atomics(out):
     out[cuda.threadIdx.x % 4] += 1
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (np.zeros(1, np.int32), f4(64)),
     "race",
     "value = out[0]",
@@ -102,8 +98,7 @@ def plain_read_beside_an_atomic(out, a):
 
 
 @CASES.add(
-    (2, 2),
-    (T, T),
+    ((2, 2), (T, T)),
     lambda: (f4(16, 16), f4(16, 16), f4(16, 16)),
     "race",
     "total += s[ty, j] * t[j, tx]",
@@ -126,8 +121,7 @@ def matmul_without_its_second_barrier(a, b, out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
@@ -144,8 +138,7 @@ def syncwarp_does_not_reach_another_warp(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
@@ -161,7 +154,7 @@ def a_fence_is_no_barrier(out):
     out[t] = s[63 - t]
 
 
-@CASES.add(2, 32, lambda: (f4(65),), "race", "out[i] = value", array="out")
+@CASES.add((2, 32), lambda: (f4(65),), "race", "out[i] = value", array="out")
 def race_through_a_device_function(out):
     i = cuda.grid(1)
     value = shift(out, i)
@@ -169,8 +162,7 @@ def race_through_a_device_function(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
