@@ -75,18 +75,8 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
 @pytest.mark.parametrize(
     ("cell", "slider", "first", "then"),
     [
-        (
-            "thread_explorer(20)",
-            2,
-            "Thread 3 of block 1: i = 1 × 8 + 3 = 11",
-            "Thread 4 of",
-        ),
-        (
-            "thread_explorer(20, 10)",
-            5,
-            "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2",
-            "y = 0 × 4 + 3",
-        ),
+        ("thread_explorer(20)", 2, "Thread 3 of block 1: i = 1 × 8 + 3 = 11", "Thread 4 of"),
+        ("thread_explorer(20, 10)", 5, "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2", "y = 0 × 4 + 3"),
     ],
 )
 def test_the_thread_explorer_moves_by_keyboard(notebook, cell, slider, first, then):

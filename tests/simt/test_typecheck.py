@@ -169,10 +169,7 @@ def kernel(out):
         ("out['x'] = 1", "an index must be a number, not a string"),
         ("out[i, 0] = 1", "too many indices: the array has 1 dimension"),
         ("out[i] = out[0:2]", "an array cannot be stored in one element"),
-        (
-            "x = out[i]; out[i] = x[0]",
-            "arrays and tuples can be indexed, and this is a float32",
-        ),
+        ("x = out[i]; out[i] = x[0]", "arrays and tuples can be indexed, and this is a float32"),
         ("x = out + out; out[i] = x[i]", "a kernel cannot make a new array"),
         ("out[:] = 2 * out", "a kernel cannot make a new array"),
         ("x = -out; out[i] = x[i]", "a kernel cannot make a new array"),
