@@ -55,18 +55,8 @@ def faults(
 ) -> list[str]:
     """Execute a notebook in one of its forms.
 
-    Args:
-        notebook: as stored; it is left as it is.
-        name: its file's name, for the faults.
-        form: "student", "solution", or "both" in one run.
-        folder: the working directory of its kernel.
-        limits: in seconds, per cell and for all.
-        solve: gives the source for an exercise's name.
-        look: is shown the executed notebook.
-        execute: runs it, as `kernel.run` does.
-
-    Returns:
-        One line for each fault; none if all is well.
+    The notebook is left as it is; `folder` is the kernel's working directory, `solve` gives the
+    source for an exercise's name, and `look` is shown the executed notebook. A line for each fault.
     """
     found = list(drifts(notebook))
     origin = list(range(len(notebook.cells)))

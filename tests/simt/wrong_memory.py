@@ -40,34 +40,6 @@ def writes_past_the_end(a, out):
     out[i] = a[i]
 
 
-@CASES.add(
-    (1, (8, 8)),
-    lambda: (f4(7, 8), f4(8, 8)),
-    "out-of-bounds",
-    "a[y, x]",
-    guilty=lambda who: bool(who) and all(t[1] == 7 for _, t in who),
-    array="a",
-    index=lambda at, who: at == (7, who[1][0]),
-)
-def reads_a_row_too_many(a, out):
-    x, y = cuda.grid(2)
-    out[y, x] = a[y, x]
-
-
-@CASES.add(
-    (1, (8, 8)),
-    lambda: (f4(8, 7), f4(8, 8)),
-    "out-of-bounds",
-    "a[y, x]",
-    guilty=lambda who: bool(who) and all(t[0] == 7 for _, t in who),
-    array="a",
-    index=lambda at, who: at == (who[1][1], 7),
-)
-def reads_a_column_too_many(a, out):
-    x, y = cuda.grid(2)
-    out[y, x] = a[y, x]
-
-
 def _third(axis: int) -> object:
     shape = [4, 4, 4]
     shape[axis] = 3
@@ -87,6 +59,7 @@ for _axis in range(3):
         "a[z, y, x]",
         array="a",
         guilty=lambda who, k=2 - _axis: bool(who) and all(t[k] == 3 for _, t in who),
+        index=lambda at, who: at == who[1][::-1],
     )(reads_in_three_dimensions)
 
 
