@@ -13,8 +13,6 @@ import numpy as np
 import simt
 from simt import cuda
 
-MODES = ("plain", "xray", "unchecked")
-
 
 def plain(fn: Any) -> Callable[..., Any]:
     return getattr(fn, "py_func", fn)

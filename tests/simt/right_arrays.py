@@ -29,12 +29,11 @@ def reversed_by(values, n, kind):
     return np.float64(found) + s.size
 
 
-def _by_two_sizes(a: np.ndarray, out: np.ndarray) -> None:
-    t = np.arange(32)
-    out[:] = a[31 - t] + 32 + np.trunc(a[15 - t % 16]) + 16
-
-
-@CASES.add((1, 32), lambda r: (floats(r, 32), zeros(32, kind=np.float64)), _by_two_sizes)
+@CASES.add(
+    (1, 32),
+    lambda r: (floats(r, 32), zeros(32, kind=np.float64)),
+    lambda a, out: a[::-1] + 32 + np.trunc(a[15 - np.arange(32) % 16]) + 16,
+)
 def shapes_and_types_that_a_device_function_is_given(a, out):
     out[cuda.threadIdx.x] = reversed_by(a, 32, float32) + reversed_by(a, 16, int32)
 
@@ -48,12 +47,7 @@ def several_arrays_on_a_line_by_name_and_by_string(out):
     out[t] = np.float32(b[t] + c.size) + a[t] + c[3, t]
 
 
-def _points(out: np.ndarray) -> None:
-    t = np.arange(8)
-    out[:] = 3 * t + 2.5 + t + 7
-
-
-@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), _points)
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
 def local_records(out):
     i = cuda.grid(1)
     own = cuda.local.array(3, POINT)
@@ -65,7 +59,7 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), _points)
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
 def local_records_by_a_numba_type(out):
     i = cuda.grid(1)
     own = cuda.local.array((2, 2), POINT_TYPE)
@@ -90,12 +84,7 @@ def shared_records_of_several_types(out):
     out[cuda.grid(1)] = other.count * other.flag + other.value
 
 
-def _dynamic(out: np.ndarray) -> None:
-    t = np.arange(8) % 4
-    out[:] = 1.5 * (3 - t) + 10 * (3 - t)
-
-
-@CASES.add((2, 4), lambda r: (zeros(8),), _dynamic, shared=32)
+@CASES.add((2, 4), lambda r: (zeros(8),), lambda out: 11.5 * (3 - np.arange(8) % 4), shared=32)
 def dynamic_shared_memory_of_two_types(out):
     space = cuda.shared.array(0, np.uint8)
     f, k = space[:16].view(np.float32), space[16:32].view(np.int32)

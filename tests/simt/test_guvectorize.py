@@ -150,9 +150,6 @@ def test_inputs_with_gaps_between_their_elements() -> None:
         row_sum(np.asfortranarray(deep))
 
 
-# --- outputs
-
-
 # --- what does not fit
 
 

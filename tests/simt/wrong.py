@@ -65,10 +65,5 @@ def pair(rule: Callable[[int, int], bool]) -> Callable[[list[Who]], bool]:
     return check
 
 
-def two_blocks(who: list[Who]) -> bool:
-    (block_a, _), (block_b, _) = who
-    return block_a != block_b
-
-
 def f4(*shape: int) -> np.ndarray:
     return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape) + 1
