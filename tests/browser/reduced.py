@@ -3,8 +3,6 @@
 Whole notebooks are run in both forms by tests/notebooks; a browser need not do it again.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ same check again. Every prediction has been made: the right choice, or an imposs
 A fault is one line. Cells are counted from 1, Markdown cells included.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import functools

@@ -4,8 +4,6 @@ nbclient drops what arrives late, from threads, or inside widgets; here every me
 kernel is looked at, wherever it would be shown.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import copy

@@ -1,7 +1,5 @@
 """What a reader meets in Markdown and HTML: headings, links, and pictures with their words."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote

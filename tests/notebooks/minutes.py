@@ -18,8 +18,6 @@ The guesses were set so that the count agrees in the mean with what careful read
 `READERS` and its test say how closely. A single reader is off by a fifth either way.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys

@@ -1,7 +1,5 @@
 """A notebook as the style rules read it: its cells, headings and code."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator

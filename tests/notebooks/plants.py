@@ -1,7 +1,5 @@
 """Small notebooks for the tests of the harness: a healthy one, and what is planted in it."""
 
-from __future__ import annotations
-
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 

@@ -1,7 +1,5 @@
 """Where notebooks point, and what they share: links, anchors, definitions, the README."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

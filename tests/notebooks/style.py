@@ -4,8 +4,6 @@
 question, Colab badge. The set-up cell and the banner follow the first heading.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import re

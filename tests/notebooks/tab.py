@@ -4,8 +4,6 @@ A kernel of JupyterLab's needs threads itself, so IPython's shell runs the cells
 in Pyodide's kernel.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The harness finds each kind of failure, planted in a small notebook, and no others."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Kernels and sizes that a notebook writes out are those that tests/gpulearn/kernels tests."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Every notebook, executed in both forms; and what some of their cells must say then."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

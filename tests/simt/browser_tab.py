@@ -5,8 +5,6 @@ process, and lacks some modules of POSIX's. `refuse()` makes an ordinary Python 
 Source: Pyodide, "Pyodide Python compatibility".
 """
 
-from __future__ import annotations
-
 import _thread
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a right kernel's case is: the kernel, its launch, and the answer from NumPy."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ Numba types them: int32 + int32 is int64, an `if` that mixes int and float gives
 It is for right kernels only: it detects nothing, and order never changes its results.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the reference does for a call: CUDA's own functions, and plain Python's."""
 
-from __future__ import annotations
-
 import math
 import operator
 import types as python_types

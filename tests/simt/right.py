@@ -1,7 +1,5 @@
 """All right kernels: what the machine is held to."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from . import (

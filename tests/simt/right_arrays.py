@@ -1,8 +1,6 @@
 """Right kernels with arrays of their own: shapes and types in all the ways they are written,
 records, dynamic shared memory under several views, arrays in functions that call themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, from_dtype, int32, int64
 

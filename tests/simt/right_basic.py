@@ -1,7 +1,5 @@
 """Right kernels without shared memory: one thread, one answer. None may get a finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, int32
 

@@ -1,7 +1,5 @@
 """Right kernels that sort, vote and pass values on through shared memory. No finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, int32
 

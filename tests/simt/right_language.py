@@ -1,8 +1,6 @@
 """Right kernels that lean on the language: names, arrays as values, device functions, barriers
 that not every block meets. None may get a finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 

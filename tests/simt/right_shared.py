@@ -1,7 +1,5 @@
 """Right kernels whose threads meet in shared memory. None may get a finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, int32, int64
 

@@ -1,7 +1,5 @@
 """Right kernels about numbers and flow: loops, device functions, types. No finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 

@@ -1,7 +1,5 @@
 """Right kernels whose lanes talk within a warp, or whose blocks meet. No finding either."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 

@@ -1,7 +1,5 @@
 """Kernels from text, such that `inspect.getsource` finds the text."""
 
-from __future__ import annotations
-
 import cmath
 import itertools
 import linecache

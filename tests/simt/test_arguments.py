@@ -1,7 +1,5 @@
 """Arguments of a launch: what travels to a kernel and back, as numba-cuda hands it over."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Barriers by exhaustive search: divergence is found exactly where threads part."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Launches that compiled code carries out: results, and what is told, are the machine's."""
 
-from __future__ import annotations
-
 import copy
 import random
 import threading

@@ -1,7 +1,5 @@
 """Complex numbers: their parts, of numbers and of whole arrays, and the functions of cmath."""
 
-from __future__ import annotations
-
 import cmath
 import contextlib
 import itertools

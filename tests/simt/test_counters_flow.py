@@ -1,7 +1,5 @@
 """Lanes, branches, barriers, atomics and floating-point work, by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ What Nsight Compute calls `l1tex__t_requests_pipe_lsu_mem_global_op_ld` (`_st`) 
 `l1tex__t_sectors_pipe_lsu_mem_global_op_ld` (`_st`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ What Nsight Compute calls `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld` (`_
 `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld` (`_st`), counted for each request.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

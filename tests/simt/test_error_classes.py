@@ -1,7 +1,5 @@
 """The classes of errors are Numba's too, so that `except` clauses of existing programs hold."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

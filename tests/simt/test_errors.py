@@ -1,7 +1,5 @@
 """Every mistake on the list is found: its kind, its line, its threads."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

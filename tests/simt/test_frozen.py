@@ -1,7 +1,5 @@
 """What a kernel's names stand for is fixed when it is compiled, as Numba fixes it."""
 
-from __future__ import annotations
-
 import linecache
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Properties over random kernels: machine and reference agree to the bit."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

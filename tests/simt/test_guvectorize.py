@@ -1,7 +1,5 @@
 """`guvectorize`: which signature is taken, how arrays are spread, where the outputs lie."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

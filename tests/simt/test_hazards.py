@@ -6,8 +6,6 @@ two threads touch one word, one of them writes it, not both are atomic, and no b
 that both threads meet lies between them.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The host side: the calls that move arrays and start work, as `numba.cuda` has them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What stands on the host API: vectorize, guvectorize, reduce, random numbers, atomics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A launch that is written wrong is told so in one line, and names what to write."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

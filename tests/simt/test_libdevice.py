@@ -1,7 +1,5 @@
 """libdevice's functions, and the other parts of `numba.cuda` by their names."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lines that do nothing, though something was meant, are said to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers as Numba's CUDA target computes and prints them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

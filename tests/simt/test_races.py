@@ -1,7 +1,5 @@
 """A race shows in the result, not only in a report: by default and with every seed."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import nullcontext
 from typing import Any

@@ -1,7 +1,5 @@
 """A report is plain data: it prints, it saves and loads, it stands beside another."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Right kernels get right answers, and no finding: a false alarm costs a learner's trust."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """No kernel, whatever it does, kills or hangs the process, or writes where it must not."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """The steps of one block: they tell the same story as the counters."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

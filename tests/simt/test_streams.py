@@ -1,7 +1,5 @@
 """Streams: one test for each rule of their order, and for each mistake with them."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,5 @@
 """What Numba refuses, the machine refuses; what Numba accepts runs, or is named as missing."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """A variable that a thread's path never set: it is 0 here, and the machine says so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

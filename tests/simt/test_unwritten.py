@@ -1,7 +1,5 @@
 """Device arrays that begin unwritten: a read before any write is told, and nothing else is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

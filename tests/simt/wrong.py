@@ -1,7 +1,5 @@
 """What a wrong kernel's case is: the kernel, its launch, and what the finding must say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

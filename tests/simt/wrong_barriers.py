@@ -1,7 +1,5 @@
 """Kernels whose barriers not all threads meet, and threads that wait for ever."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 

@@ -1,7 +1,5 @@
 """Python that is no kernel, and a float64 that nobody asked for."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 

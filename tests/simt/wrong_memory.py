@@ -1,7 +1,5 @@
 """Kernels that go where they must not, ask for too much, or read what nobody wrote."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, float64
 

@@ -1,7 +1,5 @@
 """Kernels whose threads race for memory: one writes what another reads or writes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 
