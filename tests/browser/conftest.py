@@ -9,9 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import nbformat
 import pytest
@@ -33,7 +31,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-EMPTY: Mapping[str, str] = MappingProxyType({})
 POLLING = 100  # milliseconds; by itself a page is asked, and drawn, 60 times a second
 PATIENCE = 120_000  # milliseconds: ends what never comes; a busy machine may be slow
 # what File → Open from Path and closing all tabs do, without their questions
@@ -153,7 +150,7 @@ class Notebook:
             timeout=seconds * 1000,
         )
 
-    def run_all(self, seconds: float = 300) -> None:
+    def run_all(self) -> None:
         """Run → Run All Cells, and wait for the last cell's number."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -162,7 +159,7 @@ class Notebook:
             r"prompt => /\[\d+\]/.test(prompt.innerText)",
             arg=last.element_handle(),
             polling=POLLING,
-            timeout=seconds * 1000,
+            timeout=300_000,
         )
         self.wait_for_idle()
 
@@ -175,6 +172,7 @@ class Notebook:
     def type_into(self, cell, lines, *, by_keys: bool = False) -> None:
         """Replace a cell's source, one line after the other, as the editor indents.
 
+        A line that begins with `\\b` takes one indent back.
         By keys the page draws each letter, which takes most of a test: a line comes at once.
         """
         editor = cell.locator(".cm-content").element_handle()  # of which the text may not tell
@@ -184,11 +182,14 @@ class Notebook:
         for number, line in enumerate(lines):
             if number:
                 self.page.keyboard.press("Enter")
+            if line.startswith("\b"):
+                self.page.keyboard.press("Backspace")
             write = self.page.keyboard.type if by_keys else self.page.keyboard.insert_text
-            write(line)
+            write(line.removeprefix("\b"))
         self.page.keyboard.press("Escape")
         typed = [line.strip() for line in editor.inner_text().splitlines()]
-        assert [line for line in typed if line] == [line.strip() for line in lines if line.strip()]
+        wanted = [line.strip(" \b") for line in lines]
+        assert list(filter(None, typed)) == list(filter(None, wanted))
 
     def run(self, cell) -> str:
         """Run one cell and return what stands under it, as one line."""
@@ -207,11 +208,38 @@ class Notebook:
         outputs = cell.locator(".jp-OutputArea-output").all_inner_texts()
         return " ".join(" ".join(outputs).split())
 
-    def has_only_unsolved(self, count: int) -> None:
-        """Every exercise reports in a few lines that it is unsolved, and nothing else fails."""
+    def answer(self, stub: str, lines, *, by_keys: bool = False) -> str:
+        """Type an answer over the stub that begins so, run it, and return what its check says."""
+        name = stub.removeprefix("@cuda.jit").removeprefix("def ").removesuffix(" = ")
+        cell = self.cell(stub)
+        self.type_into(cell, lines, by_keys=by_keys)
+        assert self.run(cell) == ""
+        said = self.run(self.cell(f'gl.check("{name}"'))
+        assert "Traceback" not in said
+        self.screenshot(f"{name}-{'right' if said.startswith('✓') else 'wrong'}-answer")
+        return said
+
+    def widget(self, text: str):
+        """What stands under a cell: all of it, the picture, and the sentence that says it."""
+        output = self.cell(text).locator(".jp-OutputArea")
+        return output, output.locator("img"), output.locator("p[role=status]")
+
+    def moves_by_keyboard(self, text: str) -> None:
+        """An arrow key moves the slider under a cell; the sentence and the picture follow."""
+        from playwright.sync_api import expect
+
+        output, picture, sentence = self.widget(text)
+        source, said = picture.get_attribute("src"), sentence.inner_text()
+        output.get_by_role("slider").focus()
+        self.page.keyboard.press("ArrowRight")
+        expect(sentence).not_to_have_text(said)
+        expect(picture).not_to_have_attribute("src", source)
+
+    def has_only_unsolved(self) -> None:
+        """The exercise reports in a few lines that it is unsolved, and nothing else fails."""
         failed = ".jp-mod-error, .jp-OutputArea-output[data-mime-type*=stderr]"
         errors = [text.strip() for text in self.page.locator(failed).all_inner_texts()]
-        assert [error.split(":")[0] for error in errors] == ["NotSolvedYet"] * count
+        assert [error.split(":")[0] for error in errors] == ["NotSolvedYet"]
         assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
 
     def hides_nothing_on_the_right(self) -> None:
@@ -238,34 +266,32 @@ def learner(browser):
 
 
 @pytest.fixture(scope="module")
-def open_notebook(lab, learner, request):
-    """Open a notebook by name, as the only one in JupyterLab.
+def notebook(lab, learner, request):
+    """The notebook that a module names in CELLS, as the only one in JupyterLab, and run.
 
-    With texts, only the cells that begin with one of them, and what those need; `instead` has
-    texts that others take the place of, where a cell would measure for long.
+    Behind its name stand the beginnings of cells: it has only those, and what they need. INSTEAD
+    has texts that others take the place of, where a cell would measure for long.
     """
     address, home = lab
-
-    def opened(name: str, *begins: str, instead: Mapping[str, str] = EMPTY) -> Notebook:
-        if begins:
-            path = home / f"{name}.ipynb"
-            whole = nbformat.read(NOTEBOOKS / path.name, 4)  # another test's part may lie there
-            part = reduced(whole, begins)
-            for text, other in instead.items():
-                assert any(text in cell.source for cell in part.cells), text
-                for cell in part.cells:
-                    cell.source = cell.source.replace(text, other)
-            nbformat.write(part, path)
-        return Notebook(page_of(learner, address), name)
-
+    name, *begins = request.module.CELLS
+    part = reduced(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4), begins)
+    for text, other in getattr(request.module, "INSTEAD", {}).items():
+        assert any(text in cell.source for cell in part.cells), text
+        for cell in part.cells:
+            cell.source = cell.source.replace(text, other)
+    nbformat.write(part, home / f"{name}.ipynb")
     failed = request.session.testsfailed
-    yield opened
-    for page in learner.pages:
-        if request.session.testsfailed > failed:  # then it may show anything
-            page.close()
-        else:
-            page.evaluate(CLOSE)
-    end_kernels(address)
+    try:
+        opened = Notebook(page_of(learner, address), name)
+        opened.run_all()
+        yield opened
+    finally:
+        for page in learner.pages:
+            if request.session.testsfailed > failed:  # then it may show anything
+                page.close()
+            else:
+                page.evaluate(CLOSE)
+        end_kernels(address)
 
 
 def page_of(learner, address: str):

@@ -3,15 +3,11 @@
 Whole notebooks are run in both forms by tests/notebooks; a browser need not do it again.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Sequence
 
 from nbformat import NotebookNode
-
-__all__ = ["reduced"]
 
 
 def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
@@ -19,25 +15,19 @@ def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
 
     A text is compared without line ends. Headings and prose, whose formulas a page takes long to
     set, are left out: no test looks at them.
-
-    Raises:
-        ValueError: a text is the beginning of no cell, or of several.
     """
     cells = notebook.cells
+    code = {number: cell.source for number, cell in enumerate(cells) if cell.cell_type == "code"}
     kept: set[int] = set()
     for text in begins:
-        found = [
-            n for n, cell in enumerate(cells) if _is_code(cell) and _flat(cell).startswith(text)
-        ]
+        found = [n for n, source in code.items() if source.replace("\n", "").startswith(text)]
         if len(found) != 1:
             raise ValueError(f"{text!r} is the beginning of {len(found)} cells, not of one")
         kept.add(found[0])
-    modules = {name for cell in cells if _is_code(cell) for name in _imported(cell.source)}
+    modules = {name for source in code.values() for name in _imported(source)}
     needed: set[str] = set()
-    for number in reversed(range(len(cells))):
-        if not _is_code(cells[number]):
-            continue
-        made, changed, used = _names(cells[number].source)
+    for number in reversed(code):
+        made, changed, used = _names(code[number])
         made |= changed - modules  # what is called on a module changes nothing
         if number in kept or made & needed:
             kept.add(number)
@@ -45,14 +35,6 @@ def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
     smaller = copy.deepcopy(notebook)
     smaller.cells = [cell for number, cell in enumerate(smaller.cells) if number in kept]
     return smaller
-
-
-def _is_code(cell: NotebookNode) -> bool:
-    return bool(cell.cell_type == "code")
-
-
-def _flat(cell: NotebookNode) -> str:
-    return cell.source.replace("\n", "")
 
 
 def _nodes(source: str) -> list[ast.AST]:

@@ -5,46 +5,34 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
+CELLS = (
+    "03_threads_blocks_grids",
+    'gl.predict("random_order"',
+    "in_any_order = ",
+    'gl.predict("pixel_of_a_thread"',
+    "def negate_one(block",
+    "@cuda.jitdef vector_add",
+    'gl.check("vector_add"',
+    "thread_explorer(20)",
+    "thread_explorer(20, 10)",
+)
+
 KERNEL = ["@cuda.jit", "def vector_add(a, b, out):"]
 GUARDED = [*KERNEL, "i = cuda.grid(1)", "if i < out.size:", "out[i] = a[i] + b[i]"]
 UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
 
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 03 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "03_threads_blocks_grids",
-        'gl.predict("random_order"',
-        "in_any_order = ",
-        'gl.predict("pixel_of_a_thread"',
-        "def negate_one(block",
-        "@cuda.jitdef vector_add",
-        'gl.check("vector_add"',
-        "thread_explorer(20)",
-        "thread_explorer(20, 10)",
-    )
-    opened.run_all()
-    return opened
-
-
 def test_a_learner_writes_a_kernel(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
 
     # a kernel without a guard is told its line and threads, with a guard it passes
-    stub = notebook.cell("@cuda.jitdef vector_add")
-    check = notebook.cell('gl.check("vector_add"')
-    notebook.type_into(stub, UNGUARDED)
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("@cuda.jitdef vector_add", UNGUARDED)
     assert said.startswith("WrongAnswer: vector_add: for 97 elements in 4 blocks of 32, line 4 (")
     assert "thread 1 of block 3 accesses a[97], out of bounds" in said
     assert said.endswith("a guard must let them do nothing.")
-    notebook.screenshot("03-wrong-answer")
-    notebook.type_into(stub, GUARDED, by_keys=True)
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ vector_add is right in all 6 cases")
-    notebook.screenshot("03-right-answer")
+    assert notebook.answer("@cuda.jitdef vector_add", GUARDED, by_keys=True).startswith(
+        "✓ vector_add is right in all 6 cases"
+    )
 
 
 def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
@@ -87,18 +75,8 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
 @pytest.mark.parametrize(
     ("cell", "slider", "first", "then"),
     [
-        (
-            "thread_explorer(20)",
-            2,
-            "Thread 3 of block 1: i = 1 × 8 + 3 = 11",
-            "Thread 4 of",
-        ),
-        (
-            "thread_explorer(20, 10)",
-            5,
-            "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2",
-            "y = 0 × 4 + 3",
-        ),
+        ("thread_explorer(20)", 2, "Thread 3 of block 1: i = 1 × 8 + 3 = 11", "Thread 4 of"),
+        ("thread_explorer(20, 10)", 5, "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2", "y = 0 × 4 + 3"),
     ],
 )
 def test_the_thread_explorer_moves_by_keyboard(notebook, cell, slider, first, then):

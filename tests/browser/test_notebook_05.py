@@ -5,21 +5,14 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 05 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "05_shared_memory_and_barriers",
-        "by_tile",
-        "@cuda.jitdef reverse_block",
-        'gl.check("reverse_block"',
-        "bank_explorer(",
-        "gl.plot.kernel_player(seen)",
-    )
-    opened.run_all()
-    return opened
-
+CELLS = (
+    "05_shared_memory_and_barriers",
+    "by_tile",
+    "@cuda.jitdef reverse_block",
+    'gl.check("reverse_block"',
+    "bank_explorer(",
+    "gl.plot.kernel_player(seen)",
+)
 
 # one-line branches, so that the editor's indentation stays where it is
 ANSWER = [
@@ -36,22 +29,18 @@ ANSWER = [
 
 
 def test_a_learner_works_through_notebook_05(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
 
-    stub = notebook.cell("@cuda.jitdef reverse_block")
-    check = notebook.cell('gl.check("reverse_block"')
-    notebook.type_into(stub, [line for line in ANSWER if "syncthreads" not in line])
-    assert notebook.run(stub) == ""
-    said = notebook.run(check)
+    said = notebook.answer(
+        "@cuda.jitdef reverse_block", [line for line in ANSWER if "syncthreads" not in line]
+    )
     assert said.startswith("WrongAnswer: reverse_block: for 384 elements in 3 full blocks")
     assert "race on stretch[127] in shared memory" in said
     assert "no barrier stands between the line that fills" in said.lower()
-    notebook.screenshot("05-wrong-answer")
 
-    notebook.type_into(stub, ANSWER)
-    assert notebook.run(stub) == ""
-    assert notebook.run(check).startswith("✓ reverse_block is right in all 5 cases")
-    notebook.screenshot("05-right-answer")
+    assert notebook.answer("@cuda.jitdef reverse_block", ANSWER).startswith(
+        "✓ reverse_block is right in all 5 cases"
+    )
 
 
 def test_the_report_names_the_race(notebook):
@@ -63,8 +52,7 @@ def test_the_report_names_the_race(notebook):
 
 
 def test_the_bank_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("bank_explorer(").locator(".jp-OutputArea")
-    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    output, picture, sentence = notebook.widget("bank_explorer(")
     source = picture.get_attribute("src")
     assert "no bank conflict" in sentence.inner_text()
 
@@ -77,8 +65,7 @@ def test_the_bank_explorer_moves_by_keyboard(notebook):
 
 
 def test_the_player_shows_who_loads_the_halo(notebook):
-    output = notebook.cell("gl.plot.kernel_player(seen)").locator(".jp-OutputArea")
-    sentence = output.locator("p[role=status]")
+    output, _, sentence = notebook.widget("gl.plot.kernel_player(seen)")
     assert "Step 1 of" in sentence.inner_text()
     output.get_by_role("slider").focus()
     for _ in range(40):

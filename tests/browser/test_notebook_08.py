@@ -4,6 +4,13 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
+CELLS = (
+    "08_streams_fusion_graphs",
+    "halves = gl.perf.timeline(in_halves)",
+    "def wait_for_event",
+    'gl.check("wait_for_event"',
+)
+
 MENDED = [
     "def wait_for_event(a, b, out):",
     "first, second = cuda.stream(), cuda.stream()",
@@ -19,35 +26,15 @@ MENDED = [
 ]
 
 
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 08 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "08_streams_fusion_graphs",
-        "halves = gl.perf.timeline(in_halves)",
-        "def wait_for_event",
-        'gl.check("wait_for_event"',
-    )
-    opened.run_all()
-    return opened
-
-
 def test_a_learner_works_through_notebook_08(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
     notebook.hides_nothing_on_the_right()
     picture = notebook.cell("halves = gl.perf.timeline").locator(".jp-OutputArea img").first
     assert "Two streams: 272 µs, modelled" in picture.get_attribute("alt")
     notebook.screenshot("08-timeline")
 
-    stub = notebook.cell("def wait_for_event")
-    check = notebook.cell('gl.check("wait_for_event"')
-    notebook.type_into(stub, [line for line in MENDED if ".wait(" not in line])
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("def wait_for_event", [line for line in MENDED if ".wait(" not in line])
     assert "an event that is recorded orders nothing by itself" in said
-    assert "Traceback" not in said
-    notebook.screenshot("08-wrong-answer")
-    notebook.type_into(stub, MENDED)
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ wait_for_event is right in all 4 cases")
-    notebook.screenshot("08-right-answer")
+    assert notebook.answer("def wait_for_event", MENDED).startswith(
+        "✓ wait_for_event is right in all 4 cases"
+    )

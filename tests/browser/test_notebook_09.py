@@ -4,14 +4,7 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("_nvrtc")]
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 09 with one of its exercises, opened and run."""
-    opened = open_notebook("09_cuda_cpp", "transpose_cpp = ", 'gl.check("transpose_cpp"')
-    opened.run_all()
-    return opened
-
+CELLS = ("09_cuda_cpp", "transpose_cpp = ", 'gl.check("transpose_cpp"')
 
 # one statement a line and no open bracket, so that the editor leaves the lines as they are
 HEAD = [
@@ -25,13 +18,10 @@ TAIL = ["if (c + y < width && r + x < height) out[(c + y) * height + r + x] = ti
 
 
 def test_a_learner_writes_cuda_cpp(notebook):
-    notebook.has_only_unsolved(1)
-    stub, check = notebook.cell("transpose_cpp = "), notebook.cell('gl.check("transpose_cpp"')
+    notebook.has_only_unsolved()
 
     def said(*lines):
-        notebook.type_into(stub, [*HEAD, *lines, '"""'])
-        assert notebook.run(stub) == ""
-        return notebook.run(check)
+        return notebook.answer("transpose_cpp = ", [*HEAD, *lines, '"""'])
 
     refused = said("__syncthreads()", *TAIL)
     assert 'WrongAnswer: transpose_cpp: line 7: expected a ";" if (c + y < width' in refused
@@ -39,6 +29,4 @@ def test_a_learner_writes_cuda_cpp(notebook):
     racing = said(*TAIL)
     assert "race on tile[1][0] in shared memory: thread (0, 1) of block (0, 0) writes it" in racing
     assert "there must be a barrier: what a thread reads, another thread has loaded." in racing
-    notebook.screenshot("09-wrong-answer")
     assert said("__syncthreads();", *TAIL).startswith("✓ transpose_cpp is right in all 5 cases")
-    notebook.screenshot("09-right-answer")

@@ -5,44 +5,31 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 10 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "10_gradient_descent",
-        "def momentum_step",
-        'gl.check("momentum_step"',
-        "gl.plot.descent_explorer",
-    )
-    opened.run_all()
-    return opened
+CELLS = (
+    "10_gradient_descent",
+    "def momentum_step",
+    'gl.check("momentum_step"',
+    "gl.plot.descent_explorer",
+)
 
 
 def test_a_learner_works_through_notebook_10(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
 
-    stub = notebook.cell("def momentum_step")
-    check = notebook.cell('gl.check("momentum_step"')
     head = "def momentum_step(theta, gradient, state=None, *, lr, momentum=0.9):"
     start = "velocity = 0.0 if state is None else state"
     end = "return theta - lr * velocity, velocity"
     averaged = "velocity = momentum * velocity + (1 - momentum) * gradient"
-    notebook.type_into(stub, [head, start, averaged, end])
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("def momentum_step", [head, start, averaged, end])
     assert said.startswith("WrongAnswer: momentum_step: ")
     assert "momentum" in said.removeprefix("WrongAnswer: momentum_step: ")
-    assert "Traceback" not in said
-    notebook.type_into(stub, [head, start, "velocity = momentum * velocity + gradient", end])
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ momentum_step is right in all")
-    notebook.screenshot("10-right-answer")
+    assert notebook.answer(
+        "def momentum_step", [head, start, "velocity = momentum * velocity + gradient", end]
+    ).startswith("✓ momentum_step is right in all")
 
 
 def test_the_descent_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.plot.descent_explorer").locator(".jp-OutputArea")
-    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    output, picture, sentence = notebook.widget("gl.plot.descent_explorer")
     expect(sentence).to_contain_text("ravine, gradient descent, rate 0.0631: 200 steps took")
     source = picture.get_attribute("src")
     assert picture.get_attribute("alt").startswith("The path over the contours ends at (")

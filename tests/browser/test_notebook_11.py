@@ -7,24 +7,16 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 11 with what the test looks at, opened and run."""
-    opened = open_notebook(
-        "11_noise_and_schedules",
-        "def warm_up_cosine_rate",
-        'gl.check("warm_up_cosine_rate"',
-        "as_it_is = ",
-    )
-    opened.run_all()
-    return opened
+CELLS = (
+    "11_noise_and_schedules",
+    "def warm_up_cosine_rate",
+    'gl.check("warm_up_cosine_rate"',
+    "as_it_is = ",
+)
 
 
 def test_a_learner_mends_the_schedule(notebook):
-    notebook.has_only_unsolved(1)
-    stub = notebook.cell("def warm_up_cosine_rate")
-    check = notebook.cell('gl.check("warm_up_cosine_rate"')
+    notebook.has_only_unsolved()
     curve = notebook.cell("as_it_is = ")
     picture = curve.locator(".jp-OutputArea img")
     assert "highest 0.285 at 19" in picture.get_attribute("alt")
@@ -35,9 +27,9 @@ def test_a_learner_mends_the_schedule(notebook):
         "falling = lowest + (lr - lowest) * (1 + math.cos(math.pi * done)) / 2",
         "return lr * (step + 1) / warm_up if step < warm_up else falling",
     ]
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ warm_up_cosine_rate is right in all")
+    assert notebook.answer("def warm_up_cosine_rate", lines).startswith(
+        "✓ warm_up_cosine_rate is right in all"
+    )
     notebook.run(curve)
     expect(picture).to_have_attribute("alt", re.compile("highest 0.3 at 19"))
     notebook.screenshot("11-schedule")

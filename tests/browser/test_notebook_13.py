@@ -5,26 +5,18 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 13 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "13_training_loop",
-        "def train_step",
-        'gl.check("train_step"',
-        "reader = gl.train.LeNet",
-        "training_explorer(",
-    )
-    opened.run_all(240)
-    return opened
+CELLS = (
+    "13_training_loop",
+    "def train_step",
+    'gl.check("train_step"',
+    "reader = gl.train.LeNet",
+    "training_explorer(",
+)
 
 
 def test_a_learner_works_through_notebook_13(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
 
-    stub = notebook.cell("def train_step")
-    check = notebook.cell('gl.check("train_step"')
     lines = [
         "def train_step(model, optimizer, images, labels):",
         "model.train()",
@@ -33,16 +25,12 @@ def test_a_learner_works_through_notebook_13(notebook):
         "optimizer.step()",
         "return loss.item()",
     ]
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("def train_step", lines)
     assert said.startswith("WrongAnswer: train_step:")
     assert "zero_grad" in said
-    assert "Traceback" not in said
-    notebook.type_into(stub, [*lines[:2], "optimizer.zero_grad()", *lines[2:]])
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ train_step is right in all")
-    notebook.screenshot("13-right-answer")
+    assert notebook.answer(
+        "def train_step", [*lines[:2], "optimizer.zero_grad()", *lines[2:]]
+    ).startswith("✓ train_step is right in all")
 
 
 def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
@@ -68,8 +56,7 @@ def test_the_board_moves_while_the_network_trains(notebook):
 
 
 def test_the_training_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("training_explorer(").locator(".jp-OutputArea")
-    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    output, picture, sentence = notebook.widget("training_explorer(")
     source = picture.get_attribute("src")
     expect(sentence).to_contain_text("Rate 1, clip none, constant")
 

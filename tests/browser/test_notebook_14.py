@@ -4,6 +4,13 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
+CELLS = (
+    "14_memory_precision_time",
+    'device = "cuda"',
+    "def find_the_bottleneck",
+    'gl.check("find_the_bottleneck"',
+)
+
 LINES = [
     "def find_the_bottleneck(fetch, copy, compute, workers):",
     'times = {"fetch": fetch, "copy": copy, "compute": compute}',
@@ -12,31 +19,13 @@ LINES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 14 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "14_memory_precision_time",
-        'device = "cuda"',
-        "def find_the_bottleneck",
-        'gl.check("find_the_bottleneck"',
-    )
-    opened.run_all()
-    return opened
-
-
 def test_a_learner_says_what_a_run_waits_for(notebook):
-    notebook.has_only_unsolved(1)
-    stub = notebook.cell("def find_the_bottleneck")
-    check = notebook.cell('gl.check("find_the_bottleneck"')
-    notebook.type_into(stub, LINES)
-    notebook.run(stub)
-    said = notebook.run(check)
+    notebook.has_only_unsolved()
+    said = notebook.answer("def find_the_bottleneck", LINES)
     assert said.startswith("WrongAnswer: find_the_bottleneck: with several workers so many")
-    notebook.type_into(stub, [LINES[0], "fetch = fetch / max(workers, 1)", *LINES[1:]])
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ find_the_bottleneck is right in all")
-    notebook.screenshot("14-right-answer")
+    assert notebook.answer(
+        "def find_the_bottleneck", [LINES[0], "fetch = fetch / max(workers, 1)", *LINES[1:]]
+    ).startswith("✓ find_the_bottleneck is right in all")
 
 
 def test_the_bars_have_their_sentence(notebook):

@@ -4,23 +4,14 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 22 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "22_broken_tutorials", "def case_reports", 'gl.check("case_reports"', "bytes_of = "
-    )
-    opened.run_all()
-    return opened
+CELLS = ("22_broken_tutorials", "def case_reports", 'gl.check("case_reports"', "bytes_of = ")
 
 
 def test_a_learner_tells_mistakes_apart_by_their_traces(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
     notebook.hides_nothing_on_the_right()
     assert "whole tensors: 1440 bytes" in notebook.cell("bytes_of = ").inner_text()
 
-    stub, check = notebook.cell("def case_reports"), notebook.cell('gl.check("case_reports"')
     lines = [
         "def case_reports(report):",
         "n, m, s = report.ranks, report.micro_batches, report.sent",
@@ -32,10 +23,8 @@ def test_a_learner_tells_mistakes_apart_by_their_traces(notebook):
         "signs += [twice, k in (n - 1, m * (n - 1))]",
         "return [name for name, sign in zip(MISTAKES, signs) if sign]",
     ]
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    assert "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same" in notebook.run(check)
+    assert "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same" in notebook.answer(
+        "def case_reports", lines
+    )
     lines[-2] = "signs += [twice, n > 2 and k in (n - 1, m * (n - 1))]"
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ case_reports is right in all")
+    assert notebook.answer("def case_reports", lines).startswith("✓ case_reports is right in all")

@@ -4,13 +4,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook 23 with what the tests look at, opened and run."""
-    opened = open_notebook("23_plan_a_run", "plan_explorer(", "def run_cost", 'gl.check("run_cost"')
-    opened.run_all()
-    return opened
+CELLS = ("23_plan_a_run", "plan_explorer(", "def run_cost", 'gl.check("run_cost"')
 
 
 def test_the_explorer_says_what_other_choices_come_to(notebook):
@@ -31,21 +25,15 @@ def test_the_explorer_says_what_other_choices_come_to(notebook):
 
 
 def test_a_learner_foresees_what_a_run_costs(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
 
-    stub = notebook.cell("def run_cost")
-    check = notebook.cell('gl.check("run_cost"')
     lines = [
         "def run_cost(tokens, tokens_per_second, gpus, price, power, *, availability=1.0):",
         "hours = tokens / tokens_per_second * availability / 3600",
         "return hours / 24, gpus * hours * price, gpus * hours * power / 1000",
     ]
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("def run_cost", lines)
     assert said.startswith("WrongAnswer: run_cost:")
     assert "divide by the availability" in said
     lines[1] = "hours = tokens / (tokens_per_second * availability) / 3600"
-    notebook.type_into(stub, lines)
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ run_cost is right in all")
+    assert notebook.answer("def run_cost", lines).startswith("✓ run_cost is right in all")

@@ -4,28 +4,17 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    """Notebook A with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "A_frameworks",
-        *("rows_seen = ", "def distributed_step", 'gl.check("distributed_step"'),
-    )
-    opened.run_all()
-    return opened
+CELLS = ("A_frameworks", "rows_seen = ", "def distributed_step", 'gl.check("distributed_step"')
 
 
 def test_a_learner_reads_what_replicas_are_given_and_mends_the_step(notebook):
-    notebook.has_only_unsolved(1)
+    notebook.has_only_unsolved()
     notebook.hides_nothing_on_the_right()
     rows = notebook.cell("rows_seen = ")
     said = " ".join(rows.locator(".jp-OutputArea-output").all_inner_texts())
     assert "plain tensor: 64 and 64 rows" in said
     assert "recorded on" in said or "run here" in said
 
-    stub = notebook.cell("def distributed_step")
-    check = notebook.cell('gl.check("distributed_step"')
     first = "def distributed_step(strategy, gradients_of, weights, batch, lr):"
     rest = [
         "(own,) = strategy.experimental_distribute_dataset([batch])",
@@ -33,11 +22,9 @@ def test_a_learner_reads_what_replicas_are_given_and_mends_the_step(notebook):
         'return weights - lr * strategy.reduce("SUM", parts, axis=None)',
     ]
     one_line = "on_replica = lambda rows: gradients_of(weights, rows)"
-    notebook.type_into(stub, [first, f"{one_line}.mean(axis=0)", *rest])
-    notebook.run(stub)
-    said = notebook.run(check)
+    said = notebook.answer("def distributed_step", [first, f"{one_line}.mean(axis=0)", *rest])
     assert said.startswith("WrongAnswer: distributed_step:")
     assert "Divide by the rows of the whole batch" in said
-    notebook.type_into(stub, [first, f"{one_line}.sum(axis=0) / len(batch)", *rest])
-    notebook.run(stub)
-    assert notebook.run(check).startswith("✓ distributed_step is right in all")
+    assert notebook.answer(
+        "def distributed_step", [first, f"{one_line}.sum(axis=0) / len(batch)", *rest]
+    ).startswith("✓ distributed_step is right in all")

@@ -38,17 +38,7 @@ STATIC = "import gpulearn as gl\ndef matmul_flops(m, n, p): return m * n * p\n"
 # on a busy machine the time is over before the memory is full, or the processes are counted
 TIME, MEMORY, DISK = ("time",), ("memory", "time"), ("disk", "time")
 PROCESSES = ("processes", "time")
-NEVER = (
-    "wrong",
-    "raises",
-    "forbidden",
-    "ended",
-    "not solved",
-    "borrowed",
-    "processes",
-    "disk",
-    "time",
-)
+NEVER = ("wrong", "raises", "forbidden", "ended", "not solved", "borrowed", *PROCESSES, "disk")
 # it does no harm, and may be right besides
 HARMLESS = ("passed", *NEVER)
 

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -45,19 +46,23 @@ CLOSED = [
 ]
 # of each way in which answers are tried
 HONEST = ("matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm")
-walled = pytest.mark.skipif(
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from gpulearn_grading.apart import sandbox as s; exit(bool(s.in_namespaces()))",
-        ],
+RIGHT = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
+
+
+def python(code, check=True):
+    """A Python of its own that has carried code out."""
+    return subprocess.run(
+        [sys.executable, "-u", "-c", textwrap.dedent(code)],
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
         capture_output=True,
-        check=False,
-    ).returncode
-    != 0,
-    reason="the system allows no namespaces",
+        text=True,
+        check=check,
+    )
+
+
+WALLS = "from gpulearn_grading.apart import sandbox as s; exit(bool(s.in_namespaces()))"
+walled = pytest.mark.skipif(
+    python(WALLS, check=False).returncode != 0, reason="the system allows no namespaces"
 )
 
 
@@ -163,7 +168,7 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
     after = fingerprint(folder, *CLOSED)
     assert after == before
     assert settled(running)
-    assert verdict(judge, tmp_path, "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n").passed
+    assert verdict(judge, tmp_path, RIGHT).passed
 
 
 @walled
@@ -187,8 +192,7 @@ def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
     (tmp_path / "box").mkdir()
     one = Judge(Confinement([], tmp_path / "box", LIMITS))
     try:
-        right = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
-        assert verdict(one, tmp_path, right).passed
+        assert verdict(one, tmp_path, RIGHT).passed
         assert "namespaces" in one.lacks
         for kind in ("loops for ever", "ends the process", "prints without end"):
             text, kinds = HOSTILE[kind][0]
@@ -216,14 +220,7 @@ def test_who_may_not_enter_is_left_where_he_is():
         for _ in range(2):
             subprocess.run(["echo", "child"], check=True)
     """
-    done = subprocess.run(
-        [sys.executable, "-u", "-c", textwrap.dedent(code)],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    why, *rest = done.stdout.splitlines()
+    why, *rest = python(code).stdout.splitlines()
     assert why.startswith("the system allows no namespaces here (")
     assert "/proc/self/setgroups" in why
     assert rest == ["True", "child", "child"]
@@ -367,21 +364,19 @@ def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypat
     assert "3 students, 6 answers, 1 right" in capsys.readouterr().out
 
 
+def worker(verdict):
+    """What stands in for a process that judges."""
+    return lambda *arguments: SimpleNamespace(verdict=verdict, close=lambda: None)
+
+
 def test_another_package_judges_anew(classroom, tmp_path, monkeypatch):
     asked = []
 
-    class Quick:
-        def __init__(self, *arguments):
-            pass
+    def verdict(submission, place):
+        asked.append(place)
+        return Verdict(place, False, "wrong"), ""
 
-        def verdict(self, submission, place):
-            asked.append(place)
-            return Verdict(place, False, "wrong"), ""
-
-        def close(self):
-            pass
-
-    monkeypatch.setattr(grading, "Worker", Quick)
+    monkeypatch.setattr(grading, "Worker", worker(verdict))
     wanted = settings.load(classroom / "grading.toml")
     for package, expected in (("one", 6), ("one", 6), ("as it was pulled later", 12)):
         monkeypatch.setattr(grading, "_package", lambda package=package: package)
@@ -390,17 +385,10 @@ def test_another_package_judges_anew(classroom, tmp_path, monkeypatch):
 
 
 def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeypatch):
-    class Lost:
-        def __init__(self, *arguments):
-            pass
+    def lost(submission, place):
+        raise grading.WorkerLost("the judge ended")
 
-        def verdict(self, submission, place):
-            raise grading.WorkerLost("the judge ended")
-
-        def close(self):
-            pass
-
-    monkeypatch.setattr(grading, "Worker", Lost)
+    monkeypatch.setattr(grading, "Worker", worker(lost))
     wanted = settings.load(classroom / "grading.toml")
     done = grading.grade(classroom, wanted, tmp_path / "journal", workers=2)
     kinds = {v.kind for one in done.students for v in one.verdicts}

@@ -9,8 +9,6 @@ same check again. Every prediction has been made: the right choice, or an imposs
 A fault is one line. Cells are counted from 1, Markdown cells included.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import functools
@@ -29,8 +27,6 @@ from gpulearn.judge.overview import solution
 from gpulearn.judge.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
-
-__all__ = ["NOTEBOOKS", "Form", "drifts", "faults"]
 
 Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -57,18 +53,8 @@ def faults(
 ) -> list[str]:
     """Execute a notebook in one of its forms.
 
-    Args:
-        notebook: as stored; it is left as it is.
-        name: its file's name, for the faults.
-        form: "student", "solution", or "both" in one run.
-        folder: the working directory of its kernel.
-        limits: in seconds, per cell and for all.
-        solve: gives the source for an exercise's name.
-        look: is shown the executed notebook.
-        execute: runs it, as `kernel.run` does.
-
-    Returns:
-        One line for each fault; none if all is well.
+    The notebook is left as it is; `folder` is the kernel's working directory, `solve` gives the
+    source for an exercise's name, and `look` is shown the executed notebook. A line for each fault.
     """
     found = list(drifts(notebook))
     origin = list(range(len(notebook.cells)))

@@ -4,8 +4,6 @@ nbclient drops what arrives late, from threads, or inside widgets; here every me
 kernel is looked at, wherever it would be shown.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import copy
@@ -28,8 +26,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from tests.support.ready import ready_python
-
-__all__ = ["Limits", "Report", "Run", "run"]
 
 OFFLINE = Path(__file__).with_name("offline")
 # ipykernel sends what threads and subprocesses print up to 0.2 s after they did.

@@ -1,12 +1,8 @@
 """What a reader meets in Markdown and HTML: headings, links, and pictures with their words."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
-
-__all__ = ["anchor", "headings", "links", "pictures_without_words", "prose"]
 
 FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(`+)(?:(?!`).)+\1")

@@ -18,8 +18,6 @@ The guesses were set so that the count agrees in the mean with what careful read
 `READERS` and its test say how closely. A single reader is off by a fifth either way.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys
@@ -34,8 +32,6 @@ from gpulearn.judge.cells import has, stub_name
 from tests.notebooks.harness import NOTEBOOKS, solution_of
 from tests.notebooks.markup import headings
 from tests.notebooks.page import Finding, Page, read
-
-__all__ = ["MARGIN", "MOST", "READERS", "Part", "minutes", "parts", "readme_minutes", "sentence"]
 
 WORDS = 130  # a minute
 LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes

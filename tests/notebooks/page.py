@@ -1,7 +1,5 @@
 """A notebook as the style rules read it: its cells, headings and code."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator
@@ -12,8 +10,6 @@ import nbformat.v4
 from nbformat import NotebookNode
 
 from tests.notebooks.markup import headings
-
-__all__ = ["Finding", "Page", "calls", "definitions", "read"]
 
 Finding = tuple[int | None, str]  # number of the cell, from 0, or None for the whole; and what
 

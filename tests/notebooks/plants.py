@@ -1,25 +1,10 @@
 """Small notebooks for the tests of the harness: a healthy one, and what is planted in it."""
 
-from __future__ import annotations
-
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from gpulearn.judge.overview import solution
 from tools import links
-
-__all__ = [
-    "ADDRESS",
-    "CHECK",
-    "EXERCISE",
-    "NAME",
-    "SOLVED",
-    "STUB",
-    "code",
-    "exercise",
-    "healthy",
-    "of",
-]
 
 NAME = "01_planted"
 ADDRESS = "https://github.com/someone/somewhere"

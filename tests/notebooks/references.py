@@ -1,7 +1,5 @@
 """Where notebooks point, and what they share: links, anchors, definitions, the README."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 
@@ -12,8 +10,6 @@ from tests.notebooks.markup import anchor, headings
 from tests.notebooks.markup import links as links_in
 from tests.notebooks.page import Finding, Page, definitions, read
 from tools import links
-
-__all__ = ["links_lead_somewhere", "readme_findings", "repeated_definitions"]
 
 
 def links_lead_somewhere(page: Page) -> Iterator[Finding]:

@@ -4,8 +4,6 @@
 question, Colab badge. The set-up cell and the banner follow the first heading.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import re
@@ -23,8 +21,6 @@ from tests.notebooks.minutes import minutes
 from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
 from tools import links
-
-__all__ = ["FRAME", "findings"]
 
 SECTIONS = "1 · …, 2 · …"
 FRAME = ("What you will do", SECTIONS, "The answer", "Exercises", "Where to go next")

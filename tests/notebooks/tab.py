@@ -4,8 +4,6 @@ A kernel of JupyterLab's needs threads itself, so IPython's shell runs the cells
 in Pyodide's kernel.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess
@@ -19,8 +17,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from tests.notebooks.kernel import PROGRESS, Limits, Run, environment, reported
-
-__all__ = ["run"]
 
 ROOT = Path(__file__).parents[2]
 # executes a notebook in place; without the addresses that tests/conftest.py leaves out, too

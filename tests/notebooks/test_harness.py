@@ -1,7 +1,5 @@
 """The harness finds each kind of failure, planted in a small notebook, and no others."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -84,6 +82,11 @@ def told(notebook: NotebookNode, form, folder, **options) -> list[str]:
     return [line.removeprefix(f"{NAME} ") for line in found]
 
 
+def wrong(name: str) -> str:
+    """What stands in for the solution."""
+    return solution_of(name).replace("2 *", "3 *")
+
+
 @pytest.mark.parametrize("form", ["student", "solution", "both"])
 def test_a_healthy_notebook_has_no_faults(form, tmp_path) -> None:
     assert told(healthy(), form, tmp_path) == []
@@ -159,9 +162,6 @@ def test_a_solution_that_does_not_pass(tmp_path) -> None:
         *exercise(check=f"{CHECK[:-1]}[0])"),
     ]
 
-    def wrong(name: str) -> str:
-        return solution_of(name).replace("2 *", "3 *")
-
     notebook = new_notebook(cells=cells)
     right = told(notebook, "solution", tmp_path)
     assert right == [
@@ -182,9 +182,6 @@ def test_one_run_tells_of_both_forms(tmp_path) -> None:
         *exercise(check=f"{CHECK[:-1]}[0])"),
         code("1 / 0"),
     ]
-
-    def wrong(name: str) -> str:
-        return solution_of(name).replace("2 *", "3 *")
 
     notebook = new_notebook(cells=cells)
     early = "cell 5: the check passes before anything is solved"

@@ -1,7 +1,5 @@
 """The count of minutes: its parts by hand, its stops, and what the rule says to a planted page."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

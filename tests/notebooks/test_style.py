@@ -1,7 +1,5 @@
 """Every notebook keeps the course's style, and the README's map is complete."""
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook

@@ -1,7 +1,5 @@
 """Each rule of style finds what breaks it, planted in a healthy notebook, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

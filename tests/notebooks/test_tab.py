@@ -1,7 +1,5 @@
 """The notebooks of the edition in a browser tab, without what a tab does not have."""
 
-from __future__ import annotations
-
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 

@@ -23,7 +23,7 @@ def test_import_loads_no_heavy_package():
     assert out.stdout.strip() == "[]"
 
 
-LOADED = """
+HINTS = """
 import sys
 import gpulearn as gl
 
@@ -31,12 +31,7 @@ hints = []
 sys.addaudithook(
     lambda event, args: event == "open" and str(args[0]).endswith(".hints") and hints.append(args)
 )
-{}
-files = [getattr(module, "__file__", None) for name, module in sys.modules.items()
-         if name.partition(".")[0] == "gpulearn"]
-print(sum(len(open(file, encoding="utf-8").readlines()) for file in files if file), len(hints))
-"""
-ANSWER = """
+
 def matmul_flops(m, n, p):
     return {} * m * n * p
 
@@ -44,20 +39,15 @@ try:
     gl.check("matmul_flops", matmul_flops)
 except gl.errors.WrongAnswer:
     pass
+print(len(hints))
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "most", "read"),
-    [("", 200, 0), (ANSWER.format(2), 5000, 0), (ANSWER.format(3), 5000, 1)],
-    ids=["import gpulearn", "a right answer", "a wrong answer"],
-)
-def test_lines_that_are_loaded_and_hints_that_are_read(code, most, read):
-    run = [sys.executable, "-c", LOADED.format(code)]
+@pytest.mark.parametrize(("factor", "read"), [(2, 0), (3, 1)], ids=["right", "wrong"])
+def test_hints_are_read_for_a_wrong_answer_only(factor, read):
+    run = [sys.executable, "-c", HINTS.format(factor)]
     out = subprocess.run(run, capture_output=True, text=True, check=True)
-    lines, opened = map(int, out.stdout.split())
-    assert lines <= most
-    assert opened == read
+    assert int(out.stdout) == read
 
 
 def stub_names(package):

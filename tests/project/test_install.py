@@ -25,53 +25,52 @@ class FakeRun:
 PIN = install.torch_pin()
 
 
+def commands(cuda=None, platform="linux", fails="^$"):
+    """What an installation runs."""
+    run = FakeRun(fails)
+    install.install("py", "lab", cuda, platform, run)
+    return run.commands
+
+
 def test_cpu_build_where_there_is_no_gpu():
-    run = FakeRun()
-    install.install("py", "lab,test", None, "linux", run)
-    assert f"{PIN}+cpu" in run.commands[0]
-    assert "--editable" in run.commands[1]
-    assert run.commands[1].endswith("[lab,test]")
-    assert "constraints.txt" in run.commands[1]
-    assert len(run.commands) == 2
+    first, second = commands()
+    assert f"{PIN}+cpu" in first
+    assert "--editable" in second
+    assert second.endswith("[lab]")
+    assert "constraints.txt" in second
 
 
 def test_cpu_build_from_where_pytorch_keeps_it():
-    run = FakeRun(fails=r"\+cpu")
-    install.install("py", "lab", None, "linux", run)
-    assert run.commands[1].endswith(" uv")
-    assert run.commands[2].endswith(f"--torch-backend cpu {PIN}")
-    assert "--editable" in run.commands[3]
+    _, uv, torch, project = commands(fails=r"\+cpu")
+    assert uv.endswith(" uv")
+    assert torch.endswith(f"--torch-backend cpu {PIN}")
+    assert "--editable" in project
 
 
-def test_no_cpu_build_within_reach_is_said_and_goes_on(capsys):
-    run = FakeRun(fails=r"\+cpu| uv$")
-    install.install("py", "lab", None, "linux", run)
-    assert "No CPU build of torch is within reach" in capsys.readouterr().out
-    assert "--editable" in run.commands[-1]
+@pytest.mark.parametrize(
+    ("cuda", "fails", "said"),
+    [
+        (None, r"\+cpu| uv$", "No CPU build of torch is within reach"),
+        ((13, 0), "torch-backend", "out of reach"),  # then the default build
+    ],
+)
+def test_no_build_within_reach_is_said_and_goes_on(cuda, fails, said, capsys):
+    assert "--editable" in commands(cuda, fails=fails)[-1]
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_elsewhere_without_a_gpu_the_default_build_is_for_the_cpu(platform):
-    run = FakeRun()
-    install.install("py", "lab", None, platform, run)
-    assert len(run.commands) == 1
-    assert "--editable" in run.commands[0]
+    (project,) = commands(platform=platform)
+    assert "--editable" in project
 
 
 @pytest.mark.parametrize("platform", ["linux", "win32"])
 @pytest.mark.parametrize(("cuda", "extra"), [((13, 0), "gpu"), ((12, 4), "gpu-cu12")])
 def test_a_gpu_gets_what_its_driver_can_run(platform, cuda, extra):
-    run = FakeRun()
-    install.install("py", "lab", cuda, platform, run)
-    assert run.commands[1].endswith(f"--torch-backend auto {PIN}")
-    assert run.commands[-1].endswith(f"[lab,{extra}]")
-
-
-def test_a_gpu_without_pytorchs_own_builds_takes_the_default(capsys):
-    run = FakeRun(fails="torch-backend")
-    install.install("py", "lab", (13, 0), "linux", run)
-    assert "out of reach" in capsys.readouterr().out
-    assert "--editable" in run.commands[-1]
+    _, torch, *_, project = commands(cuda, platform)
+    assert torch.endswith(f"--torch-backend auto {PIN}")
+    assert project.endswith(f"[lab,{extra}]")
 
 
 def test_a_server_that_does_not_answer_costs_seconds(monkeypatch):
@@ -100,7 +99,7 @@ def test_what_is_only_tried_prints_nothing(capfd):
 
 def test_a_failed_install_ends_with_one_sentence():
     with pytest.raises(SystemExit, match="pip could not install gpulearn"):
-        install.install("py", "lab", None, "linux", FakeRun(fails="--editable"))
+        commands(fails="--editable")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,14 @@ print(sum(Path(module.__file__).read_text("utf-8").count("\\n") for module in ou
 """
 
 RIGHT = "def matmul_flops(m, n, p): return 2 * m * n * p\n"
+WRONG = (
+    RIGHT.replace("2", "3") + "import gpulearn as gl\ntry: gl.check('matmul_flops', matmul_flops)"
+)
 CALLS = {  # code → lines at most
     "import gpulearn": 200,
     "import gpulearn as gl; gl.predict('random_order', 'What changes?')": 4000,
     RIGHT + "import gpulearn as gl; gl.check('matmul_flops', matmul_flops)": 5000,
+    WRONG + "\nexcept gl.errors.WrongAnswer: pass": 5000,
 }
 
 

@@ -1,6 +1,7 @@
 """`python -m gpulearn` on this machine, and on machines that are forced."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -15,8 +16,6 @@ H200 = Gpu("NVIDIA H200", 141 * 2**30, (9, 0), "13.0")
 
 
 def run(*arguments, **environment):
-    import os
-
     return subprocess.run(
         [sys.executable, "-m", "gpulearn", *arguments],
         capture_output=True,

@@ -1,5 +1,6 @@
 """The files around the package agree with pyproject.toml, which is the only list."""
 
+import os
 import re
 import subprocess
 import tomllib
@@ -88,69 +89,49 @@ def test_only_the_project_file_and_what_is_derived_show_the_address():
     assert holders == {"pyproject.toml", "README.md", *_notebooks()}
 
 
+def make(*arguments, **how):
+    """What make would carry out."""
+    # a make that runs the tests makes another one say which folder it enters
+    command = ["make", "-n", "--no-print-directory", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, **how)
+    return done.stdout
+
+
 @pytest.mark.parametrize(
     "target", ["lab", "test", "check", "bench", "matrix", "format", "links", "gpu", "clean"]
 )
 def test_make_targets_exist(target):
-    subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
+    make(target)
 
 
 def test_make_gpu_installs_nothing():
-    done = subprocess.run(
-        # a make that runs the tests makes another one say which folder it enters
-        ["make", "-n", "--no-print-directory", "gpu", "GPU_PYTHON=python3.12", "ARGS=--list"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.splitlines() == ["python3.12 -m tools.record --list"]
+    lines = make("gpu", "GPU_PYTHON=python3.12", "ARGS=--list").splitlines()
+    assert lines == ["python3.12 -m tools.record --list"]
 
 
-def make_lab(*arguments, env=None):
-    done = subprocess.run(
-        ["make", "-n", "lab", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=env,
-    )
-    return done.stdout
-
-
-def test_a_newer_constraint_installs_anew(tmp_path):
+def test_a_newer_constraint_installs_anew():
     """The stamp depends on both files that say what to install."""
     lines = (ROOT / "Makefile").read_text().splitlines()
     assert "$(STAMP): pyproject.toml constraints.txt" in lines
 
 
 def test_check_runs_everything():
-    check = subprocess.run(
-        ["make", "-n", "check"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    check = make("check")
     for tool in ("ruff format --check", "ruff check", "nb-clean check", "mypy", "pytest"):
         assert tool in check
 
 
 def test_port_and_arguments_reach_jupyterlab():
-    command = make_lab("PORT=9123", "ARGS=--collaborative")
+    command = make("lab", "PORT=9123", "ARGS=--collaborative")
     assert "--port=9123" in command
     assert "--collaborative" in command
 
 
-def test_without_a_display_no_browser_is_opened():
-    import os
-
+def test_without_a_display_no_browser_is_opened_and_root_may_open_the_lab():
     plain = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    assert "--no-browser" in make_lab(env=plain)
-    assert "--no-browser" not in make_lab(env={**plain, "DISPLAY": ":0"})
-
-
-def test_root_may_open_the_lab():
-    import os
-
-    assert ("--allow-root" in make_lab()) == (os.getuid() == 0)
+    assert "--no-browser" in make("lab", env=plain)
+    assert "--no-browser" not in make("lab", env={**plain, "DISPLAY": ":0"})
+    assert ("--allow-root" in make("lab")) == (os.getuid() == 0)
 
 
 def test_the_set_up_cell_replaces_nothing_that_colab_holds():

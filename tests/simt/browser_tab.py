@@ -5,8 +5,6 @@ process, and lacks some modules of POSIX's. `refuse()` makes an ordinary Python 
 Source: Pyodide, "Pyodide Python compatibility".
 """
 
-from __future__ import annotations
-
 import _thread
 import os
 import signal
@@ -14,8 +12,6 @@ import subprocess
 import sys
 import threading
 from typing import Any, NoReturn
-
-__all__ = ["ABSENT", "refuse"]
 
 ABSENT = (
     "numba", "numba_cuda", "llvmlite", "torch", "torchgen", "psutil",

@@ -1,7 +1,5 @@
 """What a right kernel's case is: the kernel, its launch, and the answer from NumPy."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,11 +18,9 @@ class Case:
     grid: Any
     block: Any
     args: Callable[[np.random.Generator], Arrays]
-    oracle: Callable[..., None]
+    oracle: Callable[..., Any]  # changes its arguments, or gives the last one or several
     shared: int = 0
     rtol: float = 0.0
-    reference: bool = True  # whether the thread-by-thread reference can run it
-    simulator: bool = True  # whether Numba's simulator can
     alone: bool = True  # whether Numba's own CUDA target knows it, without numba-cuda
 
     @property
@@ -36,7 +32,12 @@ class Case:
 
     def expected(self, seed: int = 0) -> Arrays:
         args = copy.deepcopy(self.make(seed))
-        self.oracle(*args)
+        results = self.oracle(*args)
+        if results is not None:
+            results = results if isinstance(results, tuple) else (results,)
+            for array, result in zip(args[-len(results) :], results, strict=True):
+                if isinstance(array, np.ndarray):
+                    array[...] = result
         return args
 
 
@@ -45,14 +46,13 @@ class Catalogue(list[Case]):
 
     def add(
         self,
-        grid: Any,
-        block: Any,
+        launch: tuple[Any, Any],
         args: Callable[[np.random.Generator], Arrays],
-        oracle: Callable[..., None],
+        oracle: Callable[..., Any],
         **more: Any,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         def keep(kernel: Callable[..., None]) -> Callable[..., None]:
-            self.append(Case(kernel, grid, block, args, oracle, **more))
+            self.append(Case(kernel, *launch, args, oracle, **more))
             return kernel
 
         return keep
@@ -77,8 +77,3 @@ def floats(rng: np.random.Generator, *shape: int, kind: Any = np.float32) -> np.
 
 def zeros(*shape: int, kind: Any = np.float32) -> np.ndarray:
     return np.zeros(shape, kind)
-
-
-def fill(out: np.ndarray, value: object) -> None:
-    """What an oracle does to an output array."""
-    out[...] = value

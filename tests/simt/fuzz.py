@@ -3,8 +3,6 @@
 `python -m tests.simt.fuzz --cases 2000` is the long mode; the tests run a few hundred.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import random

@@ -6,8 +6,6 @@ slot `i` of the outputs; other threads meet only in shared arrays between barrie
 atomics that commute. Every operation rounds as IEEE says, so results compare exactly.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

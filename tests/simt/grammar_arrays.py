@@ -4,8 +4,6 @@ Complex numbers are multiplied only as they come from the inputs, which are smal
 of others rounds is the compiler's to say.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .grammar_expressions import Expressions, Scope

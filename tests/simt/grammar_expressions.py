@@ -1,7 +1,5 @@
 """The expressions of a random kernel: numbers and conditions, no operation undefined."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,7 +21,7 @@ class Scope:
     loop: bool = False
     leave: str | None = None  # the statement that leaves the function early, if allowed
 
-    def inner(self, *, loop: bool | None = None) -> Scope:
+    def inner(self, *, loop: bool | None = None) -> "Scope":
         return Scope(
             list(self.ints),
             list(self.floats),

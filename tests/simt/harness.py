@@ -1,7 +1,5 @@
 """How the tests of the machine launch a kernel and point at its lines."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable
@@ -12,8 +10,6 @@ import numpy as np
 
 import simt
 from simt import cuda
-
-MODES = ("plain", "xray", "unchecked")
 
 
 def plain(fn: Any) -> Callable[..., Any]:

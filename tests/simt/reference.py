@@ -10,10 +10,7 @@ Numba types them: int32 + int32 is int64, an `if` that mixes int and float gives
 It is for right kernels only: it detects nothing, and order never changes its results.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -22,33 +19,15 @@ from . import reference_calls as calls
 from .reference_types import Code, cast, in_type, typed, typed_device, typeof_argument
 
 
-@dataclass(eq=False)
-class Thread:
-    """Who a thread is, and what it waits for."""
+class Thread(NamedTuple):
+    """Who a thread is, and the arrays of its block and its own."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     at: tuple[int, int, int]
     index: tuple[int, int, int]
     shared: dict[Any, Any]
-    dynamic: np.ndarray | None
-    local: dict[Any, Any] = field(default_factory=dict)
-    steps: Any = None
-    answer: Any = None
-    wants: calls.Request | None = None
-    done: bool = False
-
-    @property
-    def rank(self) -> int:
-        x, y, z = self.index
-        return x + self.block[0] * (y + self.block[1] * z)
-
-    def advance(self) -> None:
-        try:
-            self.wants = self.steps.send(self.answer)
-        except StopIteration:
-            self.done, self.wants = True, None
-        self.answer = None
+    local: dict[Any, Any]
 
 
 def interpret(code: Code, args: tuple[Any, ...], me: Thread) -> Any:
@@ -70,9 +49,9 @@ def interpret(code: Code, args: tuple[Any, ...], me: Thread) -> Any:
                         case "Arg":
                             result = args[value.index]
                         case _:  # Const, Global, FreeVar
-                            result = calls.IDENTITY.get(id(value.value), value.value)
-                            if isinstance(result, str) and result in calls.DIMENSIONS:
-                                result = calls.dimension(result, me)
+                            result = value.value
+                            if id(result) in calls.DIMENSIONS:
+                                result = calls.DIMENSIONS[id(result)](me)
                     env[stmt.target.name] = cast(result, code.typemap[stmt.target.name])
                 case "SetItem":
                     target = env[stmt.target.name]
@@ -147,11 +126,11 @@ def _call(code: Code, expr: Any, env: dict[str, Any], me: Thread) -> Any:
     sig = code.calltypes[expr]
     args = [env[v.name] for v in expr.args]
     kws = {k: env[v.name] for k, v in expr.kws}
-    special = calls.special(fn)
-    if special is not None:
-        result = special(calls.Call(me, expr, sig, args, kws))
-        if isinstance(result, calls.Request):
-            result = yield result
+    rule = calls.RULES.get(id(fn))
+    if fn is calls.cuda.syncthreads:
+        result = yield
+    elif rule is not None:
+        result = rule(calls.Call(me, expr, sig, args, kws))
     elif hasattr(fn, "py_func"):
         plain = fn.py_func.__code__
         order = plain.co_varnames[: plain.co_argcount]
@@ -174,62 +153,17 @@ def _places(shape: tuple[int, int, int]) -> list[tuple[int, int, int]]:
     return [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
 
 
-def run(
-    fn: Any,
-    grid: int | tuple[int, ...],
-    block: int | tuple[int, ...],
-    *args: Any,
-    dynamic_shared: int = 0,
-) -> None:
+def run(fn: Any, grid: int | tuple[int, ...], block: int | tuple[int, ...], *args: Any) -> None:
     """Launch `fn` over `grid` by `block`; arrays among `args` are changed in place."""
     argtypes = tuple(typeof_argument(a) for a in args)
     code = typed(fn, argtypes)
     args = tuple(cast(a, t) for a, t in zip(args, argtypes, strict=True))
     grid, block = _three(grid), _three(block)
-    blocks: list[list[Thread]] = []
-    for at in _places(grid):
-        shared: dict[Any, Any] = {}
-        dynamic = np.full(dynamic_shared, 0x7F, np.uint8) if dynamic_shared else None
-        threads = [Thread(grid, block, at, i, shared, dynamic) for i in _places(block)]
-        for thread in threads:
-            thread.steps = interpret(code, args, thread)
-        blocks.append(threads)
+    ended = object()
     with np.errstate(all="ignore"):  # a GPU neither warns nor stops
-        _schedule(blocks)
-
-
-def _schedule(blocks: list[list[Thread]]) -> None:
-    """Advance every thread to its next wait; open a barrier once all have come."""
-    everyone = [t for threads in blocks for t in threads]
-    while any(not t.done for t in everyone):
-        for thread in everyone:
-            if thread.wants is None and not thread.done:
-                thread.advance()
-        groups: list[list[Thread]] = []
-        for threads in blocks:
-            live = [t for t in threads if not t.done]
-            if live and all(t.wants.scope == "block" for t in live):
-                groups.append(live)
-            for start in range(0, len(threads), 32):
-                groups.extend(_complete_warps(threads[start : start + 32]))
-        live = [t for t in everyone if not t.done]
-        if live and all(t.wants.scope == "grid" for t in live):
-            groups.append(live)
-        assert groups or not live, "the reference deadlocks: the kernel is wrong"
-        for group in groups:
-            for thread, answer in zip(group, group[0].wants.answer(group), strict=True):
-                thread.answer, thread.wants = answer, None
-
-
-def _complete_warps(warp: list[Thread]) -> list[list[Thread]]:
-    """The groups of lanes in one warp in which every live lane of the mask has come."""
-    sites: dict[Any, list[Thread]] = {}
-    for thread in warp:
-        if thread.wants is not None and thread.wants.scope == "warp":
-            sites.setdefault((thread.wants.site, thread.wants.mask), []).append(thread)
-    complete = []
-    for (_, mask), group in sites.items():
-        named = [t for t in warp if mask >> (t.rank % 32) & 1 and not t.done]
-        if len(group) == len(named):
-            complete.append(group)
-    return complete
+        for at in _places(grid):
+            shared: dict[Any, Any] = {}
+            threads = [Thread(grid, block, at, i, shared, {}) for i in _places(block)]
+            live = [interpret(code, args, thread) for thread in threads]
+            while live:  # each to its next barrier
+                live = [steps for steps in live if next(steps, ended) is not ended]

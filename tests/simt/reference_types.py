@@ -1,7 +1,5 @@
 """What Numba makes of a function: its instructions, and the type of every variable."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

@@ -1,6 +1,4 @@
-"""All right kernels: what the machine, the reference and Numba's simulator are held to."""
-
-from __future__ import annotations
+"""All right kernels: what the machine is held to."""
 
 from importlib.util import find_spec
 

@@ -1,14 +1,12 @@
 """Right kernels with arrays of their own: shapes and types in all the ways they are written,
 records, dynamic shared memory under several views, arrays in functions that call themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, from_dtype, int32, int64
 
 from simt import cuda
 
-from .cases import Catalogue, fill, floats, zeros
+from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
 
@@ -29,19 +27,16 @@ def reversed_by(values, n, kind):
     return np.float64(found) + s.size
 
 
-def _by_two_sizes(a: np.ndarray, out: np.ndarray) -> None:
-    t = np.arange(32)
-    out[:] = a[31 - t] + 32 + np.trunc(a[15 - t % 16]) + 16
-
-
-@CASES.add(1, 32, lambda r: (floats(r, 32), zeros(32, kind=np.float64)), _by_two_sizes,
-           reference=False, simulator=False)  # fmt: skip
+@CASES.add(
+    (1, 32),
+    lambda r: (floats(r, 32), zeros(32, kind=np.float64)),
+    lambda a, out: a[::-1] + 32 + np.trunc(a[15 - np.arange(32) % 16]) + 16,
+)
 def shapes_and_types_that_a_device_function_is_given(a, out):
     out[cuda.threadIdx.x] = reversed_by(a, 32, float32) + reversed_by(a, 16, int32)
 
 
-@CASES.add(1, 4, lambda r: (zeros(4),), lambda out: fill(out, np.arange(4) * 111.0 + 32),
-           reference=False, simulator=False, alone=False)  # fmt: skip
+@CASES.add((1, 4), lambda r: (zeros(4),), lambda out: np.arange(4) * 111.0 + 32, alone=False)
 def several_arrays_on_a_line_by_name_and_by_string(out):
     a, b = cuda.shared.array(4, float32), cuda.shared.array(shape=(4,), dtype=np.int32)
     c = cuda.local.array(shape=SHAPE, dtype="float32", alignment=64)
@@ -50,12 +45,7 @@ def several_arrays_on_a_line_by_name_and_by_string(out):
     out[t] = np.float32(b[t] + c.size) + a[t] + c[3, t]
 
 
-def _points(out: np.ndarray) -> None:
-    t = np.arange(8)
-    out[:] = 3 * t + 2.5 + t + 7
-
-
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points, reference=False, simulator=False)
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
 def local_records(out):
     i = cuda.grid(1)
     own = cuda.local.array(3, POINT)
@@ -67,8 +57,7 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points, reference=False,
-           simulator=False)  # fmt: skip
+@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
 def local_records_by_a_numba_type(out):
     i = cuda.grid(1)
     own = cuda.local.array((2, 2), POINT_TYPE)
@@ -77,9 +66,11 @@ def local_records_by_a_numba_type(out):
     out[i] = own[1, 1].at[0] + own[1, 1].x + 7.5 + i
 
 
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), lambda out: fill(
-    out, np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5), reference=False,
-    simulator=False)  # fmt: skip
+@CASES.add(
+    (2, 4),
+    lambda r: (zeros(8, kind=np.float64),),
+    lambda out: np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5,
+)
 def shared_records_of_several_types(out):
     s = cuda.shared.array(4, MIXED)
     t = cuda.threadIdx.x
@@ -91,12 +82,7 @@ def shared_records_of_several_types(out):
     out[cuda.grid(1)] = other.count * other.flag + other.value
 
 
-def _dynamic(out: np.ndarray) -> None:
-    t = np.arange(8) % 4
-    out[:] = 1.5 * (3 - t) + 10 * (3 - t)
-
-
-@CASES.add(2, 4, lambda r: (zeros(8),), _dynamic, shared=32, reference=False, simulator=False)
+@CASES.add((2, 4), lambda r: (zeros(8),), lambda out: 11.5 * (3 - np.arange(8) % 4), shared=32)
 def dynamic_shared_memory_of_two_types(out):
     space = cuda.shared.array(0, np.uint8)
     f, k = space[:16].view(np.float32), space[16:32].view(np.int32)
@@ -106,8 +92,12 @@ def dynamic_shared_memory_of_two_types(out):
     out[cuda.grid(1)] = f[3 - t] + np.float32(k[3 - t])
 
 
-@CASES.add(1, 4, lambda r: (zeros(4, kind=np.int32),), lambda out: fill(
-    out, np.float32(np.arange(4)).view(np.int32)), shared=16, reference=False)  # fmt: skip
+@CASES.add(
+    (1, 4),
+    lambda r: (zeros(4, kind=np.int32),),
+    lambda out: np.float32(np.arange(4)).view(np.int32),
+    shared=16,
+)
 def dynamic_shared_memory_is_one_for_all(out):
     f, k = cuda.shared.array(0, float32), cuda.shared.array(shape=0, dtype=int32)
     t = cuda.threadIdx.x
@@ -116,8 +106,11 @@ def dynamic_shared_memory_is_one_for_all(out):
     out[t] = k[t]
 
 
-@CASES.add(2, 4, lambda r: (zeros(8, kind=np.int64),), lambda out: fill(
-    out, np.float32(np.arange(8)).view(np.int32)), reference=False)  # fmt: skip
+@CASES.add(
+    (2, 4),
+    lambda r: (zeros(8, kind=np.int64),),
+    lambda out: np.float32(np.arange(8)).view(np.int32),
+)
 def local_memory_as_another_type(out):
     own = cuda.local.array((2, 3), float32)
     i = cuda.grid(1)
@@ -136,8 +129,7 @@ def product_down(n):
     return own[0] * rest
 
 
-@CASES.add(1, 6, lambda r: (zeros(6, kind=np.int64),), lambda out: fill(
-    out, [1, 1, 2, 6, 24, 120]), reference=False)  # fmt: skip
+@CASES.add((1, 6), lambda r: (zeros(6, kind=np.int64),), lambda out: [1, 1, 2, 6, 24, 120])
 def each_call_of_itself_has_its_own_array(out):
     out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
 
@@ -145,8 +137,7 @@ def each_call_of_itself_has_its_own_array(out):
 RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], MIXED)
 
 
-@CASES.add(1, 2, lambda r: (zeros(2, kind=np.float64),), lambda out: fill(out, [6.5, 15.5]),
-           reference=False, simulator=False)  # fmt: skip
+@CASES.add((1, 2), lambda r: (zeros(2, kind=np.float64),), lambda out: [6.5, 15.5])
 def constant_records(out):
     fixed = cuda.const.array_like(RECORDS)
     one = fixed[cuda.threadIdx.x]
@@ -156,9 +147,11 @@ def constant_records(out):
 BY_COLUMNS = np.asfortranarray(np.arange(12.0).reshape(3, 4))
 
 
-@CASES.add(1, 12, lambda r: (zeros(12, kind=np.float64), zeros(4, kind=np.int64)),
-           lambda out, strides: (fill(out, np.arange(12.0).reshape(3, 4).T.ravel() * 2),
-                                 fill(strides, [8, 24, 8, 24])))  # fmt: skip
+@CASES.add(
+    (1, 12),
+    lambda r: (zeros(12, kind=np.float64), zeros(4, kind=np.int64)),
+    lambda out, strides: (np.arange(12.0).reshape(3, 4).T.ravel() * 2, [8, 24, 8, 24]),
+)
 def constants_by_columns(out, strides):
     i = cuda.threadIdx.x
     fixed = cuda.const.array_like(BY_COLUMNS)
@@ -177,8 +170,7 @@ def kept_in_shared_memory(value, write):
     return s[0]
 
 
-@CASES.add(1, 4, lambda r: (zeros(4, kind=np.float64),), lambda out: fill(out, 7.5),
-           reference=False, simulator=False)  # fmt: skip
+@CASES.add((1, 4), lambda r: (zeros(4, kind=np.float64),), lambda out: 7.5)
 def an_array_for_each_type_that_a_function_is_called_with(out):
     kept_in_shared_memory(7, True), kept_in_shared_memory(0.5, True)
     i = cuda.grid(1)

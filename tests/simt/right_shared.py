@@ -1,23 +1,20 @@
 """Right kernels whose threads meet in shared memory. None may get a finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32, int32, int64
 
 from simt import cuda
 
-from .cases import Catalogue, fill, floats, zeros
+from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
 T = 8
 
 
 @CASES.add(
-    (2, 2),
-    (T, T),
+    ((2, 2), (T, T)),
     lambda r: (floats(r, 13, 11), floats(r, 11, 10), zeros(13, 10)),
-    lambda a, b, out: fill(out, a @ b),
+    lambda a, b, out: a @ b,
 )
 def tiled_matmul_of_any_size(a, b, out):
     s = cuda.shared.array((T, T), float32)
@@ -37,10 +34,9 @@ def tiled_matmul_of_any_size(a, b, out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (floats(r, 6 * 32), zeros(64)),
-    lambda a, out: fill(out, np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2)),
+    lambda a, out: np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2),
 )
 def double_buffer_with_one_barrier(a, out):
     tile = cuda.shared.array((2, 32), float32)
@@ -54,10 +50,9 @@ def double_buffer_with_one_barrier(a, out):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (floats(r, 180), zeros(3)),
-    lambda a, out: fill(out, [a[:64].sum(), a[64:128].sum(), a[128:].sum()]),
+    lambda a, out: [a[:64].sum(), a[64:128].sum(), a[128:].sum()],
 )
 def block_reduction(a, out):
     s = cuda.shared.array(64, float32)
@@ -75,10 +70,9 @@ def block_reduction(a, out):
 
 
 @CASES.add(
-    3,
-    32,
+    (3, 32),
     lambda r: (floats(r, 90), zeros(90)),
-    lambda a, out: fill(out, np.convolve(a, np.ones(3, np.float32), "same")),
+    lambda a, out: np.convolve(a, np.ones(3, np.float32), "same"),
 )
 def halo_stencil(a, out):
     s = cuda.shared.array(34, float32)
@@ -95,10 +89,7 @@ def halo_stencil(a, out):
 
 
 @CASES.add(
-    1,
-    64,
-    lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)),
-    lambda a, out: fill(out, np.cumsum(a)),
+    (1, 64), lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)), lambda a, out: np.cumsum(a)
 )
 def scan_with_two_barriers(a, out):
     s = cuda.shared.array(64, int64)
@@ -118,10 +109,9 @@ def scan_with_two_barriers(a, out):
 
 
 @CASES.add(
-    2,
-    48,
+    (2, 48),
     lambda r: (floats(r, 96), zeros(96)),
-    lambda a, out: fill(out, a.reshape(2, 48)[:, ::-1].ravel()),
+    lambda a, out: a.reshape(2, 48)[:, ::-1].ravel(),
     shared=48 * 4,
 )
 def dynamic_shared_reverse(a, out):
@@ -133,10 +123,9 @@ def dynamic_shared_reverse(a, out):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (r.integers(0, 16, 190), zeros(16, kind=np.int32)),
-    lambda a, out: fill(out, np.bincount(a, minlength=16)),
+    lambda a, out: np.bincount(a, minlength=16),
 )
 def privatised_histogram(a, out):
     s = cuda.shared.array(16, int32)
@@ -156,7 +145,7 @@ def _votes(a: np.ndarray, out: np.ndarray) -> None:
         out[k] = (part > 0).sum(), (part > -9).all(), (part > 7).any()
 
 
-@CASES.add(2, 40, lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
+@CASES.add((2, 40), lambda r: (floats(r, 80), zeros(2, 3, kind=np.int32)), _votes)
 def barriers_that_count(a, out):
     i, b = cuda.grid(1), cuda.blockIdx.x
     n = cuda.syncthreads_count(1 if a[i] > 0 else 0)

@@ -1,25 +1,17 @@
 """Right kernels whose lanes talk within a warp, or whose blocks meet. No finding either."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 
 from simt import cuda
 
-from .cases import Catalogue, fill, floats, zeros
+from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
 FULL = 0xFFFFFFFF
 
 
-@CASES.add(
-    2,
-    64,
-    lambda r: (floats(r, 128), zeros(4)),
-    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
-    simulator=False,
-)
+@CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_sum_by_shuffles(a, out):
     i = cuda.grid(1)
     value = a[i]
@@ -32,11 +24,9 @@ def warp_sum_by_shuffles(a, out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
-    lambda a, out: fill(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()),
-    simulator=False,
+    lambda a, out: np.cumsum(a.reshape(2, 32), axis=1).ravel(),
 )
 def warp_scan_by_shuffles(a, out):
     t = cuda.threadIdx.x
@@ -50,13 +40,7 @@ def warp_scan_by_shuffles(a, out):
     out[t] = value
 
 
-@CASES.add(
-    2,
-    64,
-    lambda r: (floats(r, 128), zeros(4)),
-    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
-    simulator=False,
-)
+@CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_synchronous_tree(a, out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -80,9 +64,7 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
     count[0] = keep.size
 
 
-@CASES.add(
-    1, 32, lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact, simulator=False
-)
+@CASES.add((1, 32), lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)), _compact)
 def compaction_by_ballot(a, out, count):
     t = cuda.threadIdx.x
     keep = a[t] > 0
@@ -95,11 +77,9 @@ def compaction_by_ballot(a, out, count):
 
 
 @CASES.add(
-    2,
-    64,
+    (2, 64),
     lambda r: (r.integers(0, 4, 128, dtype=np.int32), zeros(4, kind=np.int32)),
-    lambda a, out: fill(out, np.bincount(a, minlength=4)),
-    simulator=False,
+    lambda a, out: np.bincount(a, minlength=4),
 )
 def histogram_by_matching(a, out):
     i = cuda.grid(1)
@@ -115,14 +95,12 @@ def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (
         np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
         zeros(2, 3, kind=np.int32),
     ),
     _warp_votes,
-    simulator=False,
 )
 def warp_votes(a, out):
     i = cuda.grid(1)
@@ -137,12 +115,7 @@ def warp_votes(a, out):
 
 
 @CASES.add(
-    1,
-    32,
-    lambda r: (zeros(32, kind=np.int64),),
-    lambda out: fill(out, np.where(np.arange(32) < 8, 8, 24)),
-    simulator=False,
-    reference=False,
+    (1, 32), lambda r: (zeros(32, kind=np.int64),), lambda out: np.where(np.arange(32) < 8, 8, 24)
 )
 def active_lanes_of_a_branch(out):
     t = cuda.threadIdx.x
@@ -152,13 +125,7 @@ def active_lanes_of_a_branch(out):
         out[t] = cuda.popc(cuda.activemask())
 
 
-@CASES.add(
-    4,
-    32,
-    lambda r: (floats(r, 128), zeros(128)),
-    lambda a, out: (fill(out, a[::-1] * 2), fill(a, a * 2)),
-    simulator=False,
-)
+@CASES.add((4, 32), lambda r: (floats(r, 128), zeros(128)), lambda a, out: (a * 2, a[::-1] * 2))
 def whole_grid_sync(a, out):
     i = cuda.grid(1)
     a[i] = a[i] * float32(2)
@@ -172,7 +139,7 @@ def _jacobi(a: np.ndarray, b: np.ndarray, n: int) -> None:
         a[1:-1] = b[1:-1]
 
 
-@CASES.add(3, 16, lambda r: (floats(r, 48), zeros(48), 4), _jacobi, simulator=False)
+@CASES.add((3, 16), lambda r: (floats(r, 48), zeros(48), 4), _jacobi)
 def relaxation_over_the_grid(a, b, n):
     i = cuda.grid(1)
     g = cuda.cg.this_grid()
@@ -186,11 +153,9 @@ def relaxation_over_the_grid(a, b, n):
 
 
 @CASES.add(
-    3,
-    64,
+    (3, 64),
     lambda r: (zeros(192, 2, kind=np.int32),),
-    lambda out: fill(out, np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1)),
-    simulator=False,
+    lambda out: np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1),
 )
 def lanes_and_warp_size(out):
     i = cuda.grid(1)
@@ -199,11 +164,9 @@ def lanes_and_warp_size(out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (floats(r, 64), zeros(64)),
-    lambda a, out: fill(out, a.reshape(2, 2, 16)[:, ::-1].ravel()),
-    simulator=False,
+    lambda a, out: a.reshape(2, 2, 16)[:, ::-1].ravel(),
 )
 def exchange_between_half_warps(a, out):
     s = cuda.shared.array(32, float32)
@@ -214,11 +177,9 @@ def exchange_between_half_warps(a, out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda r: (r.integers(0, 9, 64), zeros(1, kind=np.int64), zeros(1, kind=np.int32)),
-    lambda a, total, lock: fill(total, a.sum()),
-    simulator=False,
+    lambda a, total, lock: (a.sum(), 0),
 )
 def lock_that_lets_one_thread_in(a, total, lock):
     """Taken by compare-and-swap, given back by an exchange behind a fence."""

@@ -5,8 +5,6 @@ The oracle keeps, for each operation, the set of all that come before it, by the
 documentation: it knows nothing of clocks, and carries an order out on plain NumPy arrays.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Arguments of a launch: what travels to a kernel and back, as numba-cuda hands it over."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any
 
@@ -146,6 +144,7 @@ def test_broadcast_arrays_go_to_the_device() -> None:
         ([1, 2], SimtError, r"np\.array\(a\)"),
         ({1, 2}, SimtError, r"np\.array\(list\(a\)\)"),
         (len, SimtError, "hand over its parts"),
+        (object(), SimtError, "hand over its parts"),
         (lambda x: x, SimtError, r"@cuda\.jit\(device=True\)"),
     ],
 )
@@ -215,6 +214,7 @@ def read_first(a, out):
     ("kind", "said"),
     [
         ("S3", r"a holds strings \(\|S3\), .*: keep numbers in arrays, such as codes"),
+        ("U1", r"a holds strings \(<U1\), .*: keep numbers in arrays, such as codes"),
         (">f8", r"a is an array of >f8, .*: hand over a\.astype\(a\.dtype\.newbyteorder"),
         (object, r"a is an array of object, .*: .*; hand over an array of numbers"),
     ],

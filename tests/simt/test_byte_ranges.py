@@ -1,7 +1,5 @@
 """Byte ranges: which memory arrays and launches touch, against sets of addresses."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A chunk's threads and their memory, against one thread after another in plain Python."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Launches that compiled code carries out: results, and what is told, are the machine's."""
 
-from __future__ import annotations
-
 import copy
 import random
 import threading
@@ -219,12 +217,6 @@ def half_way(out):
     out[cuda.grid(1)] = 1
 
 
-def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it() -> None:
-    out = np.zeros(64)
-    with simt.unchecked(), pytest.raises(simt.errors.KernelError, match="only 16 of 32 threads"):
-        launch(cuda.jit(half_way), 2, 32, out)
-
-
 def in_turn(out):
     t = cuda.threadIdx.x
     for k in range(2):
@@ -241,9 +233,14 @@ def vote_in_turn(out):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "words"), [(in_turn, "only 16 of 32 threads"), (vote_in_turn, "names lane 1")]
+    ("kernel", "words"),
+    [
+        (half_way, "only 16 of 32 threads"),
+        (in_turn, "only 16 of 32 threads"),
+        (vote_in_turn, "names lane 1"),
+    ],
 )
-def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, words) -> None:
+def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it(kernel, words) -> None:
     with simt.unchecked(), pytest.raises(simt.errors.KernelError, match=words):
         launch(cuda.jit(kernel), 1, 32, np.zeros(32))
 
@@ -253,18 +250,6 @@ def from_beyond(a):
     a[t] = cuda.shfl_down_sync(0xFFFFFFFF, a[t], 8)
     a[t] = cuda.shfl_up_sync(0xFFFFFFFF, a[t], -30)
     a[t] = cuda.shfl_xor_sync(0xFFFFFFFF, a[t], 33)
-
-
-@pytest.mark.parametrize("threads", [8, 16, 40])
-def test_a_lane_that_the_block_has_not_gives_what_the_machine_gives(threads, monkeypatch) -> None:
-    kernel = cuda.jit(from_beyond)
-    got, want = (np.arange(threads) + 1 for _ in "cm")
-    with unchecked():
-        launch(kernel, 1, threads, got)
-        monkeypatch.setattr(compiled, "BUDGET", np.inf)
-        launch(cuda.jit(from_beyond), 1, threads, want)
-    np.testing.assert_array_equal(got, want)
-    assert is_compiled(kernel), state(kernel).refused
 
 
 def several_loops(a):
@@ -286,15 +271,18 @@ def several_loops(a):
         cuda.syncthreads()
 
 
-def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
-    kernel = cuda.jit(several_loops)
-    a = np.arange(64)
-    want = a.copy()
+@pytest.mark.parametrize(
+    ("function", "threads"),
+    [(from_beyond, 8), (from_beyond, 16), (from_beyond, 40), (several_loops, 64)],
+)
+def test_threads_that_meet_get_what_they_get_on_the_machine(function, threads, monkeypatch) -> None:
+    kernel = cuda.jit(function)
+    got, want = (np.arange(threads) + 1 for _ in "cm")
     with unchecked():
-        launch(kernel, 1, 64, a)
+        launch(kernel, 1, threads, got)
         monkeypatch.setattr(compiled, "BUDGET", np.inf)
-        launch(cuda.jit(several_loops), 1, 64, want)
-    np.testing.assert_array_equal(a, want)
+        launch(cuda.jit(function), 1, threads, want)
+    np.testing.assert_array_equal(got, want)
     assert is_compiled(kernel), state(kernel).refused
 
 

@@ -4,8 +4,6 @@ What Nsight Compute calls `l1tex__t_requests_pipe_lsu_mem_global_op_ld` (`_st`) 
 `l1tex__t_sectors_pipe_lsu_mem_global_op_ld` (`_st`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -61,9 +59,8 @@ def stores(report: Any) -> tuple[int, int]:
     return report.arrays["out"].global_store_requests, report.arrays["out"].global_store_sectors
 
 
-def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1):
-    a, out = np.ones(size, kind), np.zeros(size, kind)
-    return xray(kernel, grid, threads, a, out, k)
+def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0):
+    return xray(kernel, 1, threads, np.ones(size, kind), np.zeros(size, kind), k)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +91,7 @@ def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0
     ],
 )
 def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) -> None:
-    report = run(kernel, 128, 128 * 33, kind, k) if kernel is not reversed_order else None
-    if report is None:
-        report = run(kernel, 128, 128, kind, k)
+    report = run(kernel, 128, 128 if kernel is reversed_order else 128 * 33, kind, k)
     assert loads(report) == (4, 4 * sectors)  # 128 threads: 4 warps, a request each
     assert report.arrays["a"].bytes_requested == 128 * np.dtype(kind).itemsize
     assert report.arrays["a"].bytes_moved == 4 * sectors * 32
@@ -107,29 +102,18 @@ def read_field(p, out):
     out[i] = p[i].v
 
 
-def read_second(p, out):
-    i = cuda.grid(1)
-    out[i] = p[i].w
-
-
 @pytest.mark.parametrize(
-    ("kernel", "fields", "want"),
+    ("fields", "want"),
     [
-        # 12 B apart: warp 0 touches bytes 0 … 375, sectors 0 … 11; warp 1 starts at 384
-        (read_field, [("v", "f4"), ("w", "f4"), ("z", "f4")], 24),
-        (read_second, [("v", "f4"), ("w", "f4"), ("z", "f4")], 24),
-        # 16 B apart: two lanes a sector
-        (read_field, [("v", "f4"), ("w", "f4"), ("y", "f4"), ("z", "f4")], 32),
-        # 36 B apart: every lane has its own sector, or two lanes never share one
-        (read_field, [("v", "f4"), ("w", "f4", 8)], 64),
+        ("vwz", 24),  # 12 B apart: warp 0 touches bytes 0 … 375; warp 1 starts at 384
+        ("wvz", 24),
+        ("vwyz", 32),  # 16 B apart: two lanes a sector
+        ("vabcdefgh", 64),  # 36 B apart: every lane has its own sector
     ],
 )
-def test_struct_fields(kernel: Any, fields: list[Any], want: int) -> None:
-    if len(fields[-1]) == 3:
-        kind = np.dtype([("v", "f4"), *((f"w{k}", "f4") for k in range(8))])
-    else:
-        kind = np.dtype(fields)
-    report = xray(kernel, 1, 64, np.zeros(64, kind), np.zeros(64, np.float32))
+def test_struct_fields(fields: str, want: int) -> None:
+    records = np.zeros(64, [(name, "f4") for name in fields])
+    report = xray(read_field, 1, 64, records, np.zeros(64, np.float32))
     assert report.arrays["p"].global_load_requests == 2
     assert report.arrays["p"].global_load_sectors == want
     assert report.arrays["p"].bytes_requested == 64 * 4
@@ -186,6 +170,11 @@ def column_major(a, out):
     out[y, x] = a[x, y]
 
 
+def layers(a, out):
+    x, y = cuda.grid(2)
+    out[cuda.threadIdx.z, x + 4 * y] = a[y, x]
+
+
 @pytest.mark.parametrize(
     ("kernel", "block", "width", "requests", "sectors"),
     [
@@ -194,7 +183,7 @@ def column_major(a, out):
         (row_major, (16, 4), 16, 2, 8),  # the two rows touch: 128 B in one piece
         # 8 wide, pitch 80 B: rows at bytes 0, 80, 160, 240 take 1, 2, 1, 2 sectors
         (row_major, (8, 8), 20, 2, 12),
-        (row_major, (4, 2, 4), 64, 1, 2),  # 3-D: the z layers repeat the same two rows
+        (layers, (4, 2, 4), 64, 1, 2),  # 3-D: the z layers repeat the same two rows
         (column_major, (32, 4), 64, 4, 128),  # 256 B apart: a sector for each lane
         (column_major, (16, 4), 64, 2, 32),  # 16 rows; the two columns share sectors
     ],
@@ -202,19 +191,8 @@ def column_major(a, out):
 def test_a_warp_in_a_block_of_more_dimensions(
     kernel: Any, block: tuple[int, ...], width: int, requests: int, sectors: int
 ) -> None:
-    a = np.ones((64, width), np.float32)
-    out = np.zeros((64, max(width, 64)), np.float32)
-    if len(block) == 3:
-        report = xray(reads_only, 1, block, a, np.zeros(32, np.float32))
-    else:
-        report = xray(kernel, 1, block, a, out)
-    assert loads(report) == (requests, sectors)
-
-
-def reads_only(a, out):
-    x, y = cuda.grid(2)
-    value = a[y, x]
-    out[x + 4 * (y + 2 * cuda.threadIdx.z)] = value
+    a, out = np.ones((64, width), np.float32), np.zeros((64, 64), np.float32)
+    assert loads(xray(kernel, 1, block, a, out)) == (requests, sectors)
 
 
 def loop_and_update(a, out, k):

@@ -1,7 +1,5 @@
 """Counters of random accesses against the definition, lane by lane."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -4,11 +4,8 @@ What Nsight Compute calls `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld` (`_
 `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld` (`_st`), counted for each request.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -20,21 +17,19 @@ from .harness import line, xray
 
 KERNEL = """
 def kernel(out):
-    s = cuda.shared.array({size}, numba.{kind})
+    s = cuda.shared.array(1100, numba.{kind})
     t = cuda.threadIdx.x
-    for k in range(t, {size}, cuda.blockDim.x):
+    for k in range(t, 1100, cuda.blockDim.x):
         s[k] = 1
     cuda.syncthreads()
-    if t < {active}:
-        value = s[{index}]  # load
-        out[t] = value
+    value = s[{index}]  # load
+    out[t] = value
 """
 
 
-def loads(index: str, kind: str = "float32", active: int = 32, threads: int = 32) -> Any:
-    text = KERNEL.format(size=1100, kind=kind, index=index, active=active)
-    kernel = sources.module(text, cuda).kernel
-    report = xray(kernel, 1, threads, np.zeros(threads, kind))
+def loads(index: str, kind: str = "float32") -> Any:
+    kernel = sources.module(KERNEL.format(kind=kind, index=index), cuda).kernel
+    report = xray(kernel, 1, 32, np.zeros(32, kind))
     assert report.ok, [str(f) for f in report.findings]
     at = report.lines[line(kernel, "# load")]
     return at.shared_load_wavefronts, at.shared_load_conflicts
@@ -67,22 +62,15 @@ def test_wavefronts_of_one_request(index: str, wavefronts: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "wavefronts", "conflicts"),
-    [
-        ("t", 2, 0),  # 256 B need two wavefronts: that is no conflict
-        # 16 B apart: each half warp spreads over 256 B, two lanes to a bank: 2 · 2
-        ("t * 2", 4, 2),
-        ("t * 16", 32, 30),  # 128 B apart: each of the 16 lanes of a half on its own
-        ("t * 17", 2, 0),
-    ],
-)
-def test_words_of_64_bits_go_by_half_warps(index: str, wavefronts: int, conflicts: int) -> None:
-    assert loads(index, "float64") == (wavefronts, conflicts)
-
-
-@pytest.mark.parametrize(
     ("kind", "index", "wavefronts", "conflicts"),
     [
+        # words of 64 bits go by half warps
+        ("float64", "t", 2, 0),  # 256 B need two wavefronts: that is no conflict
+        # 16 B apart: each half warp spreads over 256 B, two lanes to a bank: 2 · 2
+        ("float64", "t * 2", 4, 2),
+        ("float64", "t * 16", 32, 30),  # 128 B apart: each of the 16 lanes of a half on its own
+        ("float64", "t * 17", 2, 0),
+        # words that pairs of lanes share
         ("float64", "0", 1, 0),
         ("float64", "t // 2", 1, 0),  # lanes n and n ^ 1
         ("float64", "t // 4 * 2 + t % 2", 1, 0),  # lanes n and n ^ 2
@@ -95,67 +83,41 @@ def test_words_of_64_bits_go_by_half_warps(index: str, wavefronts: int, conflict
         ("complex128", "t", 4, 0),
     ],
 )
-def test_wide_words_that_pairs_of_lanes_share(
-    kind: str, index: str, wavefronts: int, conflicts: int
-) -> None:
+def test_wavefronts_of_wide_words(kind: str, index: str, wavefronts: int, conflicts: int) -> None:
     assert loads(index, kind) == (wavefronts, conflicts)
 
 
-def tile(out):
-    s = cuda.shared.array((32, 32), numba.float32)
+TILE = """
+def kernel(out):
+    s = cuda.shared.array((32, {width}), numba.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[y, x] = 1  # store
+    s[{store}] = 1  # store
     cuda.syncthreads()
-    value = s[x, y]  # load
+    value = s[{load}]  # load
     out[y, x] = value
-
-
-def padded_tile(out):
-    s = cuda.shared.array((32, 33), numba.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[y, x] = 1  # store
-    cuda.syncthreads()
-    value = s[x, y]  # load
-    out[y, x] = value
-
-
-def transposing_store(out):
-    s = cuda.shared.array((32, 32), numba.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[x, y] = 1  # store
-    cuda.syncthreads()
-    value = s[y, x]  # load
-    out[y, x] = value
+"""
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stored", "loaded"),
+    ("width", "store", "load", "stored", "loaded"),
     [
-        (tile, (32, 0), (1024, 992)),  # 32 warps; each column is 32 words of one bank
-        (padded_tile, (32, 0), (32, 0)),
-        (transposing_store, (1024, 992), (32, 0)),
+        (32, "y, x", "x, y", (32, 0), (1024, 992)),  # 32 warps; a column is 32 words of one bank
+        (33, "y, x", "x, y", (32, 0), (32, 0)),
+        (32, "x, y", "y, x", (1024, 992), (32, 0)),
     ],
 )
-def test_the_transpose_tile(kernel: Any, stored: Any, loaded: Any) -> None:
+def test_the_transpose_tile(width: int, store: str, load: str, stored: Any, loaded: Any) -> None:
+    kernel = sources.module(TILE.format(width=width, store=store, load=load), cuda).kernel
     report = xray(kernel, 1, (32, 32), np.zeros((32, 32), np.float32))
     at = report.lines[line(kernel, "# store")]
     assert (at.shared_store_wavefronts, at.shared_store_conflicts) == stored
     at = report.lines[line(kernel, "# load")]
     assert (at.shared_load_wavefronts, at.shared_load_conflicts) == loaded
-    whole = report.arrays["s"]
-    assert (whole.shared_store_wavefronts, whole.shared_load_conflicts) == (
-        stored[0],
-        loaded[1],
-    )
-    assert report.totals.shared_load_wavefronts == loaded[0]
-
-
-def test_shared_traffic_is_no_global_traffic() -> None:
-    report = xray(tile, 1, (32, 32), np.zeros((32, 32), np.float32))
-    assert report.arrays["s"].global_load_requests == 0
-    assert report.totals.global_load_requests == 0
-    assert report.totals.global_store_requests == 32
-    assert report.totals.bytes_moved == 32 * 128
+    tile, totals = report.arrays["s"], report.totals
+    assert (tile.shared_store_wavefronts, tile.shared_load_conflicts) == (stored[0], loaded[1])
+    assert totals.shared_load_wavefronts == loaded[0]
+    assert tile.global_load_requests == totals.global_load_requests == 0
+    assert (totals.global_store_requests, totals.bytes_moved) == (32, 32 * 128)
 
 
 def test_equal_addresses_in_arrays_at_other_places_are_told_apart() -> None:

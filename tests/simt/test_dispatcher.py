@@ -1,7 +1,5 @@
 """The dispatcher's surface: what programs ask of `cuda.jit` and of what it makes."""
 
-from __future__ import annotations
-
 import linecache
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Ufuncs on arrays inside kernels: values, traffic, and what Numba has no code for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import event, given, settings

@@ -1,7 +1,5 @@
 """The classes of errors are Numba's too, so that `except` clauses of existing programs hold."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -9,9 +7,8 @@ import numpy as np
 import pytest
 from numba.core import errors as core
 
-import simt
 from simt import cuda
-from simt.errors import BadLaunch, KernelError, MachineFault
+from simt.errors import KernelError, MachineFault
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -74,30 +71,6 @@ def test_an_error_keeps_numbas_finer_class() -> None:
 
     with pytest.raises(UnsupportedBytecodeError, match="an import cannot be used in a kernel"):
         cuda.jit(an_import)[1, 1](np.zeros(1))
-
-
-@cuda.jit
-def fill(a):
-    a[0] = 1
-
-
-@pytest.mark.parametrize(
-    ("shape", "kind"),
-    [
-        (((1, 2, 3, 4), (5, 6)), ValueError),
-        (((1, 2), (3, 4, 5, 6)), ValueError),
-        ((1,), ValueError),
-        ((1, 2, 3, 4, 5), ValueError),
-        ((2.0, 3), TypeError),
-        ((2, 3.0), TypeError),
-        ((2, None), ValueError),
-    ],
-)
-@pytest.mark.parametrize("lens", [lambda k: k, simt.xray], ids=["kernel", "xray"])
-def test_a_wrong_shape_is_told_where_it_stands(shape: Any, kind: type, lens: Any) -> None:
-    with pytest.raises(kind) as caught:
-        lens(fill)[shape]
-    assert isinstance(caught.value, BadLaunch)
 
 
 def test_the_classes_are_made_once_and_travel_between_processes() -> None:

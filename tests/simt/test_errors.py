@@ -1,8 +1,5 @@
 """Every mistake on the list is found: its kind, its line, its threads."""
 
-from __future__ import annotations
-
-import json
 import os
 import subprocess
 import sys
@@ -26,15 +23,10 @@ CASES: list[Mistake] = [
     *wrong_code.CASES,
 ]
 STOPPING = [case for case in CASES if case.stops]
-WARNED = ("race", "uninitialised-read", "negative-index", "left-before-barrier")
-WARNING = [case for case in CASES if case.kind in WARNED and not case.stops]
+WARNING = [case for case in CASES if not case.stops and case.kind != "float64-leak"]
 
 
-def name(case: Mistake) -> str:
-    return case.name
-
-
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_the_finding_names_kind_line_and_threads_and_does_not_drown_in_echoes(
     case: Mistake,
 ) -> None:
@@ -64,7 +56,7 @@ def test_the_finding_names_kind_line_and_threads_and_does_not_drown_in_echoes(
         assert case.index(tuple(finding.index), threads(finding)[0]), finding.index
 
 
-@pytest.mark.parametrize("case", STOPPING, ids=name)
+@pytest.mark.parametrize("case", STOPPING, ids=lambda c: c.name)
 def test_what_cannot_go_on_stops_a_plain_launch_and_the_next_one_works(case: Mistake) -> None:
     with pytest.raises(simt.errors.KernelError) as caught:
         launch(case.kernel, case.grid, case.block, *case.args())
@@ -76,7 +68,7 @@ def test_what_cannot_go_on_stops_a_plain_launch_and_the_next_one_works(case: Mis
     assert (out == 1).all()
 
 
-@pytest.mark.parametrize("case", WARNING, ids=name)
+@pytest.mark.parametrize("case", WARNING, ids=lambda c: c.name)
 def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
     args = to_device(case.args())
     with pytest.warns(UserWarning, match="line") as caught:
@@ -93,9 +85,7 @@ def test_the_number_of_arguments_is_said() -> None:
 
 def test_numpy_arguments_are_copied_and_said_to_be() -> None:
     a = wrong_code.f4(32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(wrong_code.one_argument_too_many)[1, 32](a)
+    report = simt.xray(wrong_code.one_argument_too_many)[1, 32](a)
     finding = only(report, "implicit-copy")
     assert finding.severity == "warning"
     assert finding.message == (
@@ -104,14 +94,6 @@ def test_numpy_arguments_are_copied_and_said_to_be() -> None:
     )
     assert report.ok
     assert (a == 1).all()
-
-
-def test_a_report_of_a_mistake_survives_json() -> None:
-    case = wrong_races.CASES[0]
-    report = xray(case.kernel, case.grid, case.block, *case.args())
-    again = type(report).from_json(report.to_json())
-    assert json.loads(again.to_json()) == json.loads(report.to_json())
-    assert [str(f) for f in again.findings] == [str(f) for f in report.findings]
 
 
 AGAIN = """

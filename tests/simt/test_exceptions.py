@@ -1,7 +1,5 @@
 """Exceptions in kernels: they reach the host with `debug=True`, and end threads without it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions that mean in a kernel what `numba.cuda.extending.overload` says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a kernel's names stand for is fixed when it is compiled, as Numba fixes it."""
 
-from __future__ import annotations
-
 import linecache
 from types import ModuleType
 from typing import Any
@@ -58,10 +56,16 @@ def module(out):
     out[0] = MODULE.number
 
 
-def through_a_function():
+def of_number():
     @cuda.jit(device=True)
     def inner():
         return NUMBER
+
+    return inner
+
+
+def through_a_function():
+    inner = of_number()
 
     def kernel(out):
         out[0] = inner()
@@ -70,12 +74,8 @@ def through_a_function():
 
 
 def through_a_module():
-    @cuda.jit(device=True)
-    def inner():
-        return NUMBER
-
     home = ModuleType("home")
-    home.inner = inner
+    home.inner = of_number()
 
     def kernel(out):
         out[0] = home.inner()
@@ -84,10 +84,7 @@ def through_a_module():
 
 
 def through_a_tuple():
-    @cuda.jit(device=True)
-    def inner():
-        return NUMBER
-
+    inner = of_number()
     functions = ((inner, 2), inner)
 
     def kernel(out):

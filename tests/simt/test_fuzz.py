@@ -1,16 +1,11 @@
 """Properties over random kernels: machine and reference agree to the bit."""
 
-from __future__ import annotations
-
 import random
 
-import numba
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
-from simt import cuda
 from simt.frontend import numba_bridge, typecheck
 
 from . import fuzz, grammar, reference_types
@@ -49,38 +44,6 @@ def test_numba_is_asked_once_for_a_kernel(monkeypatch: pytest.MonkeyPatch) -> No
     program = grammar.program(random.Random(1000).randrange)
     assert fuzz.difference(program, [(0, XRAY), (1, PLAIN)]) is None
     assert len(asked) == 1
-
-
-def ring(a, out):
-    s = cuda.shared.array(32, numba.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    for k in range(3):
-        s[t] = a[i]
-        cuda.syncthreads()
-        a[i] += part(s, t, k)
-        cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = a[i] + a[i + 31]
-
-
-@cuda.jit(device=True)
-def part(s, t, k):
-    return s[(t + k + 1) % 32] if t > k else s[t] * np.float32(0.5)
-
-
-@pytest.mark.parametrize("run", fuzz.RUNS)
-def test_more_blocks_than_are_carried_out_together(run: fuzz.Run) -> None:
-    """1,024 blocks of 32 make a chunk: the next ones are fewer, and compute the same."""
-    blocks = 1250
-    a = np.random.default_rng(0).integers(-9, 9, (blocks, 32)).astype(np.float32)
-    got, out = a.ravel().copy(), np.zeros(blocks, np.float32)
-    run(ring, blocks, 32, got, out)
-    for k in range(3):
-        turned = np.roll(a, -k - 1, axis=1)
-        a = a + np.where(np.arange(32) > k, turned, a * np.float32(0.5))
-    np.testing.assert_array_equal(got, a.ravel())
-    np.testing.assert_array_equal(out, a[:, 0] + a[:, 31])
 
 
 def test_the_grammar_reaches_what_it_promises() -> None:

@@ -1,7 +1,5 @@
 """`guvectorize`: which signature is taken, how arrays are spread, where the outputs lie."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,9 +146,6 @@ def test_inputs_with_gaps_between_their_elements() -> None:
         row_sum(cuda.to_device(deep)[:, ::2])
     with pytest.raises(BadCall, match="rows lie one after the other"):
         row_sum(np.asfortranarray(deep))
-
-
-# --- outputs
 
 
 # --- what does not fit

@@ -6,53 +6,26 @@ two threads touch one word, one of them writes it, not both are atomic, and no b
 that both threads meet lies between them.
 """
 
-from __future__ import annotations
-
 import itertools
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numba import int32
 
-import simt
 from simt import cuda
 from simt.core.chunk import Chunk
 from simt.observers import shadow
 
-from .harness import findings
+from .harness import findings, xray
 
 NOTHING, READ, WRITE, ATOMIC = range(4)
 NO_BARRIER, WARP, BLOCK = range(3)
 WORDS = 96
 
 
-def in_shared_memory(kinds, places, barriers, out):
-    s = cuda.shared.array(96, int32)
-    t = cuda.threadIdx.x
-    for k in range(t, 96, cuda.blockDim.x):
-        s[k] = k
-    cuda.syncthreads()
-    total = 0
-    for step in range(barriers.size):
-        kind = kinds[step, t]
-        place = places[step, t]
-        if kind == 1:
-            total += s[place]
-        elif kind == 2:
-            s[place] = 1000 * step + t
-        elif kind == 3:
-            cuda.atomic.add(s, place, 1)
-        if barriers[step] == 1:
-            cuda.syncwarp()
-        elif barriers[step] == 2:
-            cuda.syncthreads()
-    out[t] = total
-
-
-def in_global_memory(kinds, places, barriers, out, memory):
-    t = cuda.grid(1)
+@cuda.jit(device=True)
+def follow(kinds, places, barriers, out, memory, t):
     total = 0
     for step in range(barriers.size):
         kind = kinds[step, t]
@@ -68,6 +41,18 @@ def in_global_memory(kinds, places, barriers, out, memory):
         elif barriers[step] == 2:
             cuda.syncthreads()
     out[t] = total
+
+
+def in_shared_memory(kinds, places, barriers, out):
+    s = cuda.shared.array(96, int32)
+    for k in range(cuda.threadIdx.x, 96, cuda.blockDim.x):
+        s[k] = k
+    cuda.syncthreads()
+    follow(kinds, places, barriers, out, s, cuda.threadIdx.x)
+
+
+def in_global_memory(kinds, places, barriers, out, memory):
+    follow(kinds, places, barriers, out, memory, cuda.grid(1))
 
 
 @dataclass
@@ -133,13 +118,11 @@ def script(seed: int, threads: int, block: int) -> Script:
 
 
 def report_and_sum(kernel, plan: Script, grid: int, memory: np.ndarray | None = None):
-    out = cuda.to_device(np.zeros(plan.kinds.shape[1], np.int64))
-    args = [cuda.to_device(a) for a in (plan.kinds, plan.places, plan.barriers)]
-    more = [] if memory is None else [cuda.to_device(memory)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(kernel)[grid, plan.block](*args, out, *more)
-    return report, out.copy_to_host(), (more[0].copy_to_host() if more else None)
+    out = np.zeros(plan.kinds.shape[1], np.int64)
+    copies = [] if memory is None else [memory.copy()]
+    steps = plan.kinds, plan.places, plan.barriers
+    report = xray(kernel, grid, plan.block, *steps, out, *copies)
+    return report, out, *(copies or [None])
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))

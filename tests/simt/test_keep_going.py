@@ -1,7 +1,5 @@
 """Where a launch keeps going, an access out of bounds is skipped and listed, and nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

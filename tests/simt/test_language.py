@@ -5,8 +5,6 @@ from thread to thread, `row` is a thread's own row of `rows`. Numba's type infer
 of it too: the machine asks it before a launch.
 """
 
-from __future__ import annotations
-
 import textwrap
 from types import SimpleNamespace
 from typing import Any

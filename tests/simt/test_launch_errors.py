@@ -1,7 +1,5 @@
 """A launch that is written wrong is told so in one line, and names what to write."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -30,21 +28,26 @@ def array() -> Any:
 
 
 LAUNCHES = [
-    (lambda: fill(array(), 3), r"launch configuration was not specified: write fill\["),
-    (lambda: fill[1](array(), 3), r"fill\[1\] says nothing of the threads: write fill\["),
-    (lambda: fill[1, 2, 0, 0, 0](array(), 3), "takes 2 to 4 values, got 5"),
-    (lambda: fill[32 / 32, 32](array(), 3), "got 1.0; // divides whole numbers"),
-    (lambda: fill[(1, 1, 1, 1), 32](array(), 3), "a tuple of 1 to 3 integers"),
-    (lambda: simt.xray(fill)(array(), 3), r"write xray\(fill\)\[blocks, threads\]"),
+    (lambda: fill(array(), 3), ValueError, r"launch configuration was not specified: write fill\["),
+    (lambda: fill[1], ValueError, r"fill\[1\] says nothing of the threads: write fill\["),
+    (lambda: fill[1, 2, 0, 0, 0], ValueError, "takes 2 to 4 values, got 5"),
+    (lambda: fill[32 / 32, 32], TypeError, "got 1.0; // divides whole numbers"),
+    (lambda: fill[(1, 1, 1, 1), 32], ValueError, "a tuple of 1 to 3 integers"),
+    (lambda: fill[2, None], ValueError, "a tuple of 1 to 3 integers"),
+    (lambda: simt.xray(fill)[1, (3, 4, 5, 6)], ValueError, "a tuple of 1 to 3 integers"),
+    (lambda: simt.xray(fill)[2, 3.0], TypeError, "got 3.0; // divides whole numbers"),
+    (lambda: simt.xray(fill)(array(), 3), ValueError, r"write xray\(fill\)\[blocks, threads\]"),
 ]
 
 
-@pytest.mark.parametrize(("wrong", "said"), LAUNCHES)
-def test_a_launch_without_a_shape_is_a_sentence(wrong: Any, said: str) -> None:
+@pytest.mark.parametrize(("wrong", "kind", "said"), LAUNCHES)
+def test_a_wrong_shape_is_told_where_it_stands_by_the_class_that_numba_raises(
+    wrong: Any, kind: type, said: str
+) -> None:
     with pytest.raises(BadLaunch, match=said) as caught:
         wrong()
     assert isinstance(caught.value, simt.errors.KernelError)
-    assert isinstance(caught.value, (ValueError, TypeError))  # what Numba raises
+    assert isinstance(caught.value, kind)
     assert len(caught.value._render_traceback_()) <= 3
 
 
@@ -65,23 +68,16 @@ def only_for_large(x):
         return x
 
 
-def some_without_an_answer(a, out):
-    i = cuda.grid(1)
-    out[i] = only_for_large(a[i])
-
-
-@pytest.mark.parametrize("first", [0, -100])
-def test_a_function_that_returns_for_some_threads_only(first: int) -> None:
-    a = np.arange(first, first + 32, dtype=np.float32)
-    found = only(xray(some_without_an_answer, 1, 32, a, np.zeros(32)), "not-a-kernel")
-    assert re.search("a function end(s|ed) without a return", found.message)
-
-
 @cuda.jit(device=True)
 def none_for_small(x):
     if x <= 3:
         return None
     return x
+
+
+def some_without_an_answer(a, out):
+    i = cuda.grid(1)
+    out[i] = only_for_large(a[i])
 
 
 def some_get_none(a, out):
@@ -90,10 +86,14 @@ def some_get_none(a, out):
 
 
 @pytest.mark.parametrize("first", [0, -100])
-def test_a_function_that_returns_none_for_some_threads_only(first: int) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [(some_without_an_answer, "a function end(s|ed) without a return"), (some_get_none, "None")],
+)
+def test_a_function_that_returns_for_some_threads_only(kernel: Any, said: str, first: int) -> None:
     a = np.arange(first, first + 32, dtype=np.float32)
-    found = only(xray(some_get_none, 1, 32, a, np.zeros(32)), "not-a-kernel")
-    assert "None" in found.message
+    found = only(xray(kernel, 1, 32, a, np.zeros(32)), "not-a-kernel")
+    assert re.search(said, found.message)
 
 
 def test_a_function_that_returns_for_all_threads() -> None:

@@ -1,7 +1,5 @@
 """libdevice's functions, and the other parts of `numba.cuda` by their names."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -10,23 +8,14 @@ import numpy as np
 import pytest
 from numba.cuda import libdevice
 
-from simt import cuda
 from simt.core.registry import callee
 from simt.core.values import dtype_of
 from simt.errors import KernelError
 
-from . import sources
-from .harness import launch
+from .sources import computed
 
 TABLE = {name[5:]: types for name, types in numba.cuda.libdevicefuncs.functions.items()}
 HALF, SINGLE = np.float16, np.float32
-
-
-def value(expression: str) -> float:
-    out = np.zeros(1)
-    source = f"def kernel(out):\n    i = cuda.grid(1)\n    out[i] = {expression}\n"
-    launch(sources.module(source, cuda).kernel, 1, 1, out)
-    return float(out[0])
 
 
 def call(name: str, *values: Any) -> Any:
@@ -47,7 +36,7 @@ def test_a_function_of_libdevice_has_numba_s_types_or_is_named_as_missing(name: 
     ):
         text = ", ".join(f"np.{dtype}(1)" for dtype in given)
         with pytest.raises(KernelError, match=f"libdevice.{name} is not supported"):
-            value(f"cuda.libdevice.{name}({text})" + "[0]" * ("remquo" in name))
+            computed(f"cuda.libdevice.{name}({text})" + "[0]" * ("remquo" in name))
         return
     wanted = [np.dtype(str(a.ty)) for a in arguments if a.is_ptr]
     wanted = wanted if str(result) == "none" else [np.dtype(str(result)), *wanted]
@@ -76,7 +65,9 @@ VALUES: dict[str, Any] = {
     "isnand(math.nan)": 1, "isinff(np.float32(1))": 0, "signbitd(-0.0)": 1,
     "hiloint2double(0x3FF80000, 0)": 1.5, "double2hiint(1.5)": 0x3FF80000, "double2loint(1.5)": 0,
     "half2float(0x3C00)": 1, "float2half_rn(np.float32(1))": 0x3C00, "fma(2.0, 3.0, 4.0)": 10,
-    "int_as_float(0x3F800000)": 1, "sincos(0.5)[1]": math.cos(0.5), "modf(8.5)[0]": 0.5,
+    "int_as_float(0x3F800000)": 1, "float_as_int(np.float32(-1.5))": 0x3FC00000 - 2**31,
+    "double_as_longlong(1.5)": 0x3FF8 << 48, "longlong_as_double(0x3FF8 << 48)": 1.5,
+    "sincos(0.5)[1]": math.cos(0.5), "modf(8.5)[0]": 0.5,
     "frexp(8.0)[1]": 4, "remainder(3.5, 2.0)": -0.5, "sincospi(0.5)[0]": 1,
 }  # fmt: skip
 
@@ -96,6 +87,8 @@ def test_values_of_libdevice() -> None:
     [
         ("cuda.uint8(300) + cuda.int32(7.9)", 51),
         ("cuda.float32(0.1)", float(np.float32(0.1))),
+        ("cuda.libdevice.int_as_float(0x3F80000040000000 + i)", 2),
+        ("cuda.clz(i < 9) + 10 * cuda.clz(i > 9)", 87),  # a bool has eight bits
         ("cuda.types.int16(70000)", 4464),
         ("cuda.shared.array(3, cuda.float32).size", 3),
         ("(7).bit_count() + np.int32(-1).bit_count()", 35),
@@ -105,4 +98,4 @@ def test_values_of_libdevice() -> None:
     ],
 )
 def test_what_numba_cuda_names(expression: str, want: float) -> None:
-    assert value(expression) == want
+    assert computed(expression) == want

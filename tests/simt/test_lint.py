@@ -1,8 +1,5 @@
 """Lines that do nothing, though something was meant, are said to."""
 
-from __future__ import annotations
-
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +8,7 @@ import pytest
 from simt import cuda
 
 from . import sources
-from .harness import findings, only, xray
+from .harness import findings, launch, only, xray
 
 IDLE = [
     ("cuda.syncthreads", "cuda.syncthreads without () does nothing: write cuda.syncthreads()"),
@@ -45,22 +42,15 @@ def arguments() -> tuple[np.ndarray, np.ndarray, int]:
 
 
 @pytest.mark.parametrize(("body", "said"), IDLE)
-def test_it_is_a_finding_with_its_line(body: str, said: str) -> None:
+def test_it_is_a_finding_with_its_line_and_a_plain_launch_warns(body: str, said: str) -> None:
     found = only(xray(kernel_of(body), 1, 32, *arguments()), "no-effect")
     assert said in found.message
     assert (found.line, found.severity) == (3, "warning")
-
-
-@pytest.mark.parametrize(("body", "said"), IDLE)
-def test_a_plain_launch_warns(body: str, said: str) -> None:
-    a, out, n = arguments()
     with pytest.warns(UserWarning, match="line 3: ") as caught:
-        cuda.jit(kernel_of(body))[1, 32](cuda.to_device(a), cuda.to_device(out), n)
+        launch(kernel_of(body), 1, 32, *arguments())
     assert said in str(caught[0].message)
 
 
 @pytest.mark.parametrize("body", NOT_IDLE)
 def test_what_does_something_is_not(body: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert not findings(xray(kernel_of(body), 1, 32, *arguments()), "no-effect")
+    assert not findings(xray(kernel_of(body), 1, 32, *arguments()), "no-effect")

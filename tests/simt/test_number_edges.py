@@ -1,7 +1,5 @@
 """Numbers at their edges, on the machine and in compiled code, as the code of Numba's for a GPU."""
 
-from __future__ import annotations
-
 import builtins
 import cmath
 import itertools

@@ -4,8 +4,6 @@ The type of the result is the one that Numba's own inference gives; the value is
 Python or NumPy computes in the types to which Numba converts the operands.
 """
 
-from __future__ import annotations
-
 import builtins
 import functools
 import itertools

@@ -1,9 +1,6 @@
 """Numbers as Numba's CUDA target computes and prints them."""
 
-from __future__ import annotations
-
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,22 +12,7 @@ from simt import cuda
 from simt.errors import KernelError
 
 from . import sources
-from .harness import launch
-
-
-def computed(expression: str, *args: Any, kind: Any = np.float64) -> np.ndarray:
-    """`expression` of `a` (and `b`) for each element, stored in an array of some type."""
-    names = "ab"[: len(args)]
-    source = (
-        f"def kernel({', '.join(names)}, out):\n"
-        + "    i = cuda.grid(1)\n"
-        + f"    out[i] = {expression}\n"
-    )
-    out = np.zeros(len(args[0]), kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        launch(sources.module(source, cuda).kernel, 1, len(out), *args, out)
-    return out
+from .sources import computed
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=8), st.integers(-330, 330))

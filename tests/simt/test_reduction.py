@@ -1,7 +1,5 @@
 """`cuda.reduce`: values, order, and where the result goes."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -4,8 +4,6 @@ A variable may stand for a range, a function, a string or None in some threads a
 others: each thread goes by its own, or is told that the machine needs one for all.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

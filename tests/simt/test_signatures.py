@@ -1,7 +1,5 @@
 """Declared signatures: what a kernel or a device function is compiled for, and what it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

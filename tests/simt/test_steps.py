@@ -1,7 +1,5 @@
 """The steps of one block: they tell the same story as the counters."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -92,8 +90,6 @@ def test_steps_survive_json() -> None:
     again = type(report).from_json(report.to_json())
     assert again.step() == report.step()
     assert json.loads(again.to_json()) == json.loads(report.to_json())
-    assert [s.line for s in again.step()] == [s.line for s in report.step()]
-    assert [s.active for s in again.step()] == [s.active for s in report.step()]
 
 
 def test_steps_that_nobody_has_read_keep_no_array_and_can_be_read_elsewhere() -> None:

@@ -1,7 +1,5 @@
 """Random programs on streams: their races are found, and no result is one that CUDA forbids."""
 
-from __future__ import annotations
-
 import pytest
 
 from . import stream_programs as programs

@@ -1,7 +1,5 @@
 """Streams: one test for each rule of their order, and for each mistake with them."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading
@@ -113,9 +111,7 @@ def test_an_event_orders_two_streams_as_it_was_last_recorded() -> None:
     event.record(other)  # anew: what waits from here on waits for this
     event.wait(one)
     double[1, N, one](device)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        cuda.synchronize()
+    cuda.synchronize()
     assert (out.copy_to_host() == 1).all()
     assert (device.copy_to_host() == 2).all()
 
@@ -138,9 +134,7 @@ def test_the_default_stream_comes_after_all_before_it_and_before_all_after_it(de
     double[1, N, one](device)
     add[1, N, default()](device, out)
     double[1, N, other](device)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        cuda.synchronize()
+    cuda.synchronize()
     assert (out.copy_to_host() == 2).all()
     assert (device.copy_to_host() == 4).all()
 
@@ -151,9 +145,7 @@ def test_the_per_thread_default_stream_waits_for_the_legacy_one_and_for_no_other
     double[1, N, own](device)
     double[1, N](device)
     double[1, N, own](device)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        own.synchronize()
+    own.synchronize()
     assert (device.copy_to_host() == 8).all()
     double[1, N, own](device)
     add[1, N, stream](device, out)
@@ -292,29 +284,25 @@ def test_chunks_over_streams_are_no_race(offsets: bool) -> None:
     streams = [cuda.stream() for _ in range(3)]
     source, target = pinned(2), pinned(0)
     device, out = cuda.device_array(N, np.float32), on_device(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for k in range(8):
-            part, stream = slice(8 * k, 8 * k + 8), streams[k % 3]
-            device[part].copy_to_device(source[part], stream=stream)
-            if offsets:  # a kernel is judged by what it touches
-                add_from[1, 32, stream](device, out, 8 * k, 8)
-            else:
-                add[1, 32, stream](device[part], out[part])
-            out[part].copy_to_host(target[part], stream=stream)
-        cuda.synchronize()
+    for k in range(8):
+        part, stream = slice(8 * k, 8 * k + 8), streams[k % 3]
+        device[part].copy_to_device(source[part], stream=stream)
+        if offsets:  # a kernel is judged by what it touches
+            add_from[1, 32, stream](device, out, 8 * k, 8)
+        else:
+            add[1, 32, stream](device[part], out[part])
+        out[part].copy_to_host(target[part], stream=stream)
+    cuda.synchronize()
     assert (target == 3).all()
 
 
 def test_reads_and_atomics_of_two_streams_are_no_race() -> None:
     one, other, total = cuda.stream(), cuda.stream(), cuda.to_device(np.zeros(1, np.int32))
     device, first, second = on_device(1), on_device(0), on_device(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for stream, out in ((one, first), (other, second)):
-            add[1, N, stream](device, out)
-            count_up[2, 32, stream](total)
-        cuda.synchronize()
+    for stream, out in ((one, first), (other, second)):
+        add[1, N, stream](device, out)
+        count_up[2, 32, stream](total)
+    cuda.synchronize()
     assert total[0] == 128
 
 
@@ -334,11 +322,9 @@ def test_a_pinned_array_that_the_host_changes_too_early() -> None:
 
 def test_what_the_device_writes_to_a_pinned_array_the_host_has_not_changed() -> None:
     stream, between, device, out = cuda.stream(), pinned(0), on_device(4), on_device(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        device.copy_to_host(between, stream=stream)
-        out.copy_to_device(between, stream=stream)
-        stream.synchronize()
+    device.copy_to_host(between, stream=stream)
+    out.copy_to_device(between, stream=stream)
+    stream.synchronize()
     assert (out.copy_to_host() == 4).all()
 
 
@@ -383,8 +369,7 @@ def test_a_number_is_no_stream() -> None:
 
 def test_unchecked_work_keeps_its_order_and_is_not_looked_at() -> None:
     one, other, device, target = cuda.stream(), cuda.stream(), on_device(1), pinned(0)
-    with warnings.catch_warnings(), simt.unchecked():
-        warnings.simplefilter("error")
+    with simt.unchecked():
         double[1, N, one](device)
         double[1, N, other](device)
         device.copy_to_host(target, stream=other)

@@ -1,7 +1,5 @@
 """Numbers have the types that Numba gives them: per operation, and where paths join."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from typing import Any

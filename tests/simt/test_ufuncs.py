@@ -1,7 +1,5 @@
 """NumPy functions of a number: those run for which Numba's CUDA target has code."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

@@ -1,8 +1,5 @@
 """Device arrays that begin unwritten: a read before any write is told, and nothing else is."""
 
-from __future__ import annotations
-
-import warnings
 from typing import Any
 
 import numpy as np
@@ -30,12 +27,11 @@ def read(a, out):
         out[i] = a[i]
 
 
-def told(kernel: Any, *args: Any) -> list[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(kernel)[2, 8](*args)
-    assert not report.ok or not findings(report, "uninitialised-read")
-    return findings(report, "uninitialised-read")
+def told(kernel: Any, *args: Any, blocks: int = 2) -> list[Any]:
+    report = simt.xray(kernel)[blocks, 8](*args)
+    unwritten = findings(report, "uninitialised-read")
+    assert not report.ok or not unwritten
+    return unwritten
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.complex64, np.uint8])
@@ -91,10 +87,7 @@ def in_blocks(out):
 def test_a_launch_that_starts_again_tells_it_too() -> None:
     """The shared arrays of so many blocks at once would take too much memory."""
     out = cuda.device_array(8 << 12, np.int32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(in_blocks)[1 << 12, 8](out)
-    (found,) = findings(report, "uninitialised-read")
+    (found,) = told(in_blocks, out, blocks=1 << 12)
     assert found.count == 8 << 12
 
 

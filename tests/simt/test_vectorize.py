@@ -1,7 +1,5 @@
 """`vectorize`: which signature is taken, what is converted, where the result lies."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the mask of a warp function promises: who must come, who is heard, who is ordered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

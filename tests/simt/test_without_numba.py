@@ -1,7 +1,5 @@
 """The machine without Numba and without threads: right answers, and the same findings."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The kernels are those that the machine is tested with elsewhere. Where they take
 they get NumPy's of that name.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import sys

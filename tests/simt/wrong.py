@@ -1,7 +1,5 @@
 """What a wrong kernel's case is: the kernel, its launch, and what the finding must say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +8,7 @@ import numpy as np
 
 Place = tuple[int, int, int]
 Who = tuple[Place, Place]  # (block, thread)
+GOES_ON = ("race", "uninitialised-read", "negative-index", "left-before-barrier", "float64-leak")
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,11 @@ class Mistake:
     block: Any
     args: Callable[[], tuple[Any, ...]]
     kind: str
-    marks: tuple[str, ...] = ()
+    marks: tuple[str, ...]
+    stops: bool  # whether a plain launch raises KernelError
     guilty: Callable[[list[Who]], bool] | None = None
     array: str | None = None
     index: Callable[[tuple[int, ...], Who], bool] | None = None
-    stops: bool = True  # whether a plain launch raises KernelError
 
     @property
     def name(self) -> str:
@@ -40,9 +39,10 @@ class Mistake:
 class Mistakes(list[Mistake]):
     """A list of mistakes that a decorator fills."""
 
-    def add(self, grid: Any, block: Any, args: Any, kind: str, *marks: str, **more: Any) -> Any:
+    def add(self, launch: Any, args: Any, kind: str, *marks: str, **more: Any) -> Any:
         def keep(kernel: Callable[..., None]) -> Callable[..., None]:
-            self.append(Mistake(kernel, grid, block, args, kind, marks, **more))
+            stops = more.pop("stops", kind not in GOES_ON)
+            self.append(Mistake(kernel, *launch, args, kind, marks, stops=stops, **more))
             return kernel
 
         return keep
@@ -61,11 +61,6 @@ def pair(rule: Callable[[int, int], bool]) -> Callable[[list[Who]], bool]:
         return block_a == block_b and a != b and (rule(a[0], b[0]) or rule(b[0], a[0]))
 
     return check
-
-
-def two_blocks(who: list[Who]) -> bool:
-    (block_a, _), (block_b, _) = who
-    return block_a != block_b
 
 
 def f4(*shape: int) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Kernels whose barriers not all threads meet, and threads that wait for ever."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 
@@ -12,7 +10,7 @@ from .wrong import Mistakes, f4
 CASES = Mistakes()
 
 
-@CASES.add(1, 64, lambda: (f4(64),), "barrier-divergence", "cuda.syncthreads()")
+@CASES.add((1, 64), lambda: (f4(64),), "barrier-divergence", "cuda.syncthreads()")
 def barrier_for_one_warp(out):
     t = cuda.threadIdx.x
     if t < 32:
@@ -20,7 +18,7 @@ def barrier_for_one_warp(out):
     out[t] = 1
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()  # even")
+@CASES.add((1, 32), lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()  # even")
 def two_barriers_for_two_branches(out):
     t = cuda.threadIdx.x
     if t % 2 == 0:
@@ -32,13 +30,11 @@ def two_barriers_for_two_branches(out):
 
 
 @CASES.add(
-    2,
-    32,
+    (2, 32),
     lambda: (f4(50),),
     "left-before-barrier",
     "return",
     "cuda.syncthreads()",
-    stops=False,
     guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
 )
 def return_before_a_barrier(out):
@@ -51,7 +47,7 @@ def return_before_a_barrier(out):
     out[i] = s[cuda.threadIdx.x]
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()")
+@CASES.add((1, 32), lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()")
 def barrier_in_a_loop_of_unequal_length(out):
     t = cuda.threadIdx.x
     for _ in range(t % 3):
@@ -59,14 +55,14 @@ def barrier_in_a_loop_of_unequal_length(out):
     out[t] = 1
 
 
-@CASES.add(1, 32, lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0")
+@CASES.add((1, 32), lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0")
 def spin_wait(flag):
     while flag[0] == 0:
         pass
     flag[1] = 1
 
 
-@CASES.add(2, 1, lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock")
+@CASES.add((2, 1), lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock")
 def lock_that_is_never_given_back(lock):
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
         pass

@@ -1,7 +1,5 @@
 """Kernels whose threads race for memory: one writes what another reads or writes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import float32
 
@@ -19,15 +17,13 @@ def shift(a, i):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def race_between_warps(out):
     s = cuda.shared.array(64, float32)
@@ -37,14 +33,12 @@ def race_between_warps(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t // 2] = out[t]",
     guilty=pair(lambda a, b: a // 2 == b // 2),
     array="s",
-    stops=False,
 )
 def two_write_one_word(out):
     s = cuda.shared.array(32, float32)
@@ -55,15 +49,13 @@ def two_write_one_word(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "value = s[(t + 32) % 64]",
     "s[t] = value",
     guilty=pair(lambda a, b: (a + 32) % 64 == b),
     array="s",
-    stops=False,
 )
 def read_before_a_write(out):
     s = cuda.shared.array(64, float32)
@@ -76,41 +68,25 @@ def read_before_a_write(out):
     out[t] = s[t]
 
 
-@CASES.add(
-    4,
-    32,
-    lambda: (np.zeros(1, np.int32),),
-    "race",
-    "out[0] = cuda.grid(1)",
-    array="out",
-    stops=False,
-)
+@CASES.add((4, 32), lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
 
 
 @CASES.add(
-    4,
-    32,
-    lambda: (np.zeros(4, np.int32),),
-    "race",
-    "out[cuda.threadIdx.x % 4] += 1",
-    array="out",
-    stops=False,
+    (4, 32), lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
 )
 def histogram_without_atomics(out):
     out[cuda.threadIdx.x % 4] += 1
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (np.zeros(1, np.int32), f4(64)),
     "race",
     "value = out[0]",
     "atomic.add",
     array="out",
-    stops=False,
 )
 def plain_read_beside_an_atomic(out, a):
     i = cuda.grid(1)
@@ -120,14 +96,12 @@ def plain_read_beside_an_atomic(out, a):
 
 
 @CASES.add(
-    (2, 2),
-    (T, T),
+    ((2, 2), (T, T)),
     lambda: (f4(16, 16), f4(16, 16), f4(16, 16)),
     "race",
     "total += s[ty, j] * t[j, tx]",
     "= a[row, k * T + tx]",
     array="s",
-    stops=False,
 )
 def matmul_without_its_second_barrier(a, b, out):
     s = cuda.shared.array((T, T), float32)
@@ -145,15 +119,13 @@ def matmul_without_its_second_barrier(a, b, out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def syncwarp_does_not_reach_another_warp(out):
     s = cuda.shared.array(64, float32)
@@ -164,15 +136,13 @@ def syncwarp_does_not_reach_another_warp(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
     "out[t] = s[63 - t]",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def a_fence_is_no_barrier(out):
     s = cuda.shared.array(64, float32)
@@ -182,7 +152,7 @@ def a_fence_is_no_barrier(out):
     out[t] = s[63 - t]
 
 
-@CASES.add(2, 32, lambda: (f4(65),), "race", "out[i] = value", array="out", stops=False)
+@CASES.add((2, 32), lambda: (f4(65),), "race", "out[i] = value", array="out")
 def race_through_a_device_function(out):
     i = cuda.grid(1)
     value = shift(out, i)
@@ -190,15 +160,13 @@ def race_through_a_device_function(out):
 
 
 @CASES.add(
-    1,
-    64,
+    (1, 64),
     lambda: (f4(64),),
     "race",
     "s[t] = out[t]",
     "cuda.atomic.add(s, 63 - t",
     guilty=pair(lambda a, b: a + b == 63),
     array="s",
-    stops=False,
 )
 def atomic_beside_a_plain_write(out):
     s = cuda.shared.array(64, float32)

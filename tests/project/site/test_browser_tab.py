@@ -1,7 +1,5 @@
 """What a browser tab gets to run: copies of stored notebooks, without what it does not have."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

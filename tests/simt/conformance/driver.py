@@ -5,8 +5,6 @@ with one: a list of `[test, outcome, first line of the error or reason, seconds]
 passed, failed, skipped (by numba-cuda itself) or left out. Numba is imported once.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,7 +1,5 @@
 """numba-cuda's own tests: which there are, which are left out and why, and how they are run."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """Classic CUDA C++ kernels, written for these tests, each with a launch and NumPy's result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

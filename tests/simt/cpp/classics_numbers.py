@@ -1,7 +1,5 @@
 """Classic CUDA C++ kernels of numerics: matrices, grids, networks, pictures, random numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classic CUDA C++ kernels on sequences, graphs and text: scans, sorts, searches, checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

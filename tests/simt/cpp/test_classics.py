@@ -1,7 +1,5 @@
 """Classic C++ kernels compute what NumPy does, and what is wrong in them is named by line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

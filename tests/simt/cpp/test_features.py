@@ -1,7 +1,5 @@
 """What C++ kernels may use: 16-bit floats, groups, warps, copies that go on by themselves, …"""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

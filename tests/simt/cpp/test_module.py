@@ -1,7 +1,5 @@
 """CUDA C++ from a cell: compiling, arguments, the sentences for what does not fit."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PTX to be read, and variables that the kernels of a source share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """PTX that NVRTC made of some classics, stored: what needs no compiler is tried everywhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -58,15 +58,9 @@ def test_driver_is_read():
     assert str(first) == "GPU 0 (16 GiB, driver for CUDA 13.1)"
 
 
-def test_driver_that_does_not_start_lists_nothing():
+def test_driver_that_does_not_start_or_is_missing_lists_nothing(monkeypatch):
     assert driver.gpus(FakeDriver(init=100)) == ()
-
-
-def test_missing_driver_lists_nothing(monkeypatch):
-    def missing(name):
-        raise OSError(name)
-
-    monkeypatch.setattr(ctypes, "CDLL", missing)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: exec("raise OSError"))
     assert driver.gpus() == ()
 
 
@@ -98,25 +92,22 @@ def test_driver_version(monkeypatch):
     assert driver.version() == "unknown"
 
 
-def test_no_gpu_is_the_cpu():
-    found = decide({}, gpus=())
-    assert (found.kind, found.reason) == ("cpu", "no NVIDIA GPU here")
+PROBE = "import sys; sys.exit('LinkerError: [222] CUDA_ERROR_UNSUPPORTED_PTX_VERSION')"
+CANNOT = "the Tesla T4 here cannot run a Numba kernel (" + PROBE[22:-2] + ")"
 
 
-def test_gpu_whose_probe_works_is_used():
-    found = decide({}, gpus=(T4,), probe="pass")
-    assert (found.kind, found.name) == ("gpu", "Tesla T4")
-
-
-def test_gpu_whose_probe_fails_is_told_apart_in_one_sentence():
-    probe = "import sys; sys.exit('LinkerError: [222] CUDA_ERROR_UNSUPPORTED_PTX_VERSION')"
-    found = decide({}, gpus=(T4,), probe=probe)
-    assert found.kind == "cpu"
-    assert found.gpus == (T4,)
-    assert found.reason == (
-        "the Tesla T4 here cannot run a Numba kernel "
-        "(LinkerError: [222] CUDA_ERROR_UNSUPPORTED_PTX_VERSION)"
-    )
+@pytest.mark.parametrize(
+    ("gpus", "probe", "kind", "reason"),
+    [
+        ((), "", "cpu", "no NVIDIA GPU here"),
+        ((T4,), "pass", "gpu", ""),
+        ((T4,), PROBE, "cpu", CANNOT),
+    ],
+)
+def test_a_gpu_is_used_if_its_probe_works(gpus, probe, kind, reason):
+    decision = decide({}, gpus=gpus, probe=probe)
+    assert (decision.kind, decision.gpus) == (kind, gpus)
+    assert decision.name == "Tesla T4" if kind == "gpu" else decision.reason == reason
 
 
 @pytest.fixture

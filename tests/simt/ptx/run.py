@@ -1,7 +1,5 @@
 """A launch of a Numba kernel's PTX by the package: what it left, what it cost."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field

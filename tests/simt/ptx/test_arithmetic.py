@@ -1,7 +1,5 @@
 """The arithmetic of the executor against exact numbers and plain Python."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """`simt.xray(kernel, compiled=True)`: the compiler's code beside the lines of the source."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The executor against rules of its own: hand-written PTX whose every count is known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

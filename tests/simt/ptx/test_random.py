@@ -1,7 +1,5 @@
 """Random kernels: the compiler's code and the SIMT machine leave the same in every array."""
 
-from __future__ import annotations
-
 import copy
 import random
 
