@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
+from gpulearn.kernels.transpose_tiled import TRANSPOSE_TILED
 
 from .launched import launched
 
@@ -25,9 +26,10 @@ def test_equals_numpy(specification, shape, block):
     turned(specification, shape, block)
 
 
-def test_reference_agrees_with_plain_python():
+@pytest.mark.parametrize("specification", [TRANSPOSE_NAIVE, TRANSPOSE_TILED])
+def test_reference_agrees_with_plain_python(specification):
     image = np.arange(6).reshape(2, 3)
-    assert TRANSPOSE_NAIVE.reference(image, None)[0].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert specification.reference(image, None)[0].tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 @pytest.mark.parametrize(
