@@ -12,7 +12,7 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.judge import predict as asking
 from gpulearn.judge import progress
-from gpulearn.judge.prediction import Choices, Number, find, parse, predictions
+from gpulearn.judge.prediction import Choices, Number, parse, predictions
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.page import read
 
@@ -304,7 +304,3 @@ def test_a_question_that_is_asked_again_is_answered_once(shell):
     assert len(shell.shown) == 2
     kept = json.loads(progress.file().read_text())
     assert kept["predicted"]["sides"] == {"said": "left", "foresaw": False}
-
-
-def test_names_are_found():
-    assert find("random_order").notebook == "03_threads_blocks_grids"

@@ -17,6 +17,8 @@ from gpulearn.kernels.blocks import (
 )
 from gpulearn.kernels.specification import poisoned
 
+from .launched import launched
+
 SIZES = [1, BLOCK, BLOCK + 1, 1000]
 WARPS = BLOCK // 32
 
@@ -35,22 +37,10 @@ def test_the_references_reverse_and_add_stretch_by_stretch(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_each_stretch_is_reversed(n):
+def test_each_stretch_is_reversed_and_summed(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    there = cuda.to_device(a)
-    report = gl.xray(reverse_block)[REVERSE_BLOCK.shape(a)](there)
-    assert not report.findings
-    np.testing.assert_array_equal(there.copy_to_host(), *REVERSE_BLOCK.reference(a))
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_each_stretch_is_summed(n):
-    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    out = cuda.to_device(poisoned(-(-n // BLOCK)))
-    report = gl.xray(block_sum)[BLOCK_SUM.shape(a, out)](cuda.to_device(a), out)
-    assert not report.findings
-    expected = BLOCK_SUM.reference(a, None)
-    np.testing.assert_allclose(out.copy_to_host(), *expected, rtol=1e-5, atol=1e-5)
+    launched(REVERSE_BLOCK, a)
+    launched(BLOCK_SUM, a, poisoned(-(-n // BLOCK)), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpulearn import cuda, xray
 from gpulearn.kernels.copies import (
     COPY_BY_ROWS,
     COPY_COALESCED,
@@ -14,22 +13,12 @@ from gpulearn.kernels.copies import (
 )
 from gpulearn.kernels.specification import blocks_along
 
+from .launched import launched
 from .lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER, CUT_OUT, EVERY_EIGHTH
 
 
 def numbers(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
-
-
-def launched(specification, *args, grid=None, block=None):
-    """The report of a launch, held against the reference."""
-    usual, block = specification.shape(*args, block=block)
-    there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
-    report = xray(specification.kernel)[usual if grid is None else grid, block](*there)
-    assert not report.findings, report
-    for place, wanted in specification.expected(*args).items():
-        np.testing.assert_array_equal(there[place].copy_to_host(), wanted)
-    return report
 
 
 def empty(*shape):

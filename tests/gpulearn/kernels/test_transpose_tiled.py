@@ -5,33 +5,23 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, column_passes, transpose_tiled
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, column_passes
+
+from .launched import launched
 
 
-def launch(image):
-    h, w = image.shape
-    out = cuda.to_device(np.full((w, h), np.nan, np.float32))
-    shape = TRANSPOSE_TILED.shape(image, out)
-    report = gl.xray(transpose_tiled)[shape](cuda.to_device(image), out)
-    return out.copy_to_host(), report
-
-
-def test_the_reference_swaps_rows_and_columns():
-    image = np.arange(6, dtype=np.float32).reshape(2, 3)
-    (turned,) = TRANSPOSE_TILED.reference(image, None)
-    assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
+def turned(image):
+    """The report of a launch, held against the reference."""
+    return launched(TRANSPOSE_TILED, image, np.full(image.shape[::-1], np.nan, np.float32))
 
 
 @pytest.mark.parametrize("shape", [(1, 70), (33, 31), (40, 72)])
 def test_the_picture_is_turned(shape):
-    image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
-    out, report = launch(image)
-    assert not report.findings
-    np.testing.assert_array_equal(out, *TRANSPOSE_TILED.reference(image, out))
+    turned(np.random.default_rng(1).normal(size=shape).astype(np.float32))
 
 
 def test_costs():
-    totals = launch(np.zeros((4 * TILE, 2 * TILE), np.float32))[1].totals
+    totals = turned(np.zeros((4 * TILE, 2 * TILE), np.float32)).totals
     assert (totals.sectors_per_load, totals.sectors_per_store) == (4, 4)
     assert totals.barriers == 4 * 2 * TILE
     assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0

@@ -7,9 +7,10 @@ import pytest
 
 from gpulearn import cuda, xray
 
+from .launched import launched
 from .lesson_kernels import STRIPES, WARPS_AND_LANES
 
-warps_and_lanes, stripes = WARPS_AND_LANES.kernel, STRIPES.kernel
+warps_and_lanes = WARPS_AND_LANES.kernel
 
 
 @pytest.mark.parametrize("block", [(32, 2), (16, 4), (5, 7), (33, 1)])
@@ -33,20 +34,14 @@ def test_a_thread_more_is_a_warp_more():
     assert [c.lanes_per_instruction for c in counts] == [32, 16.5, 32]
 
 
-def launched(image, width):
-    out = cuda.to_device(np.full_like(image, np.nan))
-    rows, columns = image.shape
-    grid = (-(-columns // 32), -(-rows // 8))
-    report = xray(stripes)[grid, (32, 8)](cuda.to_device(image), out, width)
-    assert not report.findings, report
-    return report, out.copy_to_host()
+def striped(image, width):
+    """The report of a launch, held against the reference."""
+    return launched(STRIPES, image, np.full_like(image, np.nan), width, block=(32, 8))
 
 
 @pytest.mark.parametrize(("shape", "width"), [((1, 1), 1), ((9, 33), 3), ((64, 128), 100)])
 def test_equals_numpy(shape, width):
-    image = np.random.default_rng(width).random(shape, dtype=np.float32)
-    _, out = launched(image, width)
-    np.testing.assert_array_equal(out, *STRIPES.reference(image, out, width))
+    striped(np.random.default_rng(width).random(shape, dtype=np.float32), width)
 
 
 def test_the_reference_darkens_every_other_stripe():
@@ -56,8 +51,7 @@ def test_the_reference_darkens_every_other_stripe():
 
 def test_every_warp_parts_or_none():
     image = np.zeros((64, 128), np.float32)
-    narrow, _ = launched(image, 1)
-    wide, _ = launched(image, 32)
+    narrow, wide = striped(image, 1), striped(image, 32)
     assert narrow.totals.divergent_branches == 64 * 128 // 32
     assert wide.totals.divergent_branches == 0
     assert wide.totals.lanes_per_instruction == 32 > narrow.totals.lanes_per_instruction
