@@ -26,21 +26,13 @@ NEEDED = 8  # samples from which two orders are hardly the same by chance
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the ranks train.
+    """What the ranks train."""
 
-    Attributes:
-        ranks: how many.
-        count: samples in all.
-        batch: samples of a rank's step.
-        epochs: how often each sample is to be seen.
-        lr: learning rate.
-    """
-
-    ranks: int
-    count: int
-    batch: int
-    epochs: int
-    lr: float = 0.25
+    ranks: int  # how many
+    count: int  # samples in all
+    batch: int  # samples of a rank's step
+    epochs: int  # how often each sample is to be seen
+    lr: float = 0.25  # learning rate
 
     def points(self) -> np.ndarray:
         """One for each sample; its loss is half the square of the weights' distance from it."""
@@ -56,18 +48,13 @@ class PipelineRun:
 
 @dataclass(frozen=True)
 class RanPipeline:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: that each rank returned; described if they are none.
-        steps: of each rank, the samples that it used with the same weights.
-    """
-
-    plan: PipelineRun
-    failure: RankFailure | None = None
+    plan: PipelineRun  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    # that each rank returned; described if they are none
     weights: list[Any] = field(default_factory=list)
+    # of each rank, the samples that it used with the same weights
     steps: list[list[list[int]]] = field(default_factory=list)
 
 

@@ -29,23 +29,14 @@ TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 
 
 @dataclass(frozen=True)
 class ProductSeen:
-    """What one call of `multiply` did.
+    """What one call of `multiply` did."""
 
-    Attributes:
-        right: share of the result.
-        says: whether it returned cudaSuccess.
-        found: each kind of thing that the machine found, without numbers and lines.
-        over: sectors for each request of the worst line, where they are over the budget.
-        lanes: active ones of a warp's 32, where they are fewer than a block of 8 has.
-        run: all of it.
-    """
-
-    right: float
-    says: bool
-    found: tuple[str, ...]
-    over: float
-    lanes: float
-    run: ProductRun
+    right: float  # share of the result
+    says: bool  # whether it returned cudaSuccess
+    found: tuple[str, ...]  # each kind of thing that the machine found, without numbers and lines
+    over: float  # sectors for each request of the worst line, where they are over the budget
+    lanes: float  # active ones of a warp's 32, where they are fewer than a block of 8 has
+    run: ProductRun  # all of it
 
 
 def cases() -> list[Case]:

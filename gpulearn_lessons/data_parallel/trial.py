@@ -78,23 +78,14 @@ def tied() -> nn.Module:
 
 @dataclass(frozen=True)
 class ReplicaStep:
-    """What the ranks have after `backward`.
+    """What the ranks have after `backward`."""
 
-    Attributes:
-        samples: of each rank; a rank with none has no gradients.
-        build: makes the model.
-        unused: pairs (rank, parameter) without a gradient.
-        frozen: parameters that need no gradient.
-        dtype: of the parameters.
-        scale: of the gradients.
-    """
-
-    samples: tuple[int, ...]
-    build: Callable[[], nn.Module] = two_layers
-    unused: tuple[tuple[int, int], ...] = ()
-    frozen: tuple[int, ...] = ()
-    dtype: torch.dtype = torch.float32
-    scale: float = 1.0
+    samples: tuple[int, ...]  # of each rank; a rank with none has no gradients
+    build: Callable[[], nn.Module] = two_layers  # makes the model
+    unused: tuple[tuple[int, int], ...] = ()  # pairs (rank, parameter) without a gradient
+    frozen: tuple[int, ...] = ()  # parameters that need no gradient
+    dtype: torch.dtype = torch.float32  # of the parameters
+    scale: float = 1.0  # of the gradients
 
     @property
     def ranks(self) -> int:
@@ -133,23 +124,16 @@ class ReplicaStep:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        step: what was to be done.
-        failure: how it failed, if it did.
-        gradients: each rank's, afterwards.
-        parameters: each rank's, afterwards; None for a rank whose parameters are as they were.
-        called: whether it calls the function that it is to be.
-        swapped: what some rank's model has that it had not before, if anything.
-    """
-
-    step: ReplicaStep
-    failure: RankFailure | None = None
+    step: ReplicaStep  # what was to be done
+    failure: RankFailure | None = None  # how it failed, if it did
+    # each rank's, afterwards
     gradients: list[list[np.ndarray | None]] = field(default_factory=list)
+    # each rank's, afterwards; None for a rank whose parameters are as they were
     parameters: list[list[np.ndarray] | None] = field(default_factory=list)
-    called: bool = False
-    swapped: str = ""
+    called: bool = False  # whether it calls the function that it is to be
+    swapped: str = ""  # what some rank's model has that it had not before, if anything
 
 
 def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:

@@ -24,17 +24,11 @@ class TimeIsUp(BaseException):
 
 @dataclass(frozen=True)
 class Arrival:
-    """A signal.
+    """A signal."""
 
-    Attributes:
-        at: during which step it comes, from 1; 0 for before the first.
-        signal: its name.
-        when: "step" for the middle of that step, "save" for the save after it.
-    """
-
-    at: int
-    signal: str
-    when: str = "step"
+    at: int  # during which step it comes, from 1; 0 for before the first
+    signal: str  # its name
+    when: str = "step"  # "step" for the middle of that step, "save" for the save after it
 
 
 class Deeds(NamedTuple):

@@ -25,15 +25,10 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class TwoStageRun:
-    """What the two ranks train.
+    """What the two ranks train."""
 
-    Attributes:
-        rows: of each micro-batch of each batch.
-        lr: learning rate.
-    """
-
-    rows: tuple[tuple[int, ...], ...]
-    lr: float
+    rows: tuple[tuple[int, ...], ...]  # of each micro-batch of each batch
+    lr: float  # learning rate
 
     def batches(self) -> list[list[tuple[Tensor, Tensor]]]:
         """The micro-batches, the same on both ranks."""
@@ -61,18 +56,12 @@ class TwoStageRun:
 
 @dataclass(frozen=True)
 class TrainedStages:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: of each rank's stage, afterwards.
-        changed: whether each rank has changed the batches that it was given.
-    """
-
-    plan: TwoStageRun
-    failure: RankFailure | None = None
-    weights: list[Any] = field(default_factory=list)
+    plan: TwoStageRun  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    weights: list[Any] = field(default_factory=list)  # of each rank's stage, afterwards
+    # whether each rank has changed the batches that it was given
     changed: list[bool] = field(default_factory=list)
 
 

@@ -36,52 +36,36 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class LayerPart:
-    """What one rank is given, and what should come of it.
+    """What one rank is given, and what should come of it."""
 
-    Attributes:
-        given: name → tensor of float64 or of whole numbers, or another argument.
-        result: what the function should return.
-        upstream: the gradient of the result; None where nothing is differentiated.
-        gradients: name → what the gradient should be.
-    """
-
-    given: dict[str, Any]
-    result: np.ndarray
+    given: dict[str, Any]  # name → tensor of float64 or of whole numbers, or another argument
+    result: np.ndarray  # what the function should return
+    # the gradient of the result; None where nothing is differentiated
     upstream: np.ndarray | None = None
+    # name → what the gradient should be
     gradients: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SplitLayer:
-    """A layer dealt out over ranks.
+    """A layer dealt out over ranks."""
 
-    Attributes:
-        ranks: how many.
-        part: a rank's number → its part.
-    """
-
-    ranks: int
-    part: Callable[[int], LayerPart]
+    ranks: int  # how many
+    part: Callable[[int], LayerPart]  # a rank's number → its part
 
 
 @dataclass(frozen=True)
 class RanLayer:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        layer: what was dealt out.
-        failure: how it failed, if it did.
-        results: each rank's; described in words if it is no tensor.
-        gradients: each rank's, by name; None where there is none.
-        called: whether the library's own function was called.
-        changed: each rank's first argument whose numbers it has changed in place; "" if none.
-    """
-
-    layer: SplitLayer
-    failure: RankFailure | None = None
+    layer: SplitLayer  # what was dealt out
+    failure: RankFailure | None = None  # how it failed, if it did
+    # each rank's; described in words if it is no tensor
     results: list[Any] = field(default_factory=list)
+    # each rank's, by name; None where there is none
     gradients: list[dict[str, Any]] = field(default_factory=list)
-    called: bool = False
+    called: bool = False  # whether the library's own function was called
+    # each rank's first argument whose numbers it has changed in place; "" if none
     changed: list[str] = field(default_factory=list)
 
 

@@ -58,20 +58,14 @@ class RankWork(Protocol):
 
 @dataclass(frozen=True)
 class Averaged:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        failure: how it failed, if it did.
-        after: each rank's weights at the end.
-        returned: what each rank returned: "weights", "nothing", or other numbers.
-        called: whether it calls the library's function that it is to be.
-        too_much: what was sent in vain, in one sentence; it is seen on simulated ranks.
-    """
-
-    failure: RankFailure | None = None
-    after: list[np.ndarray] = field(default_factory=list)
+    failure: RankFailure | None = None  # how it failed, if it did
+    after: list[np.ndarray] = field(default_factory=list)  # each rank's weights at the end
+    # what each rank returned: "weights", "nothing", or other numbers
     returned: list[Any] = field(default_factory=list)
-    called: bool = False
+    called: bool = False  # whether it calls the library's function that it is to be
+    # what was sent in vain, in one sentence; it is seen on simulated ranks
     too_much: str | None = None
 
 

@@ -61,23 +61,14 @@ class ShardWork(Protocol):
 
 @dataclass(frozen=True)
 class RanShards:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        work: what was to be done.
-        failure: how it failed, if it did.
-        numbers: of each rank.
-        facts: of each rank.
-        sent: bytes that each rank sent.
-        called: whether it calls the function that it is to be.
-    """
-
-    work: ShardWork
-    failure: RankFailure | None = None
-    numbers: list[Numbers] = field(default_factory=list)
-    facts: list[Facts] = field(default_factory=list)
-    sent: tuple[int, ...] = ()
-    called: bool = False
+    work: ShardWork  # what was to be done
+    failure: RankFailure | None = None  # how it failed, if it did
+    numbers: list[Numbers] = field(default_factory=list)  # of each rank
+    facts: list[Facts] = field(default_factory=list)  # of each rank
+    sent: tuple[int, ...] = ()  # bytes that each rank sent
+    called: bool = False  # whether it calls the function that it is to be
 
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:

@@ -21,14 +21,11 @@ TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to f
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of an answer, in the order in which it is worth telling.
+    """What was seen of an answer, in the order in which it is worth telling."""
 
-    Attributes:
-        facts: a phrase, such as "the loss that it returns", to a number, an array or a word.
-        ways: how it got there; right answers may differ in it, wrong ones are told apart by it.
-    """
-
+    # a phrase, such as "the loss that it returns", to a number, an array or a word
     facts: dict[str, Any]
+    # how it got there; right answers may differ in it, wrong ones are told apart by it
     ways: tuple[Any, ...] = ()
 
 
