@@ -25,8 +25,6 @@ from simt.host.dispatcher import Kernel
 from simt.host.streams import Event
 from simt.host.work.operations import StreamOperation, record_work
 
-__all__ = ["GPU", "SeenProgram", "alike", "difference", "run"]
-
 GPU = "T4"
 WORKS = ("copy-in", "copy-out", "kernel")
 Array = np.ndarray[Any, Any]

@@ -98,7 +98,6 @@ def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
 
 
 def run(answer: Answer, case: Case) -> RanPipeline:
-    """Train on simulated ranks."""
     plan: PipelineRun = case.args[0]
     ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, RankFailure):
@@ -107,7 +106,6 @@ def run(answer: Answer, case: Case) -> RanPipeline:
 
 
 def gathered(plan: PipelineRun, ranks: Any) -> RanPipeline:
-    """What came of it, from what came of it on each rank."""
     return RanPipeline(plan, None, *map(list, zip(*ranks, strict=True)))
 
 
@@ -168,7 +166,6 @@ def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
 
 
 def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     ran = gathered(plan, ranks)
     return difference(ran, ran)
 

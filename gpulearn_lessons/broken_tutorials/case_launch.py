@@ -71,7 +71,6 @@ def expected(case: Case) -> ProductSeen:
 
 
 def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
-    """One sentence on what is wrong with a call, or None."""
     product = got.run
     told = [one for one in product.found if "the launch of" not in one or got.says]
     leaks = [one for one in told if "never freed" in one]
@@ -103,7 +102,6 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
 
 
 def same(one: ProductSeen, other: ProductSeen) -> bool:
-    """Whether two calls went the same way."""
     return (one.right, one.says, one.found, one.over, one.lanes) == (
         other.right, other.says, other.found, other.over, other.lanes,
     )  # fmt: skip

@@ -68,7 +68,6 @@ def cases() -> list[Case]:
 
 
 def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
-    """Be one rank."""
     asked: list[tuple[int, int]] = []
 
     def gradient(weights: Tensor, worker: int, step: int) -> Tensor:
@@ -84,7 +83,6 @@ def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
 
 
 def run(answer: Answer, case: Case) -> RanServer:
-    """Train on simulated ranks."""
     plan: ServerPlan = case.args[0]
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, RankFailure):

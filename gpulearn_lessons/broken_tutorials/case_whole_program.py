@@ -188,7 +188,6 @@ def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int],
 
 
 def run(answer: Answer, case: Case) -> RanProgram:
-    """Train on simulated ranks."""
     plan: ProgramRun = case.args[0]
     torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
     calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
@@ -242,7 +241,6 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
 
 
 def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     ran = RanProgram(plan, None, *map(list, zip(*ranks, strict=True)))
     return difference(ran, expected(Case("", (plan,))))
 

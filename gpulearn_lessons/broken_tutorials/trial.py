@@ -18,8 +18,6 @@ from gpulearn.judge.compare import is_number
 from gpulearn.require import shown
 from gpulearn_lessons.training.trial import apart, flat
 
-__all__ = ["WatchedSteps", "classifier", "numbers", "pictures", "replayed", "same_way", "watching"]
-
 CLASSES = 4
 
 

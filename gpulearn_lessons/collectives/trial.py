@@ -25,18 +25,6 @@ from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.links import as_link
 from gpulearn.perf.timing import format_seconds
 
-__all__ = [
-    "KINSHIPS",
-    "RanCollective",
-    "Work",
-    "beyond_a_neighbour",
-    "expected",
-    "on_real_ranks",
-    "results",
-    "simulated",
-    "slow",
-]
-
 LINK = "100 Gbit"  # between simulated ranks
 BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
 
@@ -128,11 +116,6 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
 
 
 def simulated(answer: Answer, case: Case) -> RanCollective:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):

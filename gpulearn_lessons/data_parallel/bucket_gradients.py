@@ -133,7 +133,6 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
 
 
 def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
-    """One sentence on the buckets, or None."""
     if got.said:
         return got.said
     if got.buckets == wanted.buckets:

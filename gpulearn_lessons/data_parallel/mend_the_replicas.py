@@ -110,7 +110,6 @@ def numbers(losses: Any) -> Any:
 
 
 def run(answer: Answer, case: Case) -> TrainedReplicas:
-    """Train on simulated ranks."""
     plan: ReplicaRun = case.args[0]
     torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
@@ -177,7 +176,6 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
 
 @failed_alike
 def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     modes = one.untrained == other.untrained
     return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
         map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])

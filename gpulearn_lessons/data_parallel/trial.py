@@ -32,20 +32,6 @@ from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
 
-__all__ = [
-    "KINSHIPS",
-    "Ran",
-    "ReplicaStep",
-    "act",
-    "channels_last",
-    "convolution",
-    "difference",
-    "expected",
-    "judge",
-    "simulated",
-    "tied",
-]
-
 TOLERANCE = 1e-5  # a share may be rounded to float32 before the gradient is multiplied by it
 
 
@@ -89,7 +75,6 @@ class ReplicaStep:
 
     @property
     def ranks(self) -> int:
-        """How many ranks there are."""
         return len(self.samples)
 
     def replica(self, rank: int) -> nn.Module:
@@ -156,11 +141,6 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
 
 
 def simulated(answer: Answer, case: Case) -> Ran:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
@@ -168,19 +148,16 @@ def simulated(answer: Answer, case: Case) -> Ran:
 
 
 def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
-    """What came of an answer, from what came of it on each rank."""
     gradients, parameters, called, swapped = zip(*ranks, strict=True)
     return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
 
 
 def expected(case: Case) -> Ran:
-    """What should come out of a case."""
     step: ReplicaStep = case.args[0]
     return Ran(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
 def difference(got: Ran, wanted: Ran) -> str | None:
-    """One sentence on what is wrong, or None."""
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
         asked = " (do all ranks go through the parameters in the same order?)" if meet else ""
@@ -218,7 +195,6 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
 
 
 def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
-    """One sentence on what is wrong with what came of an answer on real ranks, or None."""
     return difference(gathered(step, ranks), expected(Case("", (step,))))
 
 

@@ -148,7 +148,6 @@ def told(done: Sequence[str]) -> str:
 
 
 def difference(got: Any, wanted: Any) -> str | None:
-    """What was done first, then the status."""
     if got.done != wanted.done:
         return f"it does: {told(got.done)}; expected: {told(wanted.done)}"
     if type(got.status) is not type(wanted.status) or got.status != wanted.status:
@@ -157,7 +156,6 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def same_deeds(one: Any, other: Any) -> bool:
-    """Whether two answers do the same and return the same."""
     return bool(one == other and type(one.status) is type(other.status))
 
 

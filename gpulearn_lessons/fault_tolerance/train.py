@@ -49,8 +49,6 @@ from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.settings import repeatable
 from gpulearn_lessons.fault_tolerance.options import Options, options_from
 
-__all__ = ["Options", "Trained", "train"]
-
 WRAPPERS = {
     "library": DistributedDataParallel,
     "naive": NaiveDataParallel,

@@ -9,8 +9,6 @@ import numpy as np
 from gpulearn.judge.exercise import Case
 from gpulearn_lessons.model_parallel.trial import LayerPart, SplitLayer
 
-__all__ = ["ByColumns", "ByRows", "cases"]
-
 
 @dataclass(frozen=True)
 class _Linear:

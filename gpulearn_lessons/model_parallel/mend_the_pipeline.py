@@ -92,7 +92,6 @@ def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
 
 
 def run(answer: Answer, case: Case) -> TrainedStages:
-    """Train on simulated ranks."""
     plan: TwoStageRun = case.args[0]
     expected(case)  # the first step of an optimiser loads a part of torch: not on a rank's time
     ran = on_simulated_ranks(act, RANKS, answer, plan)
@@ -102,7 +101,6 @@ def run(answer: Answer, case: Case) -> TrainedStages:
 
 
 def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> TrainedStages:
-    """What came of it, from what came of it on each rank."""
     weights, changed = zip(*ranks, strict=True)
     return TrainedStages(plan, None, list(weights), list(changed))
 
@@ -132,7 +130,6 @@ def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
 
 
 def judge(plan: TwoStageRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     return difference(gathered(plan, ranks), expected(Case("", (plan,))))
 
 
@@ -147,7 +144,6 @@ def same_wait(one: TrainedStages, other: TrainedStages) -> bool:
 
 
 def same(one: TrainedStages, other: TrainedStages) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     if one.failure or other.failure:
         if not (one.failure and other.failure):
             return False

@@ -96,7 +96,6 @@ def difference(got: OrdersOfRanks, wanted: OrdersOfRanks) -> str | None:
 
 
 def same_orders(one: OrdersOfRanks, other: OrdersOfRanks) -> bool:
-    """Whether two answers give the same lists."""
     return bool(one.orders == other.orders)
 
 

@@ -29,8 +29,6 @@ from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn_lessons.model_parallel.tensor_parallel import layers
 
-__all__ = ["LayerPart", "SplitLayer", "layer_exercise"]
-
 TOLERANCE = 1e-9
 
 
@@ -96,24 +94,17 @@ def _changed(given: Any, before: Any) -> bool:
 
 
 def run(answer: Answer, case: Case) -> RanLayer:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     layer: SplitLayer = case.args[0]
     ran = on_simulated_ranks(act, layer.ranks, answer, layer)
     return RanLayer(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 
 def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
-    """What came of an answer, from what came of it on each rank."""
     results, gradients, called, changed = zip(*ranks, strict=True)
     return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
 
 
 def expected(case: Case) -> RanLayer:
-    """What should come out of a case."""
     layer: SplitLayer = case.args[0]
     parts = [layer.part(number) for number in range(layer.ranks)]
     return RanLayer(layer, None, [p.result for p in parts], [p.gradients for p in parts])
@@ -164,7 +155,6 @@ def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
 
 @failed_alike
 def same(one: RanLayer, other: RanLayer) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     results = all(map(_close, one.results, other.results))
     return (
         (one.called, one.changed) == (other.called, other.changed)

@@ -85,11 +85,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> Tried:
-    """Let an answer take a gradient, and note where it asks for values.
-
-    Raises:
-        Refused: it asks for values at arrays of another shape, or returns no array.
-    """
+    """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
     start, asked = x.copy(), []
 

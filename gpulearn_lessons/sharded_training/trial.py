@@ -24,18 +24,6 @@ from gpulearn.judge.ranks import (
 from gpulearn.require import shown
 from gpulearn_lessons.sharded_training import by_hand
 
-__all__ = [
-    "KINSHIPS",
-    "Facts",
-    "Numbers",
-    "RanShards",
-    "as_row",
-    "difference",
-    "expected",
-    "on_real",
-    "simulated",
-]
-
 TOLERANCE = 1e-9  # relative; all is in float64
 
 Numbers = dict[str, Any]  # what it is → (n,) numbers; in words what was none
@@ -72,18 +60,12 @@ class RanShards:
 
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
-    """Be one rank."""
     with watched(answer, by_hand) as called:
         numbers, facts = work.act(answer)
     return numbers, facts, bool(called)
 
 
 def simulated(answer: Answer, case: Case) -> RanShards:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
