@@ -65,12 +65,9 @@ class SeenProgram:
 
 
 def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
-    """Try an answer on a case, whose last array is the output.
+    """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
-    Args:
-        answer: the program; it is given the case's arrays in pinned memory.
-        case: what it is given.
-        counters: whether kernels are counted, so that the times can be modelled.
+    With counters, kernels are counted, so that the times can be modelled.
     """
     given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
     output = next(one for one in reversed(given) if isinstance(one, np.ndarray))

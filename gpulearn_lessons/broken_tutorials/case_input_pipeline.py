@@ -188,14 +188,11 @@ def _traits(ran: RanPipeline) -> tuple[Any, ...]:
     factor: Any = None
     if isinstance(ran.weights[0], np.ndarray) and len({len(own) for own in ran.steps}) == 1:
         together = [joined(parts) for parts in zip(*ran.steps, strict=True)]
-        factor = next((k for k in _factors(plan) if _fits(ran, together, k)), "none")
+        # by how much a gradient is too long where a mean was forgotten
+        factors = (1, plan.batch, plan.ranks, plan.batch * plan.ranks)
+        factor = next((k for k in factors if _fits(ran, together, k)), "none")
     orders = all(own == used[0] for own in used), used[0][:share] == sorted(used[0][:share])
     return [len(own) for own in used], alike, once, repeated, factor, orders
-
-
-def _factors(plan: PipelineRun) -> list[float]:
-    """By how much a gradient is too long where a mean was forgotten."""
-    return [1, plan.batch, plan.ranks, plan.batch * plan.ranks]
 
 
 def _fits(ran: RanPipeline, steps: list[list[int]], factor: float) -> bool:

@@ -87,10 +87,7 @@ def hands_back(
 
     An answer that takes its own form as well as that of the task makes right steps with it, and
     is of no use to anybody who reads the state, such as a checkpoint.
-
-    Args:
-        form: the form in words, such as "the velocity, an array".
-        state_of: the solution, which says what comes back.
+    `form` says it in words, such as "the velocity, an array"; `state_of` is the solution.
     """
 
     def demand(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:

@@ -78,7 +78,9 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
         given[name].requires_grad_()
     with watched(answer, layers) as called:
         result = answer(*given.values())
-    changed = next((name for name in given if _changed(given[name], part.given[name])), "")
+    tensors = [(name, value) for name, value in given.items() if isinstance(value, Tensor)]
+    changes = (name for name, t in tensors if not np.array_equal(plain(t), part.given[name]))
+    changed = next(changes, "")
     if not isinstance(result, Tensor):
         return shown(result), {}, bool(called), changed
     wanted = part.upstream
@@ -87,10 +89,6 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
     found = {name: given[name].grad for name in part.gradients}
     grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
     return plain(result), grads, bool(called), changed
-
-
-def _changed(given: Any, before: Any) -> bool:
-    return isinstance(given, Tensor) and not np.array_equal(plain(given), before)
 
 
 def run(answer: Answer, case: Case) -> RanLayer:
@@ -181,13 +179,9 @@ def layer_exercise(
     cases: Callable[[], Sequence[Case]],
     real: Callable[[int], LayerPart],
 ) -> Exercise:
-    """An exercise on a layer of which each rank has a part.
+    """An exercise on a layer of which each rank has a part; its cases are `SplitLayer`s.
 
-    Args:
-        task: one sentence.
-        reference: the tested function that is its solution.
-        cases: makes the inputs, each a `SplitLayer`.
-        real: what each of two real ranks is given, where an answer is right on simulated ones.
+    `real` makes what each of two real ranks is given, where an answer is right on simulated ones.
     """
     return Exercise(
         task=task,
