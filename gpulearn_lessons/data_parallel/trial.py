@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -184,14 +184,8 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
         return "is not zero, though no rank has used it"
     if found is None:
         return "is None, though a rank has used it"
-    allowed = TOLERANCE * np.abs(mean).max()
-    wrong = np.argwhere(~(np.abs(found - mean) <= allowed))
-    if not len(wrong):
-        return None
-    first = tuple(int(i) for i in wrong[0])
-    where = f", first [{', '.join(map(str, first))}]" if first else ""
-    numbers = told_apart(found[first], mean[first])
-    return f"has {len(wrong)} of {mean.size} numbers wrong{where}: {numbers}"
+    wrong = wrong_numbers(found, mean, TOLERANCE * np.abs(mean).max())
+    return wrong and f"has {wrong}"
 
 
 def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -137,14 +137,8 @@ def difference(got: RanLayer, wanted: RanLayer) -> str | None:
 def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
     if found.shape != right.shape:
         return f"has shape {found.shape}, expected {right.shape}"
-    near = np.abs(found - right) <= TOLERANCE * max(1.0, float(np.abs(right).max(initial=0)))
-    wrong = np.argwhere(~near)
-    if not len(wrong):
-        return None
-    first = tuple(int(i) for i in wrong[0])
-    where = f", first [{', '.join(map(str, first))}]" if first else ""
-    numbers = told_apart(found[first], right[first])
-    return f"has {len(wrong)} of {right.size} numbers wrong{where}: {numbers}"
+    wrong = wrong_numbers(found, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
+    return wrong and f"has {wrong}"
 
 
 def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -115,14 +115,8 @@ def _row(found: Any, right: Any) -> str | None:
         return f"{found}, expected {right.size} numbers"
     if found.shape != right.shape:
         return f"have shape {found.shape}, expected {right.shape}"
-    wrong = np.flatnonzero(
-        ~(np.abs(found - right) <= TOLERANCE * (1 + np.abs(right).max(initial=0)))
-    )
-    if not len(wrong):
-        return None
-    first = wrong[0]
-    numbers = told_apart(found[first], right[first])
-    return f"have {len(wrong)} of {right.size} numbers wrong, first [{first}]: {numbers}"
+    wrong = wrong_numbers(found, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
+    return wrong and f"have {wrong}"
 
 
 def as_row(value: Any) -> Any:
