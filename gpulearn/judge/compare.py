@@ -141,6 +141,21 @@ def told_apart(wrong: float, right: float) -> str:
     return f"{one}, expected {other}"
 
 
+def wrong_numbers(got: np.ndarray, expected: np.ndarray, allowed: float) -> str | None:
+    """How many numbers are further off than allowed, and the first of them, or None.
+
+    >>> wrong_numbers(np.array([1.0, 5.0]), np.array([1.0, 2.0]), allowed=0.1)
+    '1 of 2 numbers wrong, first [1]: 5, expected 2'
+    """
+    wrong = np.argwhere(~(np.abs(got - expected) <= allowed))  # NaN is wrong
+    if not len(wrong):
+        return None
+    first = tuple(int(i) for i in wrong[0])
+    where = f", first [{', '.join(map(str, first))}]" if first else ""
+    numbers = told_apart(got[first], expected[first])
+    return f"{len(wrong)} of {expected.size} numbers wrong{where}: {numbers}"
+
+
 def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
     """One sentence on how all results of an answer lie to the expected ones, or None.
 

@@ -15,8 +15,6 @@ from gpulearn.judge.exercise import Case, Refused
 from gpulearn.nn.autograd import Variable
 from gpulearn.require import shown
 
-__all__ = ["named", "quietly", "same", "without"]
-
 
 def quietly(answer: Answer, case: Case) -> Any:
     """Call an answer; what overflows in it is judged by its result, not by NumPy's warnings."""

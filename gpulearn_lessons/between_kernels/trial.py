@@ -25,8 +25,6 @@ from simt.host.dispatcher import Kernel
 from simt.host.streams import Event
 from simt.host.work.operations import StreamOperation, record_work
 
-__all__ = ["GPU", "SeenProgram", "alike", "difference", "run"]
-
 GPU = "T4"
 WORKS = ("copy-in", "copy-out", "kernel")
 Array = np.ndarray[Any, Any]
@@ -34,35 +32,22 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class SeenProgram:
-    """What a program did.
+    """What a program did."""
 
-    Attributes:
-        out: what its output held when it returned.
-        later: what it held when all that it had asked for was done.
-        race: the first race between streams, as a sentence, or "".
-        asked: each operation: its kind, the number of its stream in the order in which they came,
-            which operations it came after, whether the host waited for it, and how much it was of:
-            bytes, or the shapes that a kernel was given.
-        default: whether a copy or a kernel was on the default stream.
-        pageable: whether pageable memory was copied.
-        timeline: the modelled times, where kernels were counted.
-        label: of the case.
-        polled: whether the host asked an event, once at least, if it had happened.
-        changed: the name of an input that holds something else afterwards, or "".
-        warps: how many its kernels were launched with.
-    """
-
-    out: Array
-    later: Array
-    race: str
+    out: Array  # what its output held when it returned
+    later: Array  # what it held when all that it had asked for was done
+    race: str  # the first race between streams, as a sentence, or ""
+    # each operation: its kind, the number of its stream in the order in which they came, which
+    # operations it came after, whether the host waited for it, and how much it was of: bytes, or
+    # the shapes that a kernel was given
     asked: tuple[Any, ...]
-    default: bool
-    pageable: bool
-    timeline: Timeline | None
-    label: str = ""
-    polled: bool = False
-    changed: str = ""
-    warps: int = 0
+    default: bool  # whether a copy or a kernel was on the default stream
+    pageable: bool  # whether pageable memory was copied
+    timeline: Timeline | None  # the modelled times, where kernels were counted
+    label: str = ""  # of the case
+    polled: bool = False  # whether the host asked an event, once at least, if it had happened
+    changed: str = ""  # the name of an input that holds something else afterwards, or ""
+    warps: int = 0  # how many its kernels were launched with
 
     @property
     def kernels(self) -> int:
@@ -80,12 +65,9 @@ class SeenProgram:
 
 
 def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
-    """Try an answer on a case, whose last array is the output.
+    """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
-    Args:
-        answer: the program; it is given the case's arrays in pinned memory.
-        case: what it is given.
-        counters: whether kernels are counted, so that the times can be modelled.
+    With counters, kernels are counted, so that the times can be modelled.
     """
     given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
     output = next(one for one in reversed(given) if isinstance(one, np.ndarray))

@@ -137,7 +137,6 @@ def expected(case: Case) -> Seen:
 
 
 def differs(got: Seen, wanted: Seen) -> str | None:
-    """The first fact that differs."""
     for phrase, right in wanted.facts.items():
         if (found := got.facts[phrase]) != right:
             end = f", and {right} is right" if phrase != "what it computes" else ""

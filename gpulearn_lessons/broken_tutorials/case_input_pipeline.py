@@ -26,21 +26,13 @@ NEEDED = 8  # samples from which two orders are hardly the same by chance
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the ranks train.
+    """What the ranks train."""
 
-    Attributes:
-        ranks: how many.
-        count: samples in all.
-        batch: samples of a rank's step.
-        epochs: how often each sample is to be seen.
-        lr: learning rate.
-    """
-
-    ranks: int
-    count: int
-    batch: int
-    epochs: int
-    lr: float = 0.25
+    ranks: int  # how many
+    count: int  # samples in all
+    batch: int  # samples of a rank's step
+    epochs: int  # how often each sample is to be seen
+    lr: float = 0.25  # learning rate
 
     def points(self) -> np.ndarray:
         """One for each sample; its loss is half the square of the weights' distance from it."""
@@ -56,18 +48,13 @@ class PipelineRun:
 
 @dataclass(frozen=True)
 class RanPipeline:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: that each rank returned; described if they are none.
-        steps: of each rank, the samples that it used with the same weights.
-    """
-
-    plan: PipelineRun
-    failure: RankFailure | None = None
+    plan: PipelineRun  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    # that each rank returned; described if they are none
     weights: list[Any] = field(default_factory=list)
+    # of each rank, the samples that it used with the same weights
     steps: list[list[list[int]]] = field(default_factory=list)
 
 
@@ -111,7 +98,6 @@ def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
 
 
 def run(answer: Answer, case: Case) -> RanPipeline:
-    """Train on simulated ranks."""
     plan: PipelineRun = case.args[0]
     ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, RankFailure):
@@ -120,7 +106,6 @@ def run(answer: Answer, case: Case) -> RanPipeline:
 
 
 def gathered(plan: PipelineRun, ranks: Any) -> RanPipeline:
-    """What came of it, from what came of it on each rank."""
     return RanPipeline(plan, None, *map(list, zip(*ranks, strict=True)))
 
 
@@ -181,7 +166,6 @@ def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
 
 
 def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     ran = gathered(plan, ranks)
     return difference(ran, ran)
 
@@ -204,14 +188,11 @@ def _traits(ran: RanPipeline) -> tuple[Any, ...]:
     factor: Any = None
     if isinstance(ran.weights[0], np.ndarray) and len({len(own) for own in ran.steps}) == 1:
         together = [joined(parts) for parts in zip(*ran.steps, strict=True)]
-        factor = next((k for k in _factors(plan) if _fits(ran, together, k)), "none")
+        # by how much a gradient is too long where a mean was forgotten
+        factors = (1, plan.batch, plan.ranks, plan.batch * plan.ranks)
+        factor = next((k for k in factors if _fits(ran, together, k)), "none")
     orders = all(own == used[0] for own in used), used[0][:share] == sorted(used[0][:share])
     return [len(own) for own in used], alike, once, repeated, factor, orders
-
-
-def _factors(plan: PipelineRun) -> list[float]:
-    """By how much a gradient is too long where a mean was forgotten."""
-    return [1, plan.batch, plan.ranks, plan.batch * plan.ranks]
 
 
 def _fits(ran: RanPipeline, steps: list[list[int]], factor: float) -> bool:

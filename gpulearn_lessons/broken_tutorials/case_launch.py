@@ -29,23 +29,14 @@ TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 
 
 @dataclass(frozen=True)
 class ProductSeen:
-    """What one call of `multiply` did.
+    """What one call of `multiply` did."""
 
-    Attributes:
-        right: share of the result.
-        says: whether it returned cudaSuccess.
-        found: each kind of thing that the machine found, without numbers and lines.
-        over: sectors for each request of the worst line, where they are over the budget.
-        lanes: active ones of a warp's 32, where they are fewer than a block of 8 has.
-        run: all of it.
-    """
-
-    right: float
-    says: bool
-    found: tuple[str, ...]
-    over: float
-    lanes: float
-    run: ProductRun
+    right: float  # share of the result
+    says: bool  # whether it returned cudaSuccess
+    found: tuple[str, ...]  # each kind of thing that the machine found, without numbers and lines
+    over: float  # sectors for each request of the worst line, where they are over the budget
+    lanes: float  # active ones of a warp's 32, where they are fewer than a block of 8 has
+    run: ProductRun  # all of it
 
 
 def cases() -> list[Case]:
@@ -80,7 +71,6 @@ def expected(case: Case) -> ProductSeen:
 
 
 def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
-    """One sentence on what is wrong with a call, or None."""
     product = got.run
     told = [one for one in product.found if "the launch of" not in one or got.says]
     leaks = [one for one in told if "never freed" in one]
@@ -112,7 +102,6 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
 
 
 def same(one: ProductSeen, other: ProductSeen) -> bool:
-    """Whether two calls went the same way."""
     return (one.right, one.says, one.found, one.over, one.lanes) == (
         other.right, other.says, other.found, other.over, other.lanes,
     )  # fmt: skip

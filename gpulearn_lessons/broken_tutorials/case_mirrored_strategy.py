@@ -21,19 +21,12 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class MirroredRun:
-    """What a strategy trains.
+    """What a strategy trains."""
 
-    Attributes:
-        replicas: how many.
-        rows: of each batch.
-        lr: learning rate.
-        momentum: of the optimiser.
-    """
-
-    replicas: int
-    rows: tuple[int, ...]
-    lr: float = 0.05
-    momentum: float = 0.9
+    replicas: int  # how many
+    rows: tuple[int, ...]  # of each batch
+    lr: float = 0.05  # learning rate
+    momentum: float = 0.9  # of the optimiser
 
     def batches(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inputs and targets."""
@@ -59,16 +52,11 @@ class CountingStrategy(Strategy):
 
 @dataclass(frozen=True)
 class RanMirrored:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        weights: afterwards.
-        losses: as they are returned; described if they are no list of numbers.
-        handed: rows that each replica was given, call by call.
-    """
-
-    weights: np.ndarray
-    losses: Any
+    weights: np.ndarray  # afterwards
+    losses: Any  # as they are returned; described if they are no list of numbers
+    # rows that each replica was given, call by call
     handed: list[tuple[int, ...]] = field(default_factory=list)
 
 

@@ -29,17 +29,11 @@ LONGER = 1.1  # than the slowest worker of each step: sending takes little besid
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """What a server and its workers train.
+    """What a server and its workers train."""
 
-    Attributes:
-        seconds: that a gradient takes each worker.
-        steps: how many.
-        lr: learning rate.
-    """
-
-    seconds: tuple[float, ...]
-    steps: int
-    lr: float = 0.1
+    seconds: tuple[float, ...]  # that a gradient takes each worker
+    steps: int  # how many
+    lr: float = 0.1  # learning rate
 
     def slope(self, weights: np.ndarray, worker: int, step: int) -> np.ndarray:
         """A worker's gradient in a step: it depends on all three."""
@@ -49,21 +43,15 @@ class ServerPlan:
 
 @dataclass(frozen=True)
 class RanServer:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: that each rank returned; described if they are none.
-        asked: of each rank, the pairs (worker, step) whose gradient it computed.
-        seconds: on the simulated clock; 0 on real ranks.
-    """
-
-    plan: ServerPlan
-    failure: RankFailure | None = None
+    plan: ServerPlan  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    # that each rank returned; described if they are none
     weights: list[Any] = field(default_factory=list)
+    # of each rank, the pairs (worker, step) whose gradient it computed
     asked: list[list[tuple[int, int]]] = field(default_factory=list)
-    seconds: float = 0.0
+    seconds: float = 0.0  # on the simulated clock; 0 on real ranks
 
 
 def cases() -> list[Case]:
@@ -80,7 +68,6 @@ def cases() -> list[Case]:
 
 
 def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
-    """Be one rank."""
     asked: list[tuple[int, int]] = []
 
     def gradient(weights: Tensor, worker: int, step: int) -> Tensor:
@@ -96,7 +83,6 @@ def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
 
 
 def run(answer: Answer, case: Case) -> RanServer:
-    """Train on simulated ranks."""
     plan: ServerPlan = case.args[0]
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, RankFailure):

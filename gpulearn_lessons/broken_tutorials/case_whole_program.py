@@ -41,19 +41,12 @@ USES_GROUP = (
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What the ranks train.
+    """What the ranks train."""
 
-    Attributes:
-        machines: ranks on each machine, one for each of its GPUs.
-        steps: batches of each rank.
-        rows: of each batch.
-        lr: learning rate.
-    """
-
-    machines: tuple[int, ...]
-    steps: int
-    rows: int
-    lr: float
+    machines: tuple[int, ...]  # ranks on each machine, one for each of its GPUs
+    steps: int  # batches of each rank
+    rows: int  # of each batch
+    lr: float  # learning rate
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -101,22 +94,16 @@ class Devices(list[torch.device]):
 
 @dataclass(frozen=True)
 class RanProgram:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: of each rank's model, afterwards; described if none is returned.
-        taken: of each rank, the GPUs that it took.
-        moved: of each rank, whether its model was moved to a device.
-        calls: of each rank, "join" and "leave" in their order.
-    """
-
-    plan: ProgramRun
-    failure: RankFailure | None = None
+    plan: ProgramRun  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    # of each rank's model, afterwards; described if none is returned
     weights: list[Any] = field(default_factory=list)
-    taken: list[list[int]] = field(default_factory=list)
+    taken: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
+    # of each rank, whether its model was moved to a device
     moved: list[bool] = field(default_factory=list)
+    # of each rank, "join" and "leave" in their order
     calls: list[list[str]] = field(default_factory=list)
 
 
@@ -201,7 +188,6 @@ def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int],
 
 
 def run(answer: Answer, case: Case) -> RanProgram:
-    """Train on simulated ranks."""
     plan: ProgramRun = case.args[0]
     torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
     calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
@@ -255,7 +241,6 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
 
 
 def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     ran = RanProgram(plan, None, *map(list, zip(*ranks, strict=True)))
     return difference(ran, expected(Case("", (plan,))))
 

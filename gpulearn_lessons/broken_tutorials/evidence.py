@@ -35,27 +35,17 @@ ROWS = 2  # samples of a micro-batch on a rank
 
 @dataclass(frozen=True)
 class StepReport:
-    """What was measured of one step of a training.
+    """What was measured of one step of a training."""
 
-    Attributes:
-        ranks: how many, N.
-        micro_batches: that a rank adds up for a step, M.
-        gradient_bytes: of one gradient, S.
-        sent: bytes that a rank sends in the step.
-        apart_before: the largest difference from rank 0's weights, over all ranks, before the step.
-        apart_after: the same after it.
-        update: length of rank 0's update, relative to that of one process with all samples.
-        visits: how often each sample of the step is used, over all ranks.
-    """
-
-    ranks: int
-    micro_batches: int
-    gradient_bytes: int
-    sent: int
+    ranks: int  # how many, N
+    micro_batches: int  # that a rank adds up for a step, M
+    gradient_bytes: int  # of one gradient, S
+    sent: int  # bytes that a rank sends in the step
+    # the largest difference from rank 0's weights, over all ranks, before the step
     apart_before: float
-    apart_after: float
-    update: float
-    visits: tuple[int, ...]
+    apart_after: float  # the same after it
+    update: float  # length of rank 0's update, relative to that of one process with all samples
+    visits: tuple[int, ...]  # how often each sample of the step is used, over all ranks
 
 
 def _report(value: object) -> None:

@@ -72,21 +72,13 @@ LAUNCH = re.compile(r"<<<(.*?)>>>", re.DOTALL)
 
 @dataclass(frozen=True)
 class ProductRun:
-    """What came of one call of `multiply` for (m, k) times (k, n).
+    """What came of one call of `multiply` for (m, k) times (k, n)."""
 
-    Attributes:
-        status: what it returned, such as "cudaSuccess".
-        product: (m, n), as the host has it afterwards; NaN is memory that nobody has filled.
-        right: which elements are right, (m, n).
-        found: what the machine found, in sentences.
-        report: of the first launch; None if there was none.
-    """
-
-    status: str
-    product: Array
-    right: Array
-    found: tuple[str, ...] = ()
-    report: Report | None = None
+    status: str  # what it returned, such as "cudaSuccess"
+    product: Array  # (m, n), as the host has it afterwards; NaN is memory that nobody has filled
+    right: Array  # which elements are right, (m, n)
+    found: tuple[str, ...] = ()  # what the machine found, in sentences
+    report: Report | None = None  # of the first launch; None if there was none
 
     def __repr__(self) -> str:
         result = (

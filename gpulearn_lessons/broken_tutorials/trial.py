@@ -18,28 +18,20 @@ from gpulearn.judge.compare import is_number
 from gpulearn.require import shown
 from gpulearn_lessons.training.trial import apart, flat
 
-__all__ = ["WatchedSteps", "classifier", "numbers", "pictures", "replayed", "same_way", "watching"]
-
 CLASSES = 4
 
 
 @dataclass
 class WatchedSteps:
-    """What was seen of a training.
+    """What was seen of a training."""
 
-    Attributes:
-        images: (n, …), what it may train on.
-        batches: the rows of `images` in each batch that it learned from; −1 is none of them.
-        steps: of each step of the optimiser how many batches came before it.
-        rates: of each step the learning rate.
-        weights: of each step the weights after it.
-    """
-
-    images: Tensor
+    images: Tensor  # (n, …), what it may train on
+    # the rows of `images` in each batch that it learned from; −1 is none of them
     batches: list[list[int]] = field(default_factory=list)
+    # of each step of the optimiser how many batches came before it
     steps: list[int] = field(default_factory=list)
-    rates: list[float] = field(default_factory=list)
-    weights: list[Tensor] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)  # of each step the learning rate
+    weights: list[Tensor] = field(default_factory=list)  # of each step the weights after it
 
     def hear(self, given: Tensor) -> None:
         """A batch goes through the model."""

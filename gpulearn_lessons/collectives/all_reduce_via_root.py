@@ -6,14 +6,8 @@ from typing import Any
 
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.allreduce import all_reduce_via_root
-from gpulearn_lessons.collectives.trial import (
-    KINSHIPS,
-    Work,
-    expected,
-    on_real_ranks,
-    results,
-    simulated,
-)
+from gpulearn_lessons.collectives import trial
+from gpulearn_lessons.collectives.trial import Work
 
 
 def cases() -> list[Case]:
@@ -53,7 +47,7 @@ def real(count: int) -> list[Work]:
 
 def difference(got: Any, wanted: Any) -> str | None:
     """The numbers first, then who speaks to whom and what it costs."""
-    if sentence := results(got, wanted):
+    if sentence := trial.results(got, wanted):
         return sentence
     work: Work = got.work
     both_ways = 2 * (work.ranks - 1)
@@ -80,10 +74,10 @@ EXERCISE = Exercise(
     task="Add up the tensors of all ranks, in place on each: rank 0 receives, adds, and sends.",
     reference=all_reduce_via_root,
     cases=cases,
-    run=simulated,
+    run=trial.simulated,
     by_hand=False,
-    expect=expected,
+    expect=trial.expected,
     difference=difference,
-    demand=on_real_ranks((2, 3, 4), real),
-    kinships=KINSHIPS,
+    demand=trial.on_real_ranks((2, 3, 4), real),
+    kinships=trial.KINSHIPS,
 )

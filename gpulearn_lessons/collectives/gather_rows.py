@@ -9,16 +9,8 @@ import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.collectives import gather_rows
-from gpulearn_lessons.collectives.trial import (
-    KINSHIPS,
-    Work,
-    beyond_a_neighbour,
-    expected,
-    on_real_ranks,
-    results,
-    simulated,
-    slow,
-)
+from gpulearn_lessons.collectives import trial
+from gpulearn_lessons.collectives.trial import Work
 
 UNSET = -9  # less its number: what stands in the rows that a rank does not have yet
 
@@ -63,7 +55,7 @@ def real(count: int) -> list[Work]:
 
 def difference(got: Any, wanted: Any) -> str | None:
     """The rows first, then the way round, then bytes and messages, then the clock."""
-    if sentence := results(got, wanted) or beyond_a_neighbour(got):
+    if sentence := trial.results(got, wanted) or trial.beyond_a_neighbour(got):
         return sentence
     work: Work = got.work
     rounds, row = work.ranks - 1, work.size // work.ranks
@@ -73,17 +65,17 @@ def difference(got: Any, wanted: Any) -> str | None:
                 f"the rows are right, but rank {sender} sends {sent:,} bytes, and (N−1) rows of "
                 f"{row} bytes are enough"
             )
-    return slow(got, rounds, row)
+    return trial.slow(got, rounds, row)
 
 
 EXERCISE = Exercise(
     task="Mend the ring: every rank ends with all rows, in N−1 steps in which all ranks send.",
     reference=gather_rows,
     cases=cases,
-    run=simulated,
+    run=trial.simulated,
     by_hand=False,
-    expect=expected,
+    expect=trial.expected,
     difference=difference,
-    demand=on_real_ranks((3,), real),
-    kinships=KINSHIPS,
+    demand=trial.on_real_ranks((3,), real),
+    kinships=trial.KINSHIPS,
 )

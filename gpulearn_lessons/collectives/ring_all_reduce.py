@@ -8,16 +8,8 @@ import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.allreduce import ring_all_reduce
-from gpulearn_lessons.collectives.trial import (
-    KINSHIPS,
-    Work,
-    beyond_a_neighbour,
-    expected,
-    on_real_ranks,
-    results,
-    simulated,
-    slow,
-)
+from gpulearn_lessons.collectives import trial
+from gpulearn_lessons.collectives.trial import Work
 
 
 def cases() -> list[Case]:
@@ -60,10 +52,10 @@ def real(count: int) -> list[Work]:
 
 def difference(got: Any, wanted: Any) -> str | None:
     """The numbers first, then what the messages cost, then the clock."""
-    if sentence := results(got, wanted):
+    if sentence := trial.results(got, wanted):
         return sentence + _lap(got, wanted)
     work: Work = got.work
-    if sentence := beyond_a_neighbour(got):
+    if sentence := trial.beyond_a_neighbour(got):
         return sentence
     hops = 2 * (work.ranks - 1)
     length = work.shape[0]
@@ -80,7 +72,7 @@ def difference(got: Any, wanted: Any) -> str | None:
                 f"the sums are right, but rank {sender} sends {count} messages, and "
                 f"2(N−1) = {hops} are enough"
             )
-    return slow(got, hops, chunk)
+    return trial.slow(got, hops, chunk)
 
 
 def _lap(got: Any, wanted: Any) -> str:
@@ -99,10 +91,10 @@ EXERCISE = Exercise(
     task="Add up the tensors of all ranks, in place on each, by passing chunks round a ring.",
     reference=ring_all_reduce,
     cases=cases,
-    run=simulated,
+    run=trial.simulated,
     by_hand=False,
-    expect=expected,
+    expect=trial.expected,
     difference=difference,
-    demand=on_real_ranks((2, 3, 4), real),
-    kinships=KINSHIPS,
+    demand=trial.on_real_ranks((2, 3, 4), real),
+    kinships=trial.KINSHIPS,
 )

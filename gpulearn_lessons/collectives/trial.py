@@ -25,40 +25,22 @@ from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.links import as_link
 from gpulearn.perf.timing import format_seconds
 
-__all__ = [
-    "KINSHIPS",
-    "RanCollective",
-    "Work",
-    "beyond_a_neighbour",
-    "expected",
-    "on_real_ranks",
-    "results",
-    "simulated",
-    "slow",
-]
-
 LINK = "100 Gbit"  # between simulated ranks
 BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the ranks are to add up.
+    """What the ranks are to add up."""
 
-    Attributes:
-        ranks: how many ranks.
-        shape: the shape of each rank's tensor.
-        dtype: its dtype.
-        layout: "plain"; "gaps", every second number of a longer row; "turned", a transpose.
-        kind: "few", whole numbers or halves below 100; "wide", numbers that fit in no smaller
-            dtype; "digits", 10^r times 1, 2, 3 … on rank r, so that a wrong sum says whose
-            numbers are missing or there twice.
-    """
-
-    ranks: int
-    shape: tuple[int, ...]
-    dtype: str = "float64"
+    ranks: int  # how many ranks
+    shape: tuple[int, ...]  # the shape of each rank's tensor
+    dtype: str = "float64"  # its dtype
+    # "plain"; "gaps", every second number of a longer row; "turned", a transpose
     layout: str = "plain"
+    # "few", whole numbers or halves below 100; "wide", numbers that fit in no smaller dtype;
+    # "digits", 10^r times 1, 2, 3 … on rank r, so that a wrong sum says whose numbers are missing
+    # or there twice
     kind: str = "few"
 
     @property
@@ -107,31 +89,19 @@ class Work:
 
 @dataclass(frozen=True)
 class RanCollective:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        work: what was to be done.
-        failure: how it failed, if it did.
-        after: each rank's tensor at the end.
-        returned: each rank's: the tensor that it returned if it is another one, or None.
-        beside: whether each rank left the numbers beside its tensor alone.
-        called: the library's collectives that it called.
-        pairs: messages by (sender, receiver).
-        messages: messages that each rank sent.
-        bytes: bytes that each rank sent.
-        seconds: on the simulated clock, until the last rank had ended.
-    """
-
-    work: Work
-    failure: RankFailure | None = None
-    after: list[np.ndarray] = field(default_factory=list)
+    work: Work  # what was to be done
+    failure: RankFailure | None = None  # how it failed, if it did
+    after: list[np.ndarray] = field(default_factory=list)  # each rank's tensor at the end
+    # each rank's: the tensor that it returned if it is another one, or None
     returned: list[Any] = field(default_factory=list)
-    beside: bool = True
-    called: frozenset[str] = frozenset()
-    pairs: tuple[tuple[tuple[int, int], int], ...] = ()
-    messages: tuple[int, ...] = ()
-    bytes: tuple[int, ...] = ()
-    seconds: float = 0.0
+    beside: bool = True  # whether each rank left the numbers beside its tensor alone
+    called: frozenset[str] = frozenset()  # the library's collectives that it called
+    pairs: tuple[tuple[tuple[int, int], int], ...] = ()  # messages by (sender, receiver)
+    messages: tuple[int, ...] = ()  # messages that each rank sent
+    bytes: tuple[int, ...] = ()  # bytes that each rank sent
+    seconds: float = 0.0  # on the simulated clock, until the last rank had ended
 
 
 def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[str]]:
@@ -146,11 +116,6 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
 
 
 def simulated(answer: Answer, case: Case) -> RanCollective:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):

@@ -20,15 +20,11 @@ Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a d
 
 @dataclass(frozen=True)
 class SeenBuckets:
-    """What an answer gave.
+    """What an answer gave."""
 
-    Attributes:
-        buckets: the numbers of the parameters in each bucket; what is none of them is described.
-        said: what is wrong with the form, if anything.
-    """
-
+    # the numbers of the parameters in each bucket; what is none of them is described
     buckets: tuple[tuple[int | str, ...], ...] = ()
-    said: str = ""
+    said: str = ""  # what is wrong with the form, if anything
 
 
 def cases() -> list[Case]:
@@ -137,7 +133,6 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
 
 
 def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
-    """One sentence on the buckets, or None."""
     if got.said:
         return got.said
     if got.buckets == wanted.buckets:

@@ -9,8 +9,6 @@ from typing import Any
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.stubs import unwrapped
 
-__all__ = ["demand_defaults"]
-
 Demand = Callable[[Answer, Sequence[Any]], str | None]
 
 

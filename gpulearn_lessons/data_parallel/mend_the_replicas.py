@@ -25,19 +25,12 @@ OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
 
 @dataclass(frozen=True)
 class ReplicaRun:
-    """What the ranks train.
+    """What the ranks train."""
 
-    Attributes:
-        ranks: how many.
-        rows: of each batch.
-        lr: learning rate.
-        again: whether the ranks have trained another model before.
-    """
-
-    ranks: int
-    rows: tuple[int, ...]
-    lr: float
-    again: bool = False
+    ranks: int  # how many
+    rows: tuple[int, ...]  # of each batch
+    lr: float  # learning rate
+    again: bool = False  # whether the ranks have trained another model before
 
     def batches(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """The whole batches, the same on all ranks."""
@@ -59,22 +52,15 @@ class ReplicaRun:
 
 @dataclass(frozen=True)
 class TrainedReplicas:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        failure: how it failed, if it did.
-        weights: of each rank, afterwards.
-        losses: of each rank, as it returned them; described if they are no list of numbers.
-        rows: how many each rank puts through its model.
-        others: of these rows, how many are not its own.
-        untrained: of these rows, how many go through a model in evaluation mode.
-    """
-
-    failure: RankFailure | None = None
-    weights: list[Any] = field(default_factory=list)
+    failure: RankFailure | None = None  # how it failed, if it did
+    weights: list[Any] = field(default_factory=list)  # of each rank, afterwards
+    # of each rank, as it returned them; described if they are no list of numbers
     losses: list[Any] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    others: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)  # how many each rank puts through its model
+    others: list[int] = field(default_factory=list)  # of these rows, how many are not its own
+    # of these rows, how many go through a model in evaluation mode
     untrained: list[int] = field(default_factory=list)
 
 
@@ -124,7 +110,6 @@ def numbers(losses: Any) -> Any:
 
 
 def run(answer: Answer, case: Case) -> TrainedReplicas:
-    """Train on simulated ranks."""
     plan: ReplicaRun = case.args[0]
     torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
@@ -191,7 +176,6 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
 
 @failed_alike
 def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     modes = one.untrained == other.untrained
     return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
         map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])

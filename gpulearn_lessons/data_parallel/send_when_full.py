@@ -23,25 +23,16 @@ Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were t
 
 @dataclass(frozen=True)
 class SeenBackwards:
-    """What an answer did.
+    """What an answer did."""
 
-    Attributes:
-        groups: the buckets.
-        ready: for each `backward`, the parameters in the order in which their gradients came.
-        begun: for each `backward`, which buckets began, and when.
-        stays: whether a bucket began after the hooks had been taken off.
-        said: what is wrong with what it returned, if anything.
-        changed: in which `backward` gradients are not what torch makes of them; 0 for none.
-        gone: whether one of these is None or zero then.
-    """
-
-    groups: Groups
+    groups: Groups  # the buckets
+    # for each `backward`, the parameters in the order in which their gradients came
     ready: tuple[tuple[int, ...], ...] = ()
-    begun: tuple[tuple[Begun, ...], ...] = ()
-    stays: bool = False
-    said: str = ""
-    changed: int = 0
-    gone: bool = False
+    begun: tuple[tuple[Begun, ...], ...] = ()  # for each `backward`, which buckets began, and when
+    stays: bool = False  # whether a bucket began after the hooks had been taken off
+    said: str = ""  # what is wrong with what it returned, if anything
+    changed: int = 0  # in which `backward` gradients are not what torch makes of them; 0 for none
+    gone: bool = False  # whether one of these is None or zero then
 
 
 def chain() -> nn.Module:

@@ -40,29 +40,17 @@ Shards = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class SeenShards:
-    """What an answer gave.
+    """What an answer gave."""
 
-    Attributes:
-        count: how many samples there are.
-        size: how many ranks.
-        uneven: what to do with the rest.
-        seed: of the shuffling.
-        shards: for each epoch, each rank's.
-        again: of epoch 0 once more.
-        other: of epoch 0 with another seed.
-        wider: of the last epoch with one rank more, the rest kept.
-        reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
-    """
-
-    count: int
-    size: int
-    uneven: str
-    seed: int | None
-    shards: tuple[Shards, ...]
-    again: Shards
-    other: Shards
-    wider: Shards
-    reseeds: str
+    count: int  # how many samples there are
+    size: int  # how many ranks
+    uneven: str  # what to do with the rest
+    seed: int | None  # of the shuffling
+    shards: tuple[Shards, ...]  # for each epoch, each rank's
+    again: Shards  # of epoch 0 once more
+    other: Shards  # of epoch 0 with another seed
+    wider: Shards  # of the last epoch with one rank more, the rest kept
+    reseeds: str  # whose own generator was seeded, which all else uses; "" if nobody's
 
 
 def cases() -> list[Case]:

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -31,20 +31,6 @@ from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
-
-__all__ = [
-    "KINSHIPS",
-    "Ran",
-    "ReplicaStep",
-    "act",
-    "channels_last",
-    "convolution",
-    "difference",
-    "expected",
-    "judge",
-    "simulated",
-    "tied",
-]
 
 TOLERANCE = 1e-5  # a share may be rounded to float32 before the gradient is multiplied by it
 
@@ -78,27 +64,17 @@ def tied() -> nn.Module:
 
 @dataclass(frozen=True)
 class ReplicaStep:
-    """What the ranks have after `backward`.
+    """What the ranks have after `backward`."""
 
-    Attributes:
-        samples: of each rank; a rank with none has no gradients.
-        build: makes the model.
-        unused: pairs (rank, parameter) without a gradient.
-        frozen: parameters that need no gradient.
-        dtype: of the parameters.
-        scale: of the gradients.
-    """
-
-    samples: tuple[int, ...]
-    build: Callable[[], nn.Module] = two_layers
-    unused: tuple[tuple[int, int], ...] = ()
-    frozen: tuple[int, ...] = ()
-    dtype: torch.dtype = torch.float32
-    scale: float = 1.0
+    samples: tuple[int, ...]  # of each rank; a rank with none has no gradients
+    build: Callable[[], nn.Module] = two_layers  # makes the model
+    unused: tuple[tuple[int, int], ...] = ()  # pairs (rank, parameter) without a gradient
+    frozen: tuple[int, ...] = ()  # parameters that need no gradient
+    dtype: torch.dtype = torch.float32  # of the parameters
+    scale: float = 1.0  # of the gradients
 
     @property
     def ranks(self) -> int:
-        """How many ranks there are."""
         return len(self.samples)
 
     def replica(self, rank: int) -> nn.Module:
@@ -133,23 +109,16 @@ class ReplicaStep:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        step: what was to be done.
-        failure: how it failed, if it did.
-        gradients: each rank's, afterwards.
-        parameters: each rank's, afterwards; None for a rank whose parameters are as they were.
-        called: whether it calls the function that it is to be.
-        swapped: what some rank's model has that it had not before, if anything.
-    """
-
-    step: ReplicaStep
-    failure: RankFailure | None = None
+    step: ReplicaStep  # what was to be done
+    failure: RankFailure | None = None  # how it failed, if it did
+    # each rank's, afterwards
     gradients: list[list[np.ndarray | None]] = field(default_factory=list)
+    # each rank's, afterwards; None for a rank whose parameters are as they were
     parameters: list[list[np.ndarray] | None] = field(default_factory=list)
-    called: bool = False
-    swapped: str = ""
+    called: bool = False  # whether it calls the function that it is to be
+    swapped: str = ""  # what some rank's model has that it had not before, if anything
 
 
 def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
@@ -172,11 +141,6 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
 
 
 def simulated(answer: Answer, case: Case) -> Ran:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
@@ -184,19 +148,16 @@ def simulated(answer: Answer, case: Case) -> Ran:
 
 
 def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
-    """What came of an answer, from what came of it on each rank."""
     gradients, parameters, called, swapped = zip(*ranks, strict=True)
     return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
 
 
 def expected(case: Case) -> Ran:
-    """What should come out of a case."""
     step: ReplicaStep = case.args[0]
     return Ran(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
 def difference(got: Ran, wanted: Ran) -> str | None:
-    """One sentence on what is wrong, or None."""
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
         asked = " (do all ranks go through the parameters in the same order?)" if meet else ""
@@ -223,18 +184,11 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
         return "is not zero, though no rank has used it"
     if found is None:
         return "is None, though a rank has used it"
-    allowed = TOLERANCE * np.abs(mean).max()
-    wrong = np.argwhere(~(np.abs(found - mean) <= allowed))
-    if not len(wrong):
-        return None
-    first = tuple(int(i) for i in wrong[0])
-    where = f", first [{', '.join(map(str, first))}]" if first else ""
-    numbers = told_apart(found[first], mean[first])
-    return f"has {len(wrong)} of {mean.size} numbers wrong{where}: {numbers}"
+    wrong = wrong_numbers(found, mean, TOLERANCE * np.abs(mean).max())
+    return wrong and f"has {wrong}"
 
 
 def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
-    """One sentence on what is wrong with what came of an answer on real ranks, or None."""
     return difference(gathered(step, ranks), expected(Case("", (step,))))
 
 

@@ -102,14 +102,12 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def close(one: Any, other: Any) -> bool:
-    """Whether two answers give the same two numbers."""
     if not (isinstance(one, SavingPlan) and isinstance(other, SavingPlan)):
         return False
     return same(one.interval, other.interval) and same(one.lost, other.lost)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same number."""
     return is_number(one) and is_number(other) and math.isclose(one, other, rel_tol=1e-6)
 
 

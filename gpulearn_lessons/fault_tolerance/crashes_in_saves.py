@@ -21,20 +21,13 @@ Saving = Callable[[Path, int, int, int, dict[str, Any]], Iterator[str]]
 
 @dataclass(frozen=True)
 class SaveCrash:
-    """What was on the disk when all ranks died in the middle of their second save.
+    """What was on the disk when all ranks died in the middle of their second save."""
 
-    Attributes:
-        points: how many points of its save each rank had passed.
-        said: what each had done last.
-        left: "the new checkpoint", "the old checkpoint", "parts of both", "a part cut short" or
-            "nothing".
-        goes_on: whether a run that is started again can save, and read what it has saved.
-    """
-
-    points: tuple[int, ...]
-    said: str
+    points: tuple[int, ...]  # how many points of its save each rank had passed
+    said: str  # what each had done last
+    # "the new checkpoint", "the old checkpoint", "parts of both", "a part cut short" or "nothing"
     left: str
-    goes_on: bool
+    goes_on: bool  # whether a run that is started again can save, and read what it has saved
 
 
 def crash_while_saving(saving: Saving = saving_parts, ranks: int = 2) -> list[SaveCrash]:

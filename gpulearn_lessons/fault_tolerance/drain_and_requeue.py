@@ -24,17 +24,11 @@ class TimeIsUp(BaseException):
 
 @dataclass(frozen=True)
 class Arrival:
-    """A signal.
+    """A signal."""
 
-    Attributes:
-        at: during which step it comes, from 1; 0 for before the first.
-        signal: its name.
-        when: "step" for the middle of that step, "save" for the save after it.
-    """
-
-    at: int
-    signal: str
-    when: str = "step"
+    at: int  # during which step it comes, from 1; 0 for before the first
+    signal: str  # its name
+    when: str = "step"  # "step" for the middle of that step, "save" for the save after it
 
 
 class Deeds(NamedTuple):
@@ -154,7 +148,6 @@ def told(done: Sequence[str]) -> str:
 
 
 def difference(got: Any, wanted: Any) -> str | None:
-    """What was done first, then the status."""
     if got.done != wanted.done:
         return f"it does: {told(got.done)}; expected: {told(wanted.done)}"
     if type(got.status) is not type(wanted.status) or got.status != wanted.status:
@@ -163,7 +156,6 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def same_deeds(one: Any, other: Any) -> bool:
-    """Whether two answers do the same and return the same."""
     return bool(one == other and type(one.status) is type(other.status))
 
 

@@ -138,7 +138,6 @@ def run(answer: Answer, case: Case) -> Any:
 
 
 def difference(got: Any, wanted: Any) -> str | None:
-    """A rank's number, or None."""
     if isinstance(got, str) and got == CHANGED:
         return "it changes the tables that it is given: leave both as they are"
     if hasattr(got, "item") and np.ndim(got) == 0:  # of NumPy or of torch
@@ -151,7 +150,6 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two answers name the same."""
     try:
         return (one is None) == (other is None) and bool(np.all(one == other))
     except (TypeError, ValueError):

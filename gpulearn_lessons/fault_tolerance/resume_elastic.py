@@ -48,17 +48,12 @@ NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the group.
+    """One start of the group."""
 
-    Attributes:
-        ranks: how many ranks there are.
-        kill: which rank is killed, and in which of its steps; None if it comes to its end.
-        saving: whether it is killed after that step, when it is about to save.
-    """
-
-    ranks: int
+    ranks: int  # how many ranks there are
+    # which rank is killed, and in which of its steps; None if it comes to its end
     kill: tuple[int, int] | None = None
-    saving: bool = False
+    saving: bool = False  # whether it is killed after that step, when it is about to save
 
 
 @dataclass(frozen=True)
@@ -123,22 +118,15 @@ class TrialRun(ElasticRun):
 
 @dataclass(frozen=True)
 class Resumed:
-    """What came of a run that was started several times.
-
-    Attributes:
-        batches: of each start, the rows of each step, of all ranks together.
-        weights: of the model at the end, on rank 0.
-        losses: what rank 0 returned; in words what was no row of numbers.
-        failure: how a start failed, if it did.
-        called: whether it calls the function that it is to be.
-    """
+    """What came of a run that was started several times."""
 
     starts: Starts
+    # of each start, the rows of each step, of all ranks together
     batches: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    weights: Any = None
-    losses: Any = None
-    failure: RankFailure | None = None
-    called: bool = False
+    weights: Any = None  # of the model at the end, on rank 0
+    losses: Any = None  # what rank 0 returned; in words what was no row of numbers
+    failure: RankFailure | None = None  # how a start failed, if it did
+    called: bool = False  # whether it calls the function that it is to be
 
 
 def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool]:

@@ -49,8 +49,6 @@ from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.settings import repeatable
 from gpulearn_lessons.fault_tolerance.options import Options, options_from
 
-__all__ = ["Options", "Trained", "train"]
-
 WRAPPERS = {
     "library": DistributedDataParallel,
     "naive": NaiveDataParallel,
@@ -61,17 +59,13 @@ WRAPPERS = {
 
 @dataclasses.dataclass
 class Trained:
-    """What a run gives; the same on every rank.
+    """What a run gives; the same on every rank."""
 
-    Attributes:
-        losses: of each step, the mean cross-entropy over all its images, before the step.
-        accuracies: after each epoch, the share of held-out digits that is right, 0 to 1.
-        weights: the model's, on the CPU.
-    """
-
+    # of each step, the mean cross-entropy over all its images, before the step
     losses: list[float] = dataclasses.field(default_factory=list)
+    # after each epoch, the share of held-out digits that is right, 0 to 1
     accuracies: list[float] = dataclasses.field(default_factory=list)
-    weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)  # the model's, on the CPU
 
 
 def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen

@@ -21,17 +21,11 @@ OUTSIDE = (
 
 
 class Stepped(NamedTuple):
-    """The new weights, and the calls of `gradients_of`: of how many rows, and from where.
+    """The new weights, and the calls of `gradients_of`: of how many rows, and from where."""
 
-    Attributes:
-        weights: as they are returned.
-        rows: of each call.
-        outside: how many calls came from outside of a replica's function.
-    """
-
-    weights: Any
-    rows: tuple[int, ...]
-    outside: int
+    weights: Any  # as they are returned
+    rows: tuple[int, ...]  # of each call
+    outside: int  # how many calls came from outside of a replica's function
 
 
 def cases() -> list[Case]:

@@ -15,9 +15,7 @@ Array = np.ndarray[Any, Any]
 def keras_network(network: Architecture, weights: Sequence[Array] | None = None) -> Any:
     """Build a network for images of shape (n, height, width, channels).
 
-    Args:
-        network: its shape and layers.
-        weights: as `torch_networks.weights_of` gives them; new ones if None.
+    Its weights are as `torch_networks.weights_of` gives them; new ones if None.
     """
     from tensorflow import keras
 

@@ -12,8 +12,6 @@ from gpulearn.judge import compare
 from gpulearn.judge.exercise import Case, Refused
 from gpulearn.require import shown
 
-__all__ = ["Array", "descent", "difference", "hands_back", "quietly", "run"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -55,9 +53,6 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
 
     Between the steps another descent begins and is left again, as when two models are trained
     in turns: a step function that remembers outside of its state mixes them up.
-
-    Raises:
-        Refused: a step returns no pair, or changes what it was given.
     """
     theta, gradients, rates, options, *begun = case.args
     state, path = begun[0] if begun else None, []
@@ -92,10 +87,7 @@ def hands_back(
 
     An answer that takes its own form as well as that of the task makes right steps with it, and
     is of no use to anybody who reads the state, such as a checkpoint.
-
-    Args:
-        form: the form in words, such as "the velocity, an array".
-        state_of: the solution, which says what comes back.
+    `form` says it in words, such as "the velocity, an array"; `state_of` is the solution.
     """
 
     def demand(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:

@@ -34,11 +34,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> list[Any]:
-    """Make the steps; this method has nothing to remember, so the state stays as it is.
-
-    Raises:
-        Refused: as in `descents.run`, or another state comes back than went in.
-    """
+    """Make the steps; this method has nothing to remember, so the state stays as it is."""
 
     @functools.wraps(answer)
     def watched(theta: Any, gradient: Any, state: Any, **options: Any) -> Any:

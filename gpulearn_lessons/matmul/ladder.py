@@ -40,18 +40,12 @@ class Product:
 
 @dataclass(frozen=True)
 class Rung:
-    """One kernel of the ladder with its launch.
+    """One kernel of the ladder with its launch."""
 
-    Attributes:
-        name: what it is called in tables.
-        specification: of a kernel that computes C = A·B from (a, b, c).
-        covers: elements of C that one block computes, along x and y.
-        pairs: whether it takes its float32 matrices as int64 words of two; rows are even then.
-    """
-
-    name: str
-    specification: Specification
-    covers: Pair
+    name: str  # what it is called in tables
+    specification: Specification  # of a kernel that computes C = A·B from (a, b, c)
+    covers: Pair  # elements of C that one block computes, along x and y
+    # whether it takes its float32 matrices as int64 words of two; rows are even then
     pairs: bool = False
 
     @property

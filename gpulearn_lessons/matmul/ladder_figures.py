@@ -65,13 +65,7 @@ MEASURES = {
 def draw_ladder(
     reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
-    """Draw one measure of every rung, with the published shares beside it, and say its numbers.
-
-    Args:
-        reports: what `ladder_counts` returned.
-        rates: what `matmul.ladder_rates` returned.
-        measure: one of `MEASURES`.
-    """
+    """Draw one of `MEASURES` for every rung, the published shares beside it; say its numbers."""
     chosen, whole = MEASURES[measure], whole_of(rates)
     if chosen.value is not None:
         ours = {name: chosen.value(report.totals) for name, report in reports.items()}

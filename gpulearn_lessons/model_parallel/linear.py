@@ -9,26 +9,16 @@ import numpy as np
 from gpulearn.judge.exercise import Case
 from gpulearn_lessons.model_parallel.trial import LayerPart, SplitLayer
 
-__all__ = ["ByColumns", "ByRows", "cases"]
-
 
 @dataclass(frozen=True)
 class _Linear:
-    """x·Wᵀ + b of known numbers.
+    """x·Wᵀ + b of known numbers."""
 
-    Attributes:
-        ranks: N.
-        batch: the leading axes of x.
-        inputs: columns of x.
-        outputs: columns of the result.
-        seed: of the numbers.
-    """
-
-    ranks: int
-    batch: tuple[int, ...]
-    inputs: int
-    outputs: int
-    seed: int = 0
+    ranks: int  # N
+    batch: tuple[int, ...]  # the leading axes of x
+    inputs: int  # columns of x
+    outputs: int  # columns of the result
+    seed: int = 0  # of the numbers
 
     def numbers(self) -> tuple[np.ndarray, ...]:
         """x, W, b and the gradient of the result."""

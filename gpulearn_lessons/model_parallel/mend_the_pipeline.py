@@ -25,15 +25,10 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class TwoStageRun:
-    """What the two ranks train.
+    """What the two ranks train."""
 
-    Attributes:
-        rows: of each micro-batch of each batch.
-        lr: learning rate.
-    """
-
-    rows: tuple[tuple[int, ...], ...]
-    lr: float
+    rows: tuple[tuple[int, ...], ...]  # of each micro-batch of each batch
+    lr: float  # learning rate
 
     def batches(self) -> list[list[tuple[Tensor, Tensor]]]:
         """The micro-batches, the same on both ranks."""
@@ -61,18 +56,12 @@ class TwoStageRun:
 
 @dataclass(frozen=True)
 class TrainedStages:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        plan: what was to be trained.
-        failure: how it failed, if it did.
-        weights: of each rank's stage, afterwards.
-        changed: whether each rank has changed the batches that it was given.
-    """
-
-    plan: TwoStageRun
-    failure: RankFailure | None = None
-    weights: list[Any] = field(default_factory=list)
+    plan: TwoStageRun  # what was to be trained
+    failure: RankFailure | None = None  # how it failed, if it did
+    weights: list[Any] = field(default_factory=list)  # of each rank's stage, afterwards
+    # whether each rank has changed the batches that it was given
     changed: list[bool] = field(default_factory=list)
 
 
@@ -103,7 +92,6 @@ def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
 
 
 def run(answer: Answer, case: Case) -> TrainedStages:
-    """Train on simulated ranks."""
     plan: TwoStageRun = case.args[0]
     expected(case)  # the first step of an optimiser loads a part of torch: not on a rank's time
     ran = on_simulated_ranks(act, RANKS, answer, plan)
@@ -113,7 +101,6 @@ def run(answer: Answer, case: Case) -> TrainedStages:
 
 
 def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> TrainedStages:
-    """What came of it, from what came of it on each rank."""
     weights, changed = zip(*ranks, strict=True)
     return TrainedStages(plan, None, list(weights), list(changed))
 
@@ -143,7 +130,6 @@ def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
 
 
 def judge(plan: TwoStageRun, ranks: list[Any]) -> str | None:
-    """The same for real ranks."""
     return difference(gathered(plan, ranks), expected(Case("", (plan,))))
 
 
@@ -158,7 +144,6 @@ def same_wait(one: TrainedStages, other: TrainedStages) -> bool:
 
 
 def same(one: TrainedStages, other: TrainedStages) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     if one.failure or other.failure:
         if not (one.failure and other.failure):
             return False

@@ -19,20 +19,13 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.validity import check_sch
 
 @dataclass(frozen=True)
 class OrdersOfRanks:
-    """What an answer lets the ranks do.
+    """What an answer lets the ranks do."""
 
-    Attributes:
-        micro_batches: how many there are.
-        orders: of all ranks.
-        refused: why they cannot be carried out, if so.
-        seconds: on the simulated clock; a forward pass takes 1 and a backward pass 2.
-        held: forward passes whose activations each rank holds at most.
-    """
-
-    micro_batches: int
-    orders: list[Any] = field(default_factory=list)
-    refused: str = ""
-    seconds: float = 0.0
+    micro_batches: int  # how many there are
+    orders: list[Any] = field(default_factory=list)  # of all ranks
+    refused: str = ""  # why they cannot be carried out, if so
+    seconds: float = 0.0  # on the simulated clock; a forward pass takes 1 and a backward pass 2
+    # forward passes whose activations each rank holds at most
     held: list[int] = field(default_factory=list)
 
 
@@ -103,7 +96,6 @@ def difference(got: OrdersOfRanks, wanted: OrdersOfRanks) -> str | None:
 
 
 def same_orders(one: OrdersOfRanks, other: OrdersOfRanks) -> bool:
-    """Whether two answers give the same lists."""
     return bool(one.orders == other.orders)
 
 

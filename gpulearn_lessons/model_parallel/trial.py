@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -29,59 +29,41 @@ from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn_lessons.model_parallel.tensor_parallel import layers
 
-__all__ = ["LayerPart", "SplitLayer", "layer_exercise"]
-
 TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class LayerPart:
-    """What one rank is given, and what should come of it.
+    """What one rank is given, and what should come of it."""
 
-    Attributes:
-        given: name → tensor of float64 or of whole numbers, or another argument.
-        result: what the function should return.
-        upstream: the gradient of the result; None where nothing is differentiated.
-        gradients: name → what the gradient should be.
-    """
-
-    given: dict[str, Any]
-    result: np.ndarray
+    given: dict[str, Any]  # name → tensor of float64 or of whole numbers, or another argument
+    result: np.ndarray  # what the function should return
+    # the gradient of the result; None where nothing is differentiated
     upstream: np.ndarray | None = None
+    # name → what the gradient should be
     gradients: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SplitLayer:
-    """A layer dealt out over ranks.
+    """A layer dealt out over ranks."""
 
-    Attributes:
-        ranks: how many.
-        part: a rank's number → its part.
-    """
-
-    ranks: int
-    part: Callable[[int], LayerPart]
+    ranks: int  # how many
+    part: Callable[[int], LayerPart]  # a rank's number → its part
 
 
 @dataclass(frozen=True)
 class RanLayer:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        layer: what was dealt out.
-        failure: how it failed, if it did.
-        results: each rank's; described in words if it is no tensor.
-        gradients: each rank's, by name; None where there is none.
-        called: whether the library's own function was called.
-        changed: each rank's first argument whose numbers it has changed in place; "" if none.
-    """
-
-    layer: SplitLayer
-    failure: RankFailure | None = None
+    layer: SplitLayer  # what was dealt out
+    failure: RankFailure | None = None  # how it failed, if it did
+    # each rank's; described in words if it is no tensor
     results: list[Any] = field(default_factory=list)
+    # each rank's, by name; None where there is none
     gradients: list[dict[str, Any]] = field(default_factory=list)
-    called: bool = False
+    called: bool = False  # whether the library's own function was called
+    # each rank's first argument whose numbers it has changed in place; "" if none
     changed: list[str] = field(default_factory=list)
 
 
@@ -96,7 +78,9 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
         given[name].requires_grad_()
     with watched(answer, layers) as called:
         result = answer(*given.values())
-    changed = next((name for name in given if _changed(given[name], part.given[name])), "")
+    tensors = [(name, value) for name, value in given.items() if isinstance(value, Tensor)]
+    changes = (name for name, t in tensors if not np.array_equal(plain(t), part.given[name]))
+    changed = next(changes, "")
     if not isinstance(result, Tensor):
         return shown(result), {}, bool(called), changed
     wanted = part.upstream
@@ -107,29 +91,18 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
     return plain(result), grads, bool(called), changed
 
 
-def _changed(given: Any, before: Any) -> bool:
-    return isinstance(given, Tensor) and not np.array_equal(plain(given), before)
-
-
 def run(answer: Answer, case: Case) -> RanLayer:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     layer: SplitLayer = case.args[0]
     ran = on_simulated_ranks(act, layer.ranks, answer, layer)
     return RanLayer(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 
 def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
-    """What came of an answer, from what came of it on each rank."""
     results, gradients, called, changed = zip(*ranks, strict=True)
     return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
 
 
 def expected(case: Case) -> RanLayer:
-    """What should come out of a case."""
     layer: SplitLayer = case.args[0]
     parts = [layer.part(number) for number in range(layer.ranks)]
     return RanLayer(layer, None, [p.result for p in parts], [p.gradients for p in parts])
@@ -164,14 +137,8 @@ def difference(got: RanLayer, wanted: RanLayer) -> str | None:
 def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
     if found.shape != right.shape:
         return f"has shape {found.shape}, expected {right.shape}"
-    near = np.abs(found - right) <= TOLERANCE * max(1.0, float(np.abs(right).max(initial=0)))
-    wrong = np.argwhere(~near)
-    if not len(wrong):
-        return None
-    first = tuple(int(i) for i in wrong[0])
-    where = f", first [{', '.join(map(str, first))}]" if first else ""
-    numbers = told_apart(found[first], right[first])
-    return f"has {len(wrong)} of {right.size} numbers wrong{where}: {numbers}"
+    wrong = wrong_numbers(found, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
+    return wrong and f"has {wrong}"
 
 
 def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
@@ -180,7 +147,6 @@ def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
 
 @failed_alike
 def same(one: RanLayer, other: RanLayer) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
     results = all(map(_close, one.results, other.results))
     return (
         (one.called, one.changed) == (other.called, other.changed)
@@ -207,13 +173,9 @@ def layer_exercise(
     cases: Callable[[], Sequence[Case]],
     real: Callable[[int], LayerPart],
 ) -> Exercise:
-    """An exercise on a layer of which each rank has a part.
+    """An exercise on a layer of which each rank has a part; its cases are `SplitLayer`s.
 
-    Args:
-        task: one sentence.
-        reference: the tested function that is its solution.
-        cases: makes the inputs, each a `SplitLayer`.
-        real: what each of two real ranks is given, where an answer is right on simulated ones.
+    `real` makes what each of two real ranks is given, where an answer is right on simulated ones.
     """
     return Exercise(
         task=task,

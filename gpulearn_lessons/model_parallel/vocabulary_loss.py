@@ -13,18 +13,12 @@ from gpulearn_lessons.model_parallel.trial import LayerPart, SplitLayer, layer_e
 
 @dataclass(frozen=True)
 class Split:
-    """Scores of known numbers, (places, vocabulary), of which each rank has some columns.
+    """Scores of known numbers, (places, vocabulary), of which each rank has some columns."""
 
-    Attributes:
-        ranks: N.
-        places: n.
-        vocabulary: v; where N does not divide it, the last columns are −∞.
-        scale: of the scores; with large ones exp overflows unless the largest is subtracted.
-    """
-
-    ranks: int
-    places: int
-    vocabulary: int
+    ranks: int  # N
+    places: int  # n
+    vocabulary: int  # v; where N does not divide it, the last columns are −∞
+    # of the scores; with large ones exp overflows unless the largest is subtracted
     scale: float = 1.0
 
     def __call__(self, number: int) -> LayerPart:

@@ -24,24 +24,16 @@ WIDEST = {"float64": 3e-4, "float32": 0.5}
 
 @dataclass(frozen=True)
 class Tried:
-    """A gradient, and in what manner it was found.
+    """A gradient, and in what manner it was found."""
 
-    Attributes:
-        gradient: what was returned.
-        sides: "ahead" or "behind" of x, "both" or "none": where values were asked for.
-        width: whether h does for x: "fit", "narrow", "wide"; "uneven", narrow for some entries
-            only; or "still", where an entry that is zero is never moved.
-        near: whether x is a place where the usual widths do.
-        close: whether the result is within a third of the slope.
-        alone: whether each entry was moved while all others were at their place.
-    """
-
-    gradient: Array
-    sides: str
+    gradient: Array  # what was returned
+    sides: str  # "ahead" or "behind" of x, "both" or "none": where values were asked for
+    # whether h does for x: "fit", "narrow", "wide"; "uneven", narrow for some entries only; or
+    # "still", where an entry that is zero is never moved
     width: str
-    near: bool
-    close: bool
-    alone: bool
+    near: bool  # whether x is a place where the usual widths do
+    close: bool  # whether the result is within a third of the slope
+    alone: bool  # whether each entry was moved while all others were at their place
 
 
 def bent(x: Array) -> Any:
@@ -93,11 +85,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> Tried:
-    """Let an answer take a gradient, and note where it asks for values.
-
-    Raises:
-        Refused: it asks for values at arrays of another shape, or returns no array.
-    """
+    """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
     start, asked = x.copy(), []
 

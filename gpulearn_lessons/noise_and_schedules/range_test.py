@@ -69,11 +69,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
-    """The rates and losses that an answer returns, as arrays.
-
-    Raises:
-        Refused: it returns no two lists of numbers, or changes the start.
-    """
+    """The rates and losses that an answer returns, as arrays."""
     landscape, start, *rest = case.args
     given = start.copy()
     with np.errstate(all="ignore"):

@@ -65,7 +65,6 @@ def run(answer: Answer, case: Case) -> AfterPush:
 
 
 def difference(got: AfterPush, wanted: AfterPush) -> str | None:
-    """One sentence on what is wrong, or None."""
     if not np.array_equal(got.gradient, wanted.gradient):
         return "it changes the gradient: change the weights alone"
     allowed = 1e-5 if wanted.weights.dtype == np.float32 else 1e-12

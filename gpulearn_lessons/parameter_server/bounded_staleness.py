@@ -37,11 +37,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Ask an answer who may go on.
-
-    Raises:
-        Refused: it changes what it was given.
-    """
+    """Ask an answer who may go on."""
     clocks, waiting, bound = case.args
     given = set(waiting)
     ready = answer(clocks, waiting, bound)

@@ -42,23 +42,15 @@ LOOKS: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class FailOverStep:
-    """Who holds what after an event.
+    """Who holds what after an event."""
 
-    Attributes:
-        event: what has just been done.
-        primary: the server that serves, or served last.
-        roles: server → "primary", "backup" or "dead".
-        held: server → push → how often its weights count it.
-        sent: push → how often its worker has sent it.
-        heard: pushes that a worker knows to be acknowledged.
-    """
-
-    event: ProcessEvent
-    primary: str = ""
-    roles: dict[str, str] = field(default_factory=dict)
+    event: ProcessEvent  # what has just been done
+    primary: str = ""  # the server that serves, or served last
+    roles: dict[str, str] = field(default_factory=dict)  # server → "primary", "backup" or "dead"
+    # server → push → how often its weights count it
     held: dict[str, dict[Name, int]] = field(default_factory=dict)
-    sent: Counter[Name] = field(default_factory=Counter)
-    heard: set[Name] = field(default_factory=set)
+    sent: Counter[Name] = field(default_factory=Counter)  # push → how often its worker has sent it
+    heard: set[Name] = field(default_factory=set)  # pushes that a worker knows to be acknowledged
 
     def advance(self, event: ProcessEvent) -> None:
         """Become the moment after the next event."""

@@ -13,15 +13,8 @@ from torch import Tensor
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import demand_on_real_ranks
+from gpulearn_lessons.parameter_server import trial
 from gpulearn_lessons.parameter_server.server.local_steps import federated_average
-from gpulearn_lessons.parameter_server.trial import (
-    KINSHIPS,
-    act,
-    difference,
-    expected,
-    judge,
-    simulated,
-)
 
 # what clients without samples have in their weights, one after another: looking for NaN alone, or
 # for infinities alone, must not be enough
@@ -96,10 +89,10 @@ EXERCISE = Exercise(
     task="Average the clients' weights by their shares of all samples, on every rank.",
     reference=federated_average,
     cases=cases,
-    run=simulated,
+    run=trial.simulated,
     by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=demand_on_real_ranks(act, (2, 3), real, judge),
-    kinships=KINSHIPS,
+    expect=trial.expected,
+    difference=trial.difference,
+    demand=demand_on_real_ranks(trial.act, (2, 3), real, trial.judge),
+    kinships=trial.KINSHIPS,
 )

@@ -13,15 +13,8 @@ from torch import Tensor
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import demand_on_real_ranks
+from gpulearn_lessons.parameter_server import trial
 from gpulearn_lessons.parameter_server.server.local_steps import local_sgd
-from gpulearn_lessons.parameter_server.trial import (
-    KINSHIPS,
-    act,
-    difference,
-    expected,
-    judge,
-    simulated,
-)
 
 
 @dataclass(frozen=True)
@@ -110,10 +103,10 @@ EXERCISE = Exercise(
     task="Let each rank take steps of its own, and average the weights after every few of them.",
     reference=local_sgd,
     cases=cases,
-    run=simulated,
+    run=trial.simulated,
     by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=demand_on_real_ranks(act, (2, 3), real, judge),
-    kinships=KINSHIPS,
+    expect=trial.expected,
+    difference=trial.difference,
+    demand=demand_on_real_ranks(trial.act, (2, 3), real, trial.judge),
+    kinships=trial.KINSHIPS,
 )

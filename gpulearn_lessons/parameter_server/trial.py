@@ -24,17 +24,6 @@ from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn_lessons.parameter_server.server import local_steps
 
-__all__ = [
-    "KINSHIPS",
-    "Averaged",
-    "RankWork",
-    "act",
-    "difference",
-    "expected",
-    "judge",
-    "simulated",
-]
-
 
 class RankWork(Protocol):
     """What the ranks are to do with an answer."""
@@ -58,25 +47,18 @@ class RankWork(Protocol):
 
 @dataclass(frozen=True)
 class Averaged:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        failure: how it failed, if it did.
-        after: each rank's weights at the end.
-        returned: what each rank returned: "weights", "nothing", or other numbers.
-        called: whether it calls the library's function that it is to be.
-        too_much: what was sent in vain, in one sentence; it is seen on simulated ranks.
-    """
-
-    failure: RankFailure | None = None
-    after: list[np.ndarray] = field(default_factory=list)
+    failure: RankFailure | None = None  # how it failed, if it did
+    after: list[np.ndarray] = field(default_factory=list)  # each rank's weights at the end
+    # what each rank returned: "weights", "nothing", or other numbers
     returned: list[Any] = field(default_factory=list)
-    called: bool = False
+    called: bool = False  # whether it calls the library's function that it is to be
+    # what was sent in vain, in one sentence; it is seen on simulated ranks
     too_much: str | None = None
 
 
 def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
-    """Be one rank."""
     weights = work.weights(rank())
     with watched(answer, local_steps) as called:
         returned = work.call(answer, rank(), weights)
@@ -90,11 +72,6 @@ def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
 
 
 def simulated(answer: Answer, case: Case) -> Averaged:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     work: RankWork = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, work.ranks, answer, work)
@@ -109,13 +86,11 @@ def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> Averaged:
 
 
 def expected(case: Case) -> Averaged:
-    """What should come out of a case."""
     work: RankWork = case.args[0]
     return Averaged(None, list(work.end()), ["weights"] * work.ranks)
 
 
 def difference(got: Averaged, wanted: Averaged) -> str | None:
-    """One sentence on what is wrong, or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
@@ -142,7 +117,6 @@ def difference(got: Averaged, wanted: Averaged) -> str | None:
 
 
 def judge(work: RankWork, ranks: list[Any]) -> str | None:
-    """One sentence on what is wrong on real ranks, or None."""
     return difference(_gathered(ranks), expected(Case("", (work,))))
 
 

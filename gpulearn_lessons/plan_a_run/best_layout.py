@@ -16,27 +16,16 @@ from gpulearn_lessons.plan_a_run.plan.by_hand import best_layout
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is asked about, and how long a step takes on it.
+    """What is asked about, and how long a step takes on it."""
 
-    Attributes:
-        gpus: all of them.
-        layers: of the model.
-        heads: of its attention.
-        machine: GPUs of one machine.
-        tensor: seconds for each doubling of tensor-parallel GPUs.
-        pipeline: seconds for each stage.
-        data: seconds for each doubling of replicas.
-        least: GPUs that have to share a replica; where fewer do, it does not fit.
-    """
-
-    gpus: int
-    layers: int
-    heads: int
-    machine: int
-    tensor: float
-    pipeline: float
-    data: float
-    least: int = 1
+    gpus: int  # all of them
+    layers: int  # of the model
+    heads: int  # of its attention
+    machine: int  # GPUs of one machine
+    tensor: float  # seconds for each doubling of tensor-parallel GPUs
+    pipeline: float  # seconds for each stage
+    data: float  # seconds for each doubling of replicas
+    least: int = 1  # GPUs that have to share a replica; where fewer do, it does not fit
 
     def seconds(self, tensor: int, pipeline: int, data: int) -> float | None:
         """Of a step; None where fewer than `least` GPUs share a replica."""

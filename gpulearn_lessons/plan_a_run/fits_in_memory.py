@@ -49,15 +49,10 @@ def cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class Answered:
-    """What an answer says.
+    """What an answer says."""
 
-    Attributes:
-        fits: in the memory of the case.
-        around: in smaller and larger ones, by which wrong answers are told apart.
-    """
-
-    fits: Any
-    around: tuple[Any, ...]
+    fits: Any  # in the memory of the case
+    around: tuple[Any, ...]  # in smaller and larger ones, by which wrong answers are told apart
 
 
 def run(answer: Answer, case: Case) -> Answered | None:

@@ -60,17 +60,11 @@ def slope(output: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LayersWork:
-    """A stack of layers, a batch for each rank.
+    """A stack of layers, a batch for each rank."""
 
-    Attributes:
-        ranks: how many.
-        width: of each layer.
-        layers: how many.
-    """
-
-    ranks: int
-    width: int
-    layers: int
+    ranks: int  # how many
+    width: int  # of each layer
+    layers: int  # how many
 
     def row(self, layer: int) -> Tensor:
         """All weights of a layer."""

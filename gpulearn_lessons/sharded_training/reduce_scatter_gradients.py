@@ -18,17 +18,11 @@ from gpulearn_lessons.sharded_training.trial import Facts, Numbers
 
 @dataclass(frozen=True)
 class GradientWork:
-    """The parameters of one block, with known gradients.
+    """The parameters of one block, with known gradients."""
 
-    Attributes:
-        ranks: how many.
-        shapes: of the parameters.
-        unused: pairs (rank, parameter) without a gradient.
-    """
-
-    ranks: int
-    shapes: tuple[tuple[int, ...], ...]
-    unused: tuple[tuple[int, int], ...] = ()
+    ranks: int  # how many
+    shapes: tuple[tuple[int, ...], ...]  # of the parameters
+    unused: tuple[tuple[int, int], ...] = ()  # pairs (rank, parameter) without a gradient
 
     @property
     def count(self) -> int:

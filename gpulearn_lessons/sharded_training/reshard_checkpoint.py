@@ -17,18 +17,13 @@ from gpulearn_lessons.sharded_training.checkpoints import reshard_checkpoint
 
 @dataclass(frozen=True)
 class Resharded:
-    """What came of an answer on each of the new ranks.
+    """What came of an answer on each of the new ranks."""
 
-    Attributes:
-        count: numbers in the row, without padding.
-        shards: what each rank returned, as lists; in words what was no row of numbers.
-        read: the files that each rank read, as often as it did.
-        dtypes: of each rank's shard where it is a tensor of another dtype than the files'; "" else.
-    """
-
-    count: int
+    count: int  # numbers in the row, without padding
+    # what each rank returned, as lists; in words what was no row of numbers
     shards: tuple[Any, ...]
-    read: tuple[tuple[int, ...], ...]
+    read: tuple[tuple[int, ...], ...]  # the files that each rank read, as often as it did
+    # of each rank's shard where it is a tensor of another dtype than the files'; "" else
     dtypes: tuple[str, ...]
 
 

@@ -36,19 +36,12 @@ def _stepped(optimizer: Any) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class StateWork:
-    """Some steps with known gradients.
+    """Some steps with known gradients."""
 
-    Attributes:
-        ranks: how many.
-        count: numbers in the row of weights.
-        optimizer: a name in `OPTIMIZERS`.
-        steps: how many.
-    """
-
-    ranks: int
-    count: int
-    optimizer: str
-    steps: int = 3
+    ranks: int  # how many
+    count: int  # numbers in the row of weights
+    optimizer: str  # a name in `OPTIMIZERS`
+    steps: int = 3  # how many
 
     def numbers(self, *seed: int) -> Tensor:
         """Random numbers."""

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.compare import told_apart
+from gpulearn.judge.compare import wrong_numbers
 from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import (
     RankFailure,
@@ -23,18 +23,6 @@ from gpulearn.judge.ranks import (
 )
 from gpulearn.require import shown
 from gpulearn_lessons.sharded_training import by_hand
-
-__all__ = [
-    "KINSHIPS",
-    "Facts",
-    "Numbers",
-    "RanShards",
-    "as_row",
-    "difference",
-    "expected",
-    "on_real",
-    "simulated",
-]
 
 TOLERANCE = 1e-9  # relative; all is in float64
 
@@ -61,38 +49,23 @@ class ShardWork(Protocol):
 
 @dataclass(frozen=True)
 class RanShards:
-    """What came of an answer on all ranks.
+    """What came of an answer on all ranks."""
 
-    Attributes:
-        work: what was to be done.
-        failure: how it failed, if it did.
-        numbers: of each rank.
-        facts: of each rank.
-        sent: bytes that each rank sent.
-        called: whether it calls the function that it is to be.
-    """
-
-    work: ShardWork
-    failure: RankFailure | None = None
-    numbers: list[Numbers] = field(default_factory=list)
-    facts: list[Facts] = field(default_factory=list)
-    sent: tuple[int, ...] = ()
-    called: bool = False
+    work: ShardWork  # what was to be done
+    failure: RankFailure | None = None  # how it failed, if it did
+    numbers: list[Numbers] = field(default_factory=list)  # of each rank
+    facts: list[Facts] = field(default_factory=list)  # of each rank
+    sent: tuple[int, ...] = ()  # bytes that each rank sent
+    called: bool = False  # whether it calls the function that it is to be
 
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
-    """Be one rank."""
     with watched(answer, by_hand) as called:
         numbers, facts = work.act(answer)
     return numbers, facts, bool(called)
 
 
 def simulated(answer: Answer, case: Case) -> RanShards:
-    """Try an answer on simulated ranks.
-
-    Raises:
-        TooLong: a rank runs on and on.
-    """
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
@@ -142,14 +115,8 @@ def _row(found: Any, right: Any) -> str | None:
         return f"{found}, expected {right.size} numbers"
     if found.shape != right.shape:
         return f"have shape {found.shape}, expected {right.shape}"
-    wrong = np.flatnonzero(
-        ~(np.abs(found - right) <= TOLERANCE * (1 + np.abs(right).max(initial=0)))
-    )
-    if not len(wrong):
-        return None
-    first = wrong[0]
-    numbers = told_apart(found[first], right[first])
-    return f"have {len(wrong)} of {right.size} numbers wrong, first [{first}]: {numbers}"
+    wrong = wrong_numbers(found, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
+    return wrong and f"have {wrong}"
 
 
 def as_row(value: Any) -> Any:

@@ -37,18 +37,13 @@ class Killed(BaseException):
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run and what happens to it.
+    """A run and what happens to it."""
 
-    Attributes:
-        calls: for each call of the answer, how many steps it is asked for, and in which of its
-            steps it is killed, halfway: the 2nd or later, 0 for never.
-        adam: the optimiser, Adam or momentum.
-        schedule: one of `SCHEDULES`.
-    """
-
+    # for each call of the answer, how many steps it is asked for, and in which of its steps it is
+    # killed, halfway: the 2nd or later, 0 for never
     calls: tuple[tuple[int, int], ...]
-    adam: bool = False
-    schedule: str = "steps"
+    adam: bool = False  # the optimiser, Adam or momentum
+    schedule: str = "steps"  # one of `SCHEDULES`
 
     def name(self, number: int) -> str:
         return "call" if len(self.calls) == 1 else f"call {number + 1}"

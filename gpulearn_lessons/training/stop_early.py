@@ -65,7 +65,6 @@ def run(answer: Answer, case: Case) -> Seen:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """The first fact that differs."""
     return same(got, expected, tolerance=0.0) if got is not None else NOTHING
 
 

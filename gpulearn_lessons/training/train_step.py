@@ -16,23 +16,14 @@ from gpulearn_lessons.training.trial import Seen, apart, condition, flat, networ
 
 @dataclass(frozen=True)
 class StepPlan:
-    """A few steps of training.
+    """A few steps of training."""
 
-    Attributes:
-        optimizer: "sgd", "momentum" or "adam".
-        images: in each batch.
-        steps: how many.
-        training: the mode in which the model is handed over.
-        stale: whether gradients of something else are still in the parameters.
-        size: of the numbers in an image; large ones make long gradients.
-    """
-
-    optimizer: str
-    images: int
-    steps: int = 3
-    training: bool = True
-    stale: bool = False
-    size: float = 1.0
+    optimizer: str  # "sgd", "momentum" or "adam"
+    images: int  # in each batch
+    steps: int = 3  # how many
+    training: bool = True  # the mode in which the model is handed over
+    stale: bool = False  # whether gradients of something else are still in the parameters
+    size: float = 1.0  # of the numbers in an image; large ones make long gradients
 
 
 def cases() -> list[Case]:

@@ -11,29 +11,23 @@ import numpy as np
 import torch
 from torch import nn
 
-from gpulearn.judge.compare import NOTHING, is_number
+from gpulearn.judge.compare import NOTHING, is_number, told_apart
 from gpulearn.require import shown
-
-__all__ = ["Seen", "apart", "condition", "flat", "network", "number", "same"]
 
 TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to float32
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of an answer, in the order in which it is worth telling.
+    """What was seen of an answer, in the order in which it is worth telling."""
 
-    Attributes:
-        facts: a phrase, such as "the loss that it returns", to a number, an array or a word.
-        ways: how it got there; right answers may differ in it, wrong ones are told apart by it.
-    """
-
+    # a phrase, such as "the loss that it returns", to a number, an array or a word
     facts: dict[str, Any]
+    # how it got there; right answers may differ in it, wrong ones are told apart by it
     ways: tuple[Any, ...] = ()
 
 
 def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
-    """One sentence on the first fact that differs, or None."""
     for phrase, wanted in expected.facts.items():
         found = got.facts.get(phrase)
         if isinstance(wanted, np.ndarray):
@@ -41,23 +35,12 @@ def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
                 return sentence
         elif is_number(wanted) and is_number(found):
             if not np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
-                return f"{phrase} is {told(found, wanted)}"
+                return f"{phrase} is {told_apart(found, wanted)}"
         elif found != wanted:
             return (
                 NOTHING if found is None else f"{phrase} is {said(found)}, expected {said(wanted)}"
             )
     return None
-
-
-def told(found: Any, wanted: Any) -> str:
-    """Two numbers that are not the same, with as many digits as it takes to see that.
-
-    >>> told(0.25, 0.5), told(0.1, 0.1 + 1e-9)
-    ('0.25, expected 0.5', '0.1, expected 0.100000001')
-    """
-    one, other = float(found), float(wanted)
-    digits = next((n for n in range(6, 17) if f"{one:.{n}g}" != f"{other:.{n}g}"), 17)
-    return f"{one:.{digits}g}, expected {other:.{digits}g}"
 
 
 def said(value: Any) -> str:
@@ -76,7 +59,7 @@ def _arrays(phrase: str, found: Any, wanted: np.ndarray, tolerance: float) -> st
     first = int(np.argmin(close))
     return (
         f"{phrase}: {int((~close).sum())} of {close.size} differ, "
-        f"first {told(found[first], wanted[first])}"
+        f"first {told_apart(found[first], wanted[first])}"
     )
 
 

@@ -45,24 +45,17 @@ class _Died(BaseException):
 
 @dataclass
 class CrashRun:
-    """What became of all pushes in one run with crashes.
-
-    Attributes:
-        said: where the crashes were, in words.
-        applied: how often each push was applied on the primary, of shape (workers, pushes).
-        on_backup: the same on its backup.
-        acknowledged: which pushes a worker was told to be safe.
-        stuck: a push that was sent again and again and never acknowledged, if there is one.
-        events: how many there were.
-    """
+    """What became of all pushes in one run with crashes."""
 
     crashes: tuple[Crash, ...]
-    said: str = ""
+    said: str = ""  # where the crashes were, in words
+    # how often each push was applied on the primary, of shape (workers, pushes)
     applied: Any = None
-    on_backup: Any = None
-    acknowledged: Any = None
+    on_backup: Any = None  # the same on its backup
+    acknowledged: Any = None  # which pushes a worker was told to be safe
+    # a push that was sent again and again and never acknowledged, if there is one
     stuck: Push | None = None
-    events: int = 0
+    events: int = 0  # how many there were
 
     def outcome(self) -> tuple[Any, ...]:
         """What can be compared."""

@@ -48,22 +48,16 @@ class Kill(NamedTuple):
 
 @dataclass(frozen=True)
 class KillReport:
-    """What became of the pushes of a run in which processes were killed.
+    """What became of the pushes of a run in which processes were killed."""
 
-    Attributes:
-        applied: how often each push was applied, of shape (workers, pushes): on the primary.
-        on_backup: the same on its backup.
-        acknowledged: which pushes a worker was told to be safe, of the same shape.
-        kills: those that were carried out, in order.
-        seconds: how long the run took.
-        events: what the processes did, in order, each written down by the process itself.
-    """
-
+    # how often each push was applied, of shape (workers, pushes): on the primary
     applied: np.ndarray[Any, Any]
-    on_backup: np.ndarray[Any, Any]
+    on_backup: np.ndarray[Any, Any]  # the same on its backup
+    # which pushes a worker was told to be safe, of the same shape
     acknowledged: np.ndarray[Any, Any]
-    kills: tuple[Kill, ...]
-    seconds: float
+    kills: tuple[Kill, ...]  # those that were carried out, in order
+    seconds: float  # how long the run took
+    # what the processes did, in order, each written down by the process itself
     events: tuple[ProcessEvent, ...] = field(default=(), repr=False)
 
     @property
