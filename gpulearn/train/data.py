@@ -111,6 +111,11 @@ def make_loader(
     return DataLoader(numbered, batch, shuffle=True, generator=generator, pin_memory=pinned)
 
 
+def place(device: torch.device, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Copy tensors to the device: images and labels both, or the loss mixes two devices."""
+    return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
+
+
 def _classes(model: nn.Module, image: Tensor) -> int:
     """How many classes the model tells apart, by its scores for one image."""
     was_training = model.training

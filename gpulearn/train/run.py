@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from gpulearn.errors import CheckpointError, TrainingError
-from gpulearn.train.data import TrainingData
+from gpulearn.train.data import TrainingData, place
 from gpulearn.train.evaluation import evaluate
 from gpulearn.train.history import Epoch, Step
 from gpulearn.train.precision import Precision
@@ -157,8 +157,7 @@ def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor
         loss, norm = update(
             run.model,
             run.optimizer,
-            images.to(run.device, non_blocking=True),
-            labels.to(run.device, non_blocking=True),
+            *place(run.device, images, labels),
             precision=run.precision,
             micro_batch=run.settings.micro_batch,
             clip=run.settings.clip,

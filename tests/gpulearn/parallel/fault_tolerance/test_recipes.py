@@ -232,8 +232,8 @@ def test_the_first_agent_that_fails_ends_the_others(tmp_path):
     done = by_ssh(tmp_path, tmp_path, "one", "two")
     assert done.returncode == 9
     pid = tmp_path / "pid"
-    gone = not pid.exists() or not Path(f"/proc/{pid.read_text().strip()}").exists()
-    until(lambda: gone or not alive(int(pid.read_text())), "the end of the other agent")
+    number = pid.read_text().strip() if pid.exists() else ""  # it may end before it says its own
+    until(lambda: not number or not alive(int(number)), "the end of the other agent")
     assert "name the machines" in by_ssh(tmp_path, tmp_path).stderr
 
 
