@@ -52,7 +52,7 @@ def test_the_example_proves_itself(capsys):
 def test_the_readme_s_example_is_an_exercise(tmp_path, capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     ((module, hints),) = re.findall(
-        r"```python\n([^`]*Exercise\([^`]*)```.*?```hints\n(.*?)```", text, re.DOTALL
+        r"```python\n([^`]*Exercise\([^`]*)```.*?```text\n(.*?)```", text, re.DOTALL
     )
     file = tmp_path / "my_exercises.py"
     file.write_text(module, encoding="utf-8")
