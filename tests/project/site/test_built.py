@@ -101,6 +101,7 @@ def test_a_phone_shows_its_whole_width(opened, path):
     {
         "gl.xray": ["reference/gl.html#gl-xray"],
         "xray": ["reference/gl.html#gl-xray"],
+        "simt.xray": ["reference/simt.html#simt-xray"],
         "launch": ["glossary.html#term-launch", "reference/gl.html#gl-launch"],
         "coalesced": ["glossary.html#term-coalesced", "notebooks/04_memory_coalescing.html"],
         "swizzle": [
