@@ -190,8 +190,13 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two answers list the same, in the same order."""
-    return isinstance(one, Listed) and isinstance(other, Listed) and one.names == other.names
+    """Whether two answers list the same in the same order, or both in an order that is right.
+
+    An answer that keeps nodes in a set lists those of one depth as their addresses have it.
+    """
+    if not (isinstance(one, Listed) and isinstance(other, Listed)):
+        return False
+    return one.names == other.names or (one.complaint is None and other.complaint is None)
 
 
 EXERCISE = Exercise(
