@@ -1,8 +1,8 @@
 """What `make test` leaves to `make check`: the tests marked `full`.
 
 Of each exercise the newcomer's suite tries the reference, one other right answer and two wrong
-ones, drawn by the commit so that all have their turn; of a topic that the last commit or the
-working tree changed, all of them.
+ones; of a topic that the last commit or the working tree changed, all of them. Of any other test
+it tries two of its parameters. They are drawn by the commit, so that all have their turn.
 """
 
 from __future__ import annotations
@@ -27,24 +27,27 @@ LONG = (
     "tests/grading/course/test_graders.py",
 )
 NOTEBOOKS = re.compile(r"test_runs\[(03|15)_\w+-(both|solved|solution)\]")
-DRAWN = {"test_each_wrong_answer_gets_its_hint": 2, "test_each_right_answer_passes": 2}
+ANSWERS = ("test_each_right_answer_passes", "test_each_wrong_answer_gets_its_hint")
+DRAWN = 2  # of a test's parameters; of each exercise's answers
 
 
 def mark_full(items: Iterable[pytest.Item]) -> None:
     """Mark what only the full suite runs."""
-    drawn: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+    tests: dict[tuple[Path, str, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        place = item.path.relative_to(ROOT).as_posix()
-        if place.startswith(LONG) and not NOTEBOOKS.search(item.nodeid):
-            item.add_marker("full")
-        if (name := item.name.partition("[")[0]) in DRAWN:
-            exercise = item.callspec.params["exercise"]  # type: ignore[attr-defined]
-            if exercise.notebook not in _changed():
-                drawn[name, exercise.name].append(item)
-    for (name, _), tests in drawn.items():
+        if item.path.relative_to(ROOT).as_posix().startswith(LONG):
+            if not NOTEBOOKS.search(item.nodeid):
+                item.add_marker("full")
+        elif parameters := getattr(getattr(item, "callspec", None), "params", None):
+            name = item.name.partition("[")[0]
+            if name not in ANSWERS:
+                tests[item.path, name, ""].append(item)
+            elif (exercise := parameters["exercise"]).notebook not in _changed():
+                tests[item.path, name, exercise.name].append(item)
+    for (_, name, _), same in tests.items():
         # the reference is the first right answer
-        first, rest = (tests[:1], tests[1:]) if "right" in name else ([], tests)
-        for item in sorted(rest, key=_by_lot)[DRAWN[name] - len(first) :]:
+        first, rest = (same[:1], same[1:]) if name == ANSWERS[0] else ([], same)
+        for item in sorted(rest, key=_by_lot)[DRAWN - len(first) :]:
             item.add_marker("full")
 
 
