@@ -26,8 +26,8 @@ sys.path.insert(0, {str(ROOT)!r})
 """
 # of the machine's tests a few of each kind, that take little time
 SOME = (
-    "test_public_names.py", "test_readme.py", "test_barriers.py", "test_hazards.py",
-    "device/test_numba_cuda.py", "ptx/test_executor.py", "cpp/test_stored.py",
+    "test_public_names.py", "test_readme.py", "test_barriers.py", "test_errors.py",
+    "ptx/test_executor.py", "cpp/test_stored.py",
 )  # fmt: skip
 
 
