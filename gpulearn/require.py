@@ -243,20 +243,20 @@ def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def check(given: dict[str, Any]) -> None:
         seen: dict[str, tuple[str, int]] = {}
         for name, letters in expected.items():
-            array, wanted = given[name], f"({', '.join(letters.split())})"
+            array, form = given[name], f"({', '.join(letters.split())})"
             shape = getattr(array, "shape", None)
             if shape is None or not _is_numeric(array, unknown="f"):
                 raise BadInput(
-                    f"{name} is {shown(array)}: give an array of numbers of shape {wanted}."
+                    f"{name} is {shown(array)}: give an array of numbers of shape {form}."
                 )
             if len(shape) != len(letters.split()):
-                raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")
+                raise BadInput(f"{name} has shape {tuple(shape)}: it must be {form}.")
             for letter, size in zip(letters.split(), shape, strict=True):
                 owner, known = seen.setdefault(letter, (name, size))
                 if size != known:
                     raise BadInput(
                         f"{name} has shape {tuple(shape)}, but {letter} is {known} in {owner}: "
-                        f"{name} must be {wanted}."
+                        f"{name} must be {form}."
                     )
 
     return together(check)

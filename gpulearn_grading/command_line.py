@@ -84,10 +84,8 @@ def _settings(options: argparse.Namespace) -> GradingSettings:
     file = options.settings or (usual if usual.is_file() else None)
     settings = settings_of.load(file) if file else GradingSettings()
     if options.exercises:
-        places = [find(one.strip()) for one in options.exercises.split(",")]
-        names = [
-            f"{Path(one.file).resolve()}:{one.name}" if one.file else one.name for one in places
-        ]
+        places = [find(name.strip()) for name in options.exercises.split(",")]
+        names = [f"{Path(e.file).resolve()}:{e.name}" if e.file else e.name for e in places]
         settings = dataclasses.replace(settings, exercises=tuple(names))
     return settings
 

@@ -79,8 +79,8 @@ def grade(
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
     # all answers to one exercise in a row: what a judge finds out of its known ones is used again
-    tasks = [(one, place) for place in exercises for one in handed_in]
-    keys = [_key(one, place, settings) for one, place in tasks]
+    tasks = [(submission, place) for place in exercises for submission in handed_in]
+    keys = [_key(submission, place, settings) for submission, place in tasks]
     known, lacks = _known(journal)
     todo = [n for n, key in enumerate(keys) if key not in known]
     told(len(tasks) - len(todo), len(tasks))
@@ -109,24 +109,24 @@ def _without(
     own = {Path(place.rpartition(":")[0]).name for place in exercises}
     beside = {folder / name for name in own}
     return [
-        dataclasses.replace(one, files=tuple(file for file in one.files if file.name not in own))
-        for one in handed_in
-        if not (one.files and beside.issuperset(one.files))
+        dataclasses.replace(s, files=tuple(file for file in s.files if file.name not in own))
+        for s in handed_in
+        if not (s.files and beside.issuperset(s.files))
     ]
 
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    statements = (statement for one in handed_in for statement in read(one).statements)
+    statements = (statement for s in handed_in for statement in read(s).statements)
     defined = {name for statement in statements for name in binds(statement.node)}
     return tuple(name for name in places() if name in defined)
 
 
-def _key(one: Submission, place: str, settings: GradingSettings) -> str:
+def _key(submission: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
-    about = [_package(), one.student, place, vars(settings.limits)]
+    about = [_package(), submission.student, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
-    for path in [*one.files, *([file] if file.name else [])]:
+    for path in [*submission.files, *([file] if file.name else [])]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
 
@@ -225,4 +225,4 @@ def hidden(folder: Path, results: Path) -> list[Path]:
     needed = [path.resolve() for path in paths if path.name]
     candidates = [*map(Path, SOCKETS), Path.home(), folder, results]
     folders = dict.fromkeys(path.resolve() for path in candidates if path.is_dir())
-    return [path for path in folders if not any(one.is_relative_to(path) for one in needed)]
+    return [path for path in folders if not any(inner.is_relative_to(path) for inner in needed)]

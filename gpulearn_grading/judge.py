@@ -127,7 +127,7 @@ class Judge:
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source="".join(one.text for one in statements),
+                        source="".join(statement.text for statement in statements),
                         name=exercise.name,
                         reference=_place_of(exercise) if closed else "",
                         exercise="" if closed else place,
@@ -223,7 +223,7 @@ def _patches(code: SubmittedCode) -> dict[str, str]:
     for statement in code.statements:
         for node in ast.walk(statement.node):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            changed: list[ast.expr] = [one for one in targets if isinstance(one, ast.Attribute)]
+            changed: list[ast.expr] = [t for t in targets if isinstance(t, ast.Attribute)]
             match node:
                 case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
                     changed = [target]

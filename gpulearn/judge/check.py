@@ -122,7 +122,7 @@ def _tally(exercise: Exercise) -> str:
     solved = progress.load().solved
     if exercise.file:
         there = exercises_of(exercise.file).values()
-        return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
+        return f"{sum(e.place in solved for e in there)} of {len(there)} solved in this file."
     names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 

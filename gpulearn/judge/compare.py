@@ -92,7 +92,7 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
         return NOTHING
-    if isinstance(got, tuple) and any(isinstance(one, np.ndarray) for one in got):
+    if isinstance(got, tuple) and any(isinstance(item, np.ndarray) for item in got):
         if len(got) == 1:
             return "it returns a tuple with the array in it: take away the comma after the result"
         return f"it returns {len(got)} things, expected one array"

@@ -72,11 +72,11 @@ def examine(
         with time_limit(limit), printed.during(WHOLE), undisturbed():
             demanded = None if failures else exercise.demand(ready, outcomes)
     except TimeoutError as error:
-        seen = str(error) or f"it did not end within {limit:g} s"
+        message = str(error) or f"it did not end within {limit:g} s"
         slow = "a loop never stops, or runs far too often"
         if len(outcomes) == len(cases):
             slow += ". Or this computer has much else to do: then run the check again"
-        unfinished = f"{seen}: {slow}"
+        unfinished = f"{message}: {slow}"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
     if failures:
@@ -98,7 +98,7 @@ def examine(
             return Diagnosis(hint)
         return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
     if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
-        common = relation(outcomes, [exercise.expected(one) for one in cases])
+        common = relation(outcomes, [exercise.expected(c) for c in cases])
         sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
     broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
@@ -176,7 +176,7 @@ def _said(outcomes: Sequence[Any]) -> str:
 
     Its line is left out, and a file's path, which differs from run to run.
     """
-    if all(isinstance(one, Raised) for one in outcomes):
+    if all(isinstance(outcome, Raised) for outcome in outcomes):
         return re.sub(r" in line \d+ of your function|'[^']*[/\\][^']*'", "", outcomes[0].sentence)
     return ""
 
@@ -190,7 +190,7 @@ def _failures(
     exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Any]
 ) -> list[tuple[Case, str]]:
     failures = []
-    returns = any(one is not None and not isinstance(one, Raised) for one in outcomes)
+    returns = any(outcome is not None and not isinstance(outcome, Raised) for outcome in outcomes)
     for case, outcome in zip(cases, outcomes, strict=True):
         if isinstance(outcome, Raised):
             failures.append((case, outcome.sentence))

@@ -141,7 +141,7 @@ def even(
     @functools.cache
     def largest() -> tuple[str, Shares]:
         measured = [c for c in cases() if c.measured] or cases()
-        launch = max(measured, key=lambda one: np.prod(one.grid) * np.prod(one.block))
+        launch = max(measured, key=lambda c: np.prod(c.grid) * np.prod(c.block))
         return launch.label, simulate(solution, launch).report.shares
 
     def excess(report: Report, launch: Launch) -> str | None:
@@ -218,15 +218,15 @@ def run(answer: Answer, case: Case) -> Outcome:
 
 def simulate(answer: Answer, launch: Launch) -> Outcome:
     """One launch on the SIMT machine, with everything on."""
-    given = launch.arguments()
-    on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    arguments = launch.arguments()
+    on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
         report = xray(answer)[launch.grid, launch.block](*on_device)
     for finding in report.findings:
         if finding.kind == "machine-fault":
             raise MachineFault(str(finding))
     names = launch.names(report)
-    for position, (before, after) in enumerate(zip(given, on_device, strict=True)):
+    for position, (before, after) in enumerate(zip(arguments, on_device, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue
         counts = report.arrays.get(names.get(position, ""))

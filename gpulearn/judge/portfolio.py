@@ -59,9 +59,9 @@ def write_portfolio(
 
 def _section(notebook: str, names: Sequence[str], state: Progress, asked: Mapping[str, str]) -> str:
     rows = "".join(_row(name, state) for name in names if name in state.tried | state.solved)
-    mine = [kept for name, kept in state.predicted.items() if asked.get(name) == notebook]
-    seen = [kept.foresaw for kept in mine if kept.foresaw is not None]
-    foreseen = f"<p>Foresaw {sum(seen)} of {len(seen)} outcomes.</p>" if seen else ""
+    foresights = [f for name, f in state.predicted.items() if asked.get(name) == notebook]
+    outcomes = [f.foresaw for f in foresights if f.foresaw is not None]
+    foreseen = f"<p>Foresaw {sum(outcomes)} of {len(outcomes)} outcomes.</p>" if outcomes else ""
     headings = "".join(
         f'<th scope="col">{heading}</th>'
         for heading in ("exercise", "solved", "tries", "hints met")

@@ -251,9 +251,9 @@ def _prediction(name: str, table: Any, notebook: str) -> Prediction:
         if isinstance(value, dict) != (key in TABLES) or not all(
             isinstance(inner, kind) for inner in values
         ):
-            wanted = "a text" if kind is str else "a number"
+            expected = "a text" if kind is str else "a number"
             each = " for each answer" if key in TABLES else ""
-            raise BadInput(f"{key} needs {wanted}{each}, not {shown(value)}.")
+            raise BadInput(f"{key} needs {expected}{each}, not {shown(value)}.")
     for key in table.keys() & {"came", "pick"}:
         try:
             compile(table[key], key, "eval")

@@ -138,14 +138,14 @@ def _keep(change: Callable[[Progress], object]) -> str:
     Nothing is raised, and a damaged file is kept beside the new one, as `progress.damaged`.
     """
     path = file()
-    kept = load()
-    if kept.fault and not kept.damaged:
-        return kept.fault
-    change(kept)
-    data: dict[str, Any] = asdict(kept)
+    state = load()
+    if state.fault and not state.damaged:
+        return state.fault
+    change(state)
+    data: dict[str, Any] = asdict(state)
     text = json.dumps({key: data[key] for key in ("solved", "tried", "predicted")}, indent=1)
     try:
-        if kept.damaged:
+        if state.damaged:
             others = (path.with_suffix(f".damaged-{number}") for number in itertools.count(2))
             aside = itertools.chain([path.with_suffix(".damaged")], others)
             path.replace(next(place for place in aside if not place.exists()))

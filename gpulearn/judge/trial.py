@@ -35,9 +35,9 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
     That is by position, but for what the solution takes by name only. An input check of the
     solution may add arguments that the solution itself does not have.
     """
-    wanted = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
-    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
-    placed = [p.name for p in wanted if p.name not in named]
+    parameters = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
+    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    placed = [p.name for p in parameters if p.name not in named]
     if inspect.isgeneratorfunction(answer) or inspect.iscoroutinefunction(answer):
         word = "yield" if inspect.isgeneratorfunction(answer) else "async"
         return (
@@ -45,14 +45,14 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
             f"without {word}."
         )
     try:
-        given = inspect.signature(answer)
+        takes = inspect.signature(answer)
     except Exception:  # some built-in functions have none, some objects a broken one
         return None
     try:
-        given.bind(*placed, **dict.fromkeys(named))
+        takes.bind(*placed, **dict.fromkeys(named))
     except TypeError:
         by_name = f", and {', '.join(named)} by name" if named else ""
-        return f"it takes {given}, and is called with ({', '.join(placed)}), by position{by_name}."
+        return f"it takes {takes}, and is called with ({', '.join(placed)}), by position{by_name}."
     return None
 
 
@@ -61,7 +61,7 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
     fresh = replace(case, args=copy.deepcopy(case.args))
     try:
         with undisturbed(), borrowing(exercise.reference) as callers:
-            got = exercise.run(answer, fresh)
+            result = exercise.run(answer, fresh)
     except (KeyboardInterrupt, TimeoutError, MachineFault):
         raise
     except Refused as refused:
@@ -75,7 +75,7 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
     for before, after in zip(case.args, fresh.args, strict=True):
         if isinstance(before, np.ndarray | list | set | dict) and not _unchanged(before, after):
             return Raised(Refused.__name__, "it changes its input; work on a copy")
-    return got
+    return result
 
 
 def _unchanged(before: Any, after: Any) -> bool:

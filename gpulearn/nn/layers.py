@@ -155,9 +155,9 @@ def _fits(given: dict[str, Any]) -> None:
             f"kernels has shape {kernels}: {kernels[2]} × {kernels[3]} does not fit into images "
             f"of {images[2]} × {images[3]}."
         )
-    wanted = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
-    if "gradient" in given and given["gradient"].shape != wanted:
-        raise BadInput(f"gradient has shape {given['gradient'].shape}: the output's is {wanted}.")
+    expected = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
+    if "gradient" in given and given["gradient"].shape != expected:
+        raise BadInput(f"gradient has shape {given['gradient'].shape}: the output's is {expected}.")
 
 
 @require.shapes(images="n c h w", kernels="k c r s")
@@ -184,8 +184,8 @@ def conv2d(images: Array, kernels: Array) -> Array:
     out = np.zeros((n, k, rows * columns), np.result_type(images, kernels))
     for i in range(r):
         for j in range(s):
-            seen = images[:, :, i : i + rows, j : j + columns]
-            out += kernels[:, :, i, j] @ seen.reshape(n, c, rows * columns)
+            patch = images[:, :, i : i + rows, j : j + columns]
+            out += kernels[:, :, i, j] @ patch.reshape(n, c, rows * columns)
     return out.reshape(n, k, rows, columns)
 
 

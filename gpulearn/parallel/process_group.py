@@ -61,14 +61,14 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     >>> torchrun_environment({"HOME": "/root"})
     {}
     """
-    given = [name for name in VARIABLES if variables.get(name)]
-    if not given:
+    present = [name for name in VARIABLES if variables.get(name)]
+    if not present:
         return {}
-    if absent := [name for name in VARIABLES if name not in given]:
-        are, are_not = (f"{listed(n)} {'are' if len(n) > 1 else 'is'}" for n in (given, absent))
+    if absent := [name for name in VARIABLES if name not in present]:
+        are, are_not = (f"{listed(n)} {'are' if len(n) > 1 else 'is'}" for n in (present, absent))
         raise BadInput(
             f"{are} set, and {are_not} not: torchrun sets all four; start by "
-            f"torchrun, or unset {listed(given)} to run as one process."
+            f"torchrun, or unset {listed(present)} to run as one process."
         )
     size = _number(variables, "WORLD_SIZE", 1)
     _number(variables, "MASTER_PORT", 1, 65536)

@@ -116,7 +116,7 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
     fig.draw_without_rendering()  # it lays out the axes; at another size they move a little
     inner = axes.bbox.padded(-4)
     lines = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
-    taken = [text.get_window_extent() for text in axes.texts]
+    occupied = [text.get_window_extent() for text in axes.texts]
     for point in points:
         place = (point.intensity, point.rate / 1e9)
         names = [
@@ -128,13 +128,13 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
         boxes = [name.get_window_extent().padded(1) for name in names]
         collisions = [
             (not inner.x0 < box.x0 < box.x1 < inner.x1)
-            + box.count_overlaps(taken)
+            + box.count_overlaps(occupied)
             + sum(box.count_contains(line) for line in lines)
             + sum(Path(line).intersects_bbox(box, filled=False) for line in lines)
             for box in boxes
         ]
         best = collisions.index(min(collisions))
-        taken.append(boxes[best])
+        occupied.append(boxes[best])
         for name in names[:best] + names[best + 1 :]:
             name.remove()
 

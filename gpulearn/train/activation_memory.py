@@ -231,7 +231,7 @@ def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> Tensor:
 
 
 def _shadows(model: nn.Module) -> dict[str, Tensor]:
-    """A tensor without memory for each parameter and buffer; for one in two layers, the same."""
+    """A tensor without memory for each parameter and buffer; the same where layers share it."""
     by_id: dict[int, Tensor] = {}
     by_name: dict[str, Tensor] = {}
     for prefix, layer in model.named_modules():  # a layer that is used twice comes once

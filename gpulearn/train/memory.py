@@ -202,20 +202,20 @@ def _activations(
     meter: type[Kept] | type[InUse],
 ) -> int:
     """The most that is kept at once for the backward pass; leaves the gradients in the model."""
-    kept = meter(model)
+    activations = meter(model)
     begun: list[tuple[nn.Module, Tensor, int]] = []
 
     def begin(stage: nn.Module, args: tuple[Tensor, ...]) -> None:
         x = args[0]
-        kept.keep(x)  # as the checkpoint is about to do
+        activations.keep(x)  # as the checkpoint is about to do
         cut = x.detach().requires_grad_(x.requires_grad)  # outside its graph, which may then go
-        begun.append((stage, cut, kept.bytes()))
+        begun.append((stage, cut, activations.bytes()))
 
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
     handles = [stage.register_forward_pre_hook(begin) for stage in stages]
-    with kept.watch(), passes.autocast():
+    with activations.watch(), passes.autocast():
         loss = nn.functional.cross_entropy(model(images.clone()), labels.clone())
-    most = kept.bytes()
+    most = activations.bytes()
     for handle in handles:
         handle.remove()
     passes.backward(loss)
@@ -226,12 +226,12 @@ def _activations(
 
 def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: type[Kept] | type[InUse]) -> int:
     """What a stage keeps besides its input when it is computed again."""
-    kept = meter(stage)
-    kept.keep(x)
-    before = kept.bytes()
-    with kept.watch(), passes.autocast():
+    activations = meter(stage)
+    activations.keep(x)
+    before = activations.bytes()
+    with activations.watch(), passes.autocast():
         graph = stage(x).grad_fn  # holds what is kept, and not the output
-    after = kept.bytes()
+    after = activations.bytes()
     del graph
     return after - before
 
@@ -255,14 +255,14 @@ class Live(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an operation, and count the memory of its results where it is new."""
-        given = _storages((*args, *(kwargs or {}).values()))
-        for number, storage in given.items():  # freed or filled again, as sharded training does
+        inputs = _storages((*args, *(kwargs or {}).values()))
+        for number, storage in inputs.items():  # freed or filled again, as sharded training does
             if number in self.sizes:
                 self.now += storage.nbytes() - self.sizes[number]
                 self.sizes[number] = storage.nbytes()
         out = func(*args, **(kwargs or {}))
         for number, storage in _storages(out if isinstance(out, tuple | list) else [out]).items():
-            if number not in given and number not in self.sizes:
+            if number not in inputs and number not in self.sizes:
                 self.sizes[number] = storage.nbytes()
                 self.now += storage.nbytes()
                 weakref.finalize(storage, self._drop, number)

@@ -118,8 +118,8 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
     home = confinement.box / "home"
     home.mkdir(exist_ok=True)
     os.chdir(home)
-    kept = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
-    for name in set(os.environ) - kept - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
+    keep = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
+    for name in set(os.environ) - keep - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
         del os.environ[name]
     os.environ.update({name: str(home) for name in ("HOME", "TMPDIR", "XDG_DATA_HOME")})
     _limit(confinement.limits)
@@ -129,10 +129,10 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
 
 def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
-    taken = data_bytes()  # by what is loaded before the answer
+    base = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     bounds = {
-        resource.RLIMIT_DATA: taken + limits.memory,
+        resource.RLIMIT_DATA: base + limits.memory,
         resource.RLIMIT_FSIZE: limits.disk,
         resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
         resource.RLIMIT_NOFILE: 256,
@@ -210,10 +210,10 @@ def _mount_all(confinement: Confinement) -> None:
 
 def _loopback_up() -> None:
     """Ranks that talk by sockets need it; it leads nowhere else."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
         with suppress(OSError):
-            fcntl.ioctl(one, SIOCSIFFLAGS, request)
+            fcntl.ioctl(sock, SIOCSIFFLAGS, request)
 
 
 def _drop_capabilities() -> None:

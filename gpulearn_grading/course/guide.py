@@ -36,18 +36,18 @@ def guide(assignments: Sequence[Assignment]) -> str:
     """The guide to a pack, as Markdown."""
     text = [ABOUT, "| notebook | minutes | exercises that count | points |", "|---|---|---|---|"]
     text += [
-        f"| {one.title} | {_minutes(one)} | {', '.join(one.exercises) or 'none'} | {one.most:g} |"
-        for one in assignments
+        f"| {a.title} | {_minutes(a)} | {', '.join(a.exercises) or 'none'} | {a.most:g} |"
+        for a in assignments
     ]
-    for one in assignments:
-        text += ["", f"## {one.title}", ""]
-        if opening := _opening(one).splitlines():
+    for assignment in assignments:
+        text += ["", f"## {assignment.title}", ""]
+        if opening := _opening(assignment).splitlines():
             text += [*(f"> {line}".rstrip() for line in opening), ""]
-        if predictions := list(_predictions(one)):
+        if predictions := list(_predictions(assignment)):
             text += ["### Predictions", "", *predictions]
         text += ["### Exercises", ""]
-        for name, exercise in {**one.exercises, **one.optional}.items():
-            text += _exercise(exercise, one.points.get(name))
+        for name, exercise in {**assignment.exercises, **assignment.optional}.items():
+            text += _exercise(exercise, assignment.points.get(name))
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -70,8 +70,8 @@ def _predictions(assignment: Assignment) -> Iterator[str]:
             nodes = ast.walk(ast.parse(cell["source"]))
             call = next(node for node in nodes if isinstance(node, ast.Call))
             name, question = (
-                ast.literal_eval(one) if isinstance(one, ast.Constant) else ast.unparse(one)
-                for one in call.args
+                ast.literal_eval(arg) if isinstance(arg, ast.Constant) else ast.unparse(arg)
+                for arg in call.args
             )
             prediction = prediction_of(name)
             yield from (f"**{question}** {_right(prediction)}", "")

@@ -47,7 +47,7 @@ def namespaces() -> list[ModuleType]:
     """
     top = importlib.import_module("gpulearn")
     below = [getattr(top, name) for name in public(top)]
-    spaces = (one for one in below if inspect.ismodule(one) and one is not top.cuda)
+    spaces = (module for module in below if inspect.ismodule(module) and module is not top.cuda)
     lessons = (lesson for lesson in topics() if public(lesson))
     return [top, *spaces, importlib.import_module(OWN), *lessons, importlib.import_module("simt")]
 
@@ -58,8 +58,8 @@ def public(module: ModuleType) -> list[str]:
     if not stub.exists():
         return list(getattr(module, "__all__", ()))
     lines = ast.parse(stub.read_text(encoding="utf-8")).body
-    found = [one.asname for line in lines if isinstance(line, ast.ImportFrom) for one in line.names]
-    return [name for name in found if name]
+    names = [a.asname for line in lines if isinstance(line, ast.ImportFrom) for a in line.names]
+    return [name for name in names if name]
 
 
 def reference(module: ModuleType) -> str:
@@ -107,10 +107,10 @@ def on_the_page() -> dict[str, Named]:
     Raises:
         SystemExit: two types share a name.
     """
-    public_ones = [one for module in namespaces() for _, one in named(module)]
-    promised = {id(one) for one in public_ones}
+    public_ones = [value for module in namespaces() for _, value in named(module)]
+    promised = {id(value) for value in public_ones}
     found: dict[str, Named] = {}
-    for it in (it for one in public_ones for it in mentioned(one)):
+    for it in (it for value in public_ones for it in mentioned(value)):
         if (it.alias or id(it.meant) not in promised) and found.setdefault(it.name, it) != it:
             raise SystemExit(f"Two types of public signatures are called {it.name}: rename one.")
     return found
@@ -118,9 +118,9 @@ def on_the_page() -> dict[str, Named]:
 
 def mentioned(one: Any) -> list[Named]:
     """The package's types that a signature or one of its methods' names."""
-    asked = [row for row in members(one) if row.startswith("``.")]
+    rows = [row for row in members(one) if row.startswith("``.")]
     module = getattr(getattr(one, "py_func", one), "__module__", "") or ""
-    return list(named_in("\n".join([signature(one), *asked]), module))
+    return list(named_in("\n".join([signature(one), *rows]), module))
 
 
 def commands() -> str:
@@ -136,16 +136,16 @@ def commands() -> str:
 
 def helped(command: str) -> str:
     """What a command prints for `--help`, as wide as a page of the site."""
-    asked = ["gpulearn", *([command] if command else []), "--help"]
-    said = io.StringIO()
+    argv = ["gpulearn", *([command] if command else []), "--help"]
+    output = io.StringIO()
     with (
-        patch.object(sys, "argv", asked),
+        patch.object(sys, "argv", argv),
         patch.dict("os.environ", {"COLUMNS": "88"}),
-        contextlib.redirect_stdout(said),
+        contextlib.redirect_stdout(output),
         contextlib.suppress(SystemExit),
     ):
         main()
-    return said.getvalue()
+    return output.getvalue()
 
 
 def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -158,8 +158,8 @@ def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def promised(one: Any) -> str:
     """The first line of a docstring, to stand behind a name; of a mapping, nothing."""
-    said = "" if isinstance(one, Mapping) else inspect.getdoc(one) or ""
-    first = said.partition("\n\n")[0].replace("\n", " ")
+    doc = "" if isinstance(one, Mapping) else inspect.getdoc(one) or ""
+    first = doc.partition("\n\n")[0].replace("\n", " ")
     return BAR.sub(r"\|", f": {first}") if first else ""
 
 
@@ -191,8 +191,8 @@ def entry(name: str, one: Any) -> list[str]:
 
 def docstring(one: Any) -> list[str]:
     """What a name promises, in reStructuredText."""
-    said = BAR.sub(r"\|", inspect.getdoc(one) or "")
-    text = FIELD.sub(lambda found: found[1].title(), str(GoogleDocstring(said, STYLE)))
+    doc = BAR.sub(r"\|", inspect.getdoc(one) or "")
+    text = FIELD.sub(lambda found: found[1].title(), str(GoogleDocstring(doc, STYLE)))
     return text.splitlines()
 
 
@@ -201,18 +201,18 @@ def members(one: Any) -> list[str]:
     rows: list[str] = []
     fields = getattr(one, "__dataclass_fields__", {})  # a default that is a function is no method
     for name, member in vars(one).items() if inspect.isclass(one) else ():
-        asked = getattr(member, "fget", getattr(member, "__func__", member))
+        function = getattr(member, "fget", getattr(member, "__func__", member))
         if (
             name.startswith("_")
             or name in fields
-            or not inspect.isfunction(asked)
-            or not inspect.getdoc(asked)
+            or not inspect.isfunction(function)
+            or not inspect.getdoc(function)
         ):
             continue
-        call = "" if isinstance(member, property) else signature(asked, bound=True)
+        call = "" if isinstance(member, property) else signature(function, bound=True)
         call = " ".join(call.split()).replace("( ", "(").replace(", )", ")")
         rows += [f"``.{name}{call}``"]
-        rows += [f"   {line}".rstrip() for line in docstring(asked)] + [""]
+        rows += [f"   {line}".rstrip() for line in docstring(function)] + [""]
     return rows
 
 
@@ -229,16 +229,16 @@ def signature(one: Any, *, bound: bool = False) -> str:
         one: what is called.
         bound: whether it is called of an object, without its first parameter.
     """
-    asked = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
-    if getattr(asked, "_is_protocol", False):  # nobody makes one
+    function = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
+    if getattr(function, "_is_protocol", False):  # nobody makes one
         return ""
     try:
-        found = inspect.signature(asked)
+        sig = inspect.signature(function)
     except (TypeError, ValueError):
         return ""
-    given = [it.replace(annotation=plain(it.annotation)) for it in found.parameters.values()]
-    made = found.replace(parameters=given[bound:], return_annotation=plain(found.return_annotation))
-    text = OBJECT.sub("...", str(made))
+    params = [p.replace(annotation=plain(p.annotation)) for p in sig.parameters.values()]
+    sig = sig.replace(parameters=params[bound:], return_annotation=plain(sig.return_annotation))
+    text = OBJECT.sub("...", str(sig))
     if len(text) <= WIDEST:
         return text
     inside, _, result = text[1:].rpartition(")")

@@ -127,9 +127,9 @@ def launch(
             if len(failures) == budget:
                 raise error from None
             failures.append(error)
-            said = str(error).partition("\n")[0].rstrip(".")
-            print(f"{said}. All ranks start again: {len(failures)} of {budget}.", flush=True)
-    results = results_of([one.payload for one in outcomes if isinstance(one, Result)])
+            message = str(error).partition("\n")[0].rstrip(".")
+            print(f"{message}. All ranks start again: {len(failures)} of {budget}.", flush=True)
+    results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
     return Returned(results, failures)
 
 

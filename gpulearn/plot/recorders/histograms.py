@@ -50,11 +50,11 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     times = max(1, n // repeated)
     for data, part in drawn.items():
         values = cuda.to_device(np.tile(part, times))
-        wanted = times * np.bincount(part, minlength=BINS)
+        expected = times * np.bincount(part, minlength=BINS)
         for name in KERNELS:
             fields = {"n": times * repeated, "kernel": name, "data": data, "bytes": values.size}
             with unchecked():  # the race is known
-                row = timed(fields, partial(_count, fields, values, wanted))
+                row = timed(fields, partial(_count, fields, values, expected))
             yield row
 
 

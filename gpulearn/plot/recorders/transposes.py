@@ -46,9 +46,9 @@ def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
         there, out = cuda.to_device(image), cuda.device_array((n, n), np.float32)
         turned = np.ascontiguousarray(image.T)
         for name, kernel in KERNELS.items():
-            wanted = image if name == "copy" else turned
+            expected = image if name == "copy" else turned
             fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
-            yield timed(fields, partial(_turn, name, kernel, there, out, wanted))
+            yield timed(fields, partial(_turn, name, kernel, there, out, expected))
 
 
 def _turn(
