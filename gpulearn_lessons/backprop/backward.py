@@ -116,13 +116,13 @@ def run(answer: Answer, case: Case) -> Found | None:
         if case.label == AGAIN:
             answer(list(nodes), given)
             asked.clear()
-        found = answer(handed, given)
-    if found is None:
+        result = answer(handed, given)
+    if result is None:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise Refused(
-            compare.odd(found)
-            or f"it returns {shown(found)}, expected a dictionary of nodes and gradients"
+            compare.odd(result)
+            or f"it returns {shown(result)}, expected a dictionary of nodes and gradients"
         )
     if not np.array_equal(given, gradient):
         raise Refused("it changes the gradient that it was given")
@@ -131,9 +131,9 @@ def run(answer: Answer, case: Case) -> Found | None:
     if not all(map(np.array_equal, (node.grad for node in nodes), before)):
         raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
-    more = [key for key in found if not any(key is node for node in nodes)]
+    more = [key for key in result if not any(key is node for node in nodes)]
     again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
-    return Found(names, tuple(_copied(found.get(node)) for node in nodes), len(more), again)
+    return Found(names, tuple(_copied(result.get(node)) for node in nodes), len(more), again)
 
 
 def _copied(value: Any) -> Any:

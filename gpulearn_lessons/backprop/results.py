@@ -29,15 +29,15 @@ def named(*names: str) -> Callable[[Any, Any], str | None]:
     >>> named("loss", "gradient")((1.0, np.zeros(2)), (2.0, np.zeros(2)))
     'loss: it returns 1.0, expected 2.0'
     """
-    wanted = " and ".join(names)
+    listing = " and ".join(names)
 
     def difference(got: Any, expected: tuple[Any, ...]) -> str | None:
         if got is None:
             return compare.NOTHING
         if not isinstance(got, tuple | list):
-            return f"it returns one thing, {shown(got)}, expected {wanted}"
+            return f"it returns one thing, {shown(got)}, expected {listing}"
         if len(got) != len(names):
-            return f"it returns {len(got)} things, expected {wanted}"
+            return f"it returns {len(got)} things, expected {listing}"
         for name, one, other in zip(names, got, expected, strict=True):
             compared = compare.arrays if np.ndim(other) else number
             if sentence := compared(one, other):
@@ -71,7 +71,7 @@ def without(name: str) -> Iterator[None]:
     ...
     gpulearn.judge.exercise.Refused: it calls .order(), which does just that: write it yourself
     """
-    kept = getattr(Variable, name)
+    method = getattr(Variable, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise Refused(f"it calls .{name}(), which does just that: write it yourself")
@@ -80,4 +80,4 @@ def without(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        setattr(Variable, name, kept)
+        setattr(Variable, name, method)

@@ -141,23 +141,23 @@ def looking() -> Iterator[list[int]]:
 def run(answer: Answer, case: Case) -> Listed | None:
     """Let an answer list a graph that is made anew."""
     result = case.args[0]()
-    wanted = topological_order(result)
+    order = topological_order(result)
     with without("order"), looking() as looks:
         if case.label == AGAIN:
             answer(result)
             looks.clear()
-        got = answer(result)
-    if got is None:
+        out = answer(result)
+    if out is None:
         return None
-    if not isinstance(got, list | tuple):
-        raise Refused(compare.odd(got) or f"it returns {shown(got)}, expected a list of Variables")
-    names = {id(node): node.name or f"the unnamed {node.data:g}" for node in wanted}
-    listed = tuple(names.get(id(node), shown(node)) for node in got)
-    amiss = complaint(list(got), wanted, names)
-    if amiss is None and len(looks) > LOOKS * len(wanted):
+    if not isinstance(out, list | tuple):
+        raise Refused(compare.odd(out) or f"it returns {shown(out)}, expected a list of Variables")
+    names = {id(node): node.name or f"the unnamed {node.data:g}" for node in order}
+    listed = tuple(names.get(id(node), shown(node)) for node in out)
+    amiss = complaint(list(out), order, names)
+    if amiss is None and len(looks) > LOOKS * len(order):
         amiss = (
             f"the list is right, but it asks for parents {len(looks):,} times in a graph of "
-            f"{len(wanted)} nodes: it goes on from a node once for each way that leads to it. "
+            f"{len(order)} nodes: it goes on from a node once for each way that leads to it. "
             "Remember where it has been"
         )
     return Listed(listed, amiss)
@@ -173,7 +173,7 @@ def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | Non
         name = names[id(node)]
         if id(node) not in places:
             return f"{name} is missing"
-        if (count := sum(one is node for one in got)) > 1:
+        if (count := sum(entry is node for entry in got)) > 1:
             return f"{name} stands there {count} times"
     for node in wanted:
         for parent in node.parents:

@@ -38,11 +38,11 @@ def cases() -> list[Case]:
     """One chunk, chunks that do not divide the values, a value each; a large one with a budget."""
     works = ((1000, 1), (1000, 3), (5, 5), (300, 7), (10, 6), (2**18, 4))
     rng = np.random.default_rng(7)
-    made = []
+    result = []
     for n, chunks in works:
         label = f"{n:,} values in {chunks} chunk{'s' * (chunks > 1)}"
-        made.append(Case(label, (rng.random(n), np.zeros(n), chunks)))
-    return made
+        result.append(Case(label, (rng.random(n), np.zeros(n), chunks)))
+    return result
 
 
 run = functools.partial(trial.run, counters=True)
@@ -75,7 +75,7 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
     took, allowed = last.timeline.makespan, SLACK * best()
     if took <= allowed:
         return None
-    said = (
+    sentence = (
         f"the results are right, but {last.label} take {format_seconds(took)} on a {GPU} by the "
         f"model, the budget is {format_seconds(allowed)}."
     )
@@ -86,7 +86,7 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
         HOST_WAITS: last.waits > 0,
         ONE_STREAM: len(streams) == 1,
     }
-    return " ".join([said, *(text for text, true in advice.items() if true)][:2])
+    return " ".join([sentence, *(text for text, true in advice.items() if true)][:2])
 
 
 EXERCISE = Exercise(

@@ -52,7 +52,7 @@ class SeenProgram:
     @property
     def kernels(self) -> int:
         """How many kernels were launched."""
-        return sum(one[0] == "kernel" for one in self.asked)
+        return sum(o[0] == "kernel" for o in self.asked)
 
     @property
     def waits(self) -> int:
@@ -60,8 +60,8 @@ class SeenProgram:
 
         Who asks an event until it has happened has waited.
         """
-        works = [i for i, one in enumerate(self.asked) if one[0] in WORKS]
-        return sum(one[3] for one in self.asked[: works[-1]]) + self.polled if works else 0
+        works = [i for i, o in enumerate(self.asked) if o[0] in WORKS]
+        return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
 
 
 def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
@@ -69,13 +69,13 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
 
     With counters, kernels are counted, so that the times can be modelled.
     """
-    given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
-    output = next(one for one in reversed(given) if isinstance(one, np.ndarray))
+    arguments = [pinned(a) if isinstance(a, np.ndarray) else a for a in case.args]
+    output = next(a for a in reversed(arguments) if isinstance(a, np.ndarray))
     output[...] = poison(output.dtype)
     with warnings.catch_warnings(), record_work(counters=counters) as work, polls() as polled:
         warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
         try:
-            machines(answer)(*given)
+            machines(answer)(*arguments)
         except BaseException:
             api.synchronize()  # what it has asked for needs its arrays
             raise
@@ -83,25 +83,25 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
     streams: dict[int, int] = {}
     asked = tuple(
         (
-            one.kind,
-            streams.setdefault(one.stream, len(streams)),
-            one.after,
-            one.host_waits,
-            one.bytes or tuple(shape for _, shape in one.arguments.values()),
+            o.kind,
+            streams.setdefault(o.stream, len(streams)),
+            o.after,
+            o.host_waits,
+            o.bytes or tuple(shape for _, shape in o.arguments.values()),
         )
-        for one in work
+        for o in work
     )
     return SeenProgram(
         out=out,
         later=output.copy(),
         race=first_race(work.findings),
         asked=asked,
-        default=any(one.stream == 0 for one in work if one.kind in WORKS),
-        pageable=any(one.pinned is False for one in work),
+        default=any(o.stream == 0 for o in work if o.kind in WORKS),
+        pageable=any(o.pinned is False for o in work),
         timeline=modelled(work, GPU) if counters else None,
         label=case.label,
         polled=bool(polled),
-        changed=changed(answer, given, case.args, output),
+        changed=changed(answer, arguments, case.args, output),
         warps=sum(map(warps, work)),
     )
 
@@ -114,8 +114,8 @@ def first_race(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
     first = findings[0]
-    alike = [one for one in findings if (one.line, one.array) == (first.line, first.array)]
-    return str(max(alike, key=lambda one: one.other_line or 0))
+    alike = [f for f in findings if (f.line, f.array) == (first.line, first.array)]
+    return str(max(alike, key=lambda finding: finding.other_line or 0))
 
 
 @contextmanager
@@ -143,11 +143,11 @@ def changed(answer: Answer, given: list[Any], before: tuple[Any, ...], output: A
     return ""
 
 
-def warps(one: StreamOperation) -> int:
+def warps(operation: StreamOperation) -> int:
     """How many warps a kernel is launched with; none where it is no kernel."""
-    if one.grid is None or one.block is None:
+    if operation.grid is None or operation.block is None:
         return 0
-    return int(np.prod(one.grid)) * -(-int(np.prod(one.block)) // WARP)
+    return int(np.prod(operation.grid)) * -(-int(np.prod(operation.block)) // WARP)
 
 
 def pinned(array: Array) -> Array:

@@ -75,8 +75,8 @@ def run(answer: Answer, case: Case) -> Seen:
     same = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
     losses, right_losses = trial.numbers(losses), np.array(right)
     if not isinstance(losses, str):
-        kept = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
-        losses = "that of each batch" if kept else f"{len(losses)} numbers that are others"
+        equal = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
+        losses = "that of each batch" if equal else f"{len(losses)} numbers that are others"
     took = gpu.busy_until - begin[0] if begin else 0.0
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02

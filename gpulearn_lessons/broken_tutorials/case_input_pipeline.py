@@ -148,7 +148,7 @@ def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
             orders[epoch].append(used[epoch * share : (epoch + 1) * share])
     for epoch, parts in enumerate(orders):
         visits = Counter(joined(parts))
-        if never := [one for one in range(plan.count) if not visits[one]]:
+        if never := [sample for sample in range(plan.count) if not visits[sample]]:
             return (
                 f"in epoch {epoch}, {len(never)} of {plan.count} samples are used by nobody and "
                 f"others by several, first sample {never[0]}"

@@ -57,9 +57,9 @@ def run(program: Any, case: Case) -> ProductSeen:
         lines = ran.report.lines.values()
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
-    found = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", one) for one in ran.found}))
+    findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.found}))
     return ProductSeen(
-        float(ran.right.mean()), ran.status == "cudaSuccess", found, over, lanes, ran
+        float(ran.right.mean()), ran.status == "cudaSuccess", findings, over, lanes, ran
     )
 
 
@@ -72,8 +72,8 @@ def expected(case: Case) -> ProductSeen:
 
 def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
     product = got.run
-    told = [one for one in product.found if "the launch of" not in one or got.says]
-    leaks = [one for one in told if "never freed" in one]
+    findings = [finding for finding in product.found if "the launch of" not in finding or got.says]
+    leaks = [finding for finding in findings if "never freed" in finding]
     if not got.says and product.right.size == TALL[0]:  # it says that it could not
         return (
             f"multiply returns {product.status}, which is right, but line {leaks[0]}"
@@ -81,16 +81,16 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
             else None
         )
     if got.right < 1:
-        said = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
-        said += f"{product.right.size:,} elements are right"
+        sentence = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
+        sentence += f"{product.right.size:,} elements are right"
         empty = int(np.isnan(product.product).sum())
-        said += f"; {empty:,} are memory that nobody has filled" if empty else ""
-        others = [one for one in told if one not in leaks]
-        return said + (f" (line {others[0]})" if others else "")
+        sentence += f"; {empty:,} are memory that nobody has filled" if empty else ""
+        others = [finding for finding in findings if finding not in leaks]
+        return sentence + (f" (line {others[0]})" if others else "")
     if not got.says:
         return f"the result is right, and multiply returns {product.status}"
-    if leaks or told:
-        return f"the result is right, but line {(leaks or told)[0]}"
+    if leaks or findings:
+        return f"the result is right, but line {(leaks or findings)[0]}"
     if got.lanes:
         return f"the result is right, but {got.lanes:.2g} lanes of each warp's 32 work"
     if got.over:

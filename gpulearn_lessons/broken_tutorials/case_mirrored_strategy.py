@@ -45,8 +45,8 @@ class CountingStrategy(Strategy):
         """Note what each replica is given first, then run."""
         whole = [PerReplica((a,) * self.replicas) if isinstance(a, np.ndarray) else a for a in args]
         parts = next((a.values for a in whole if isinstance(a, PerReplica)), None)
-        if parts is not None and all(isinstance(one, np.ndarray) for one in parts):
-            self.handed.append(tuple(len(one) for one in parts))
+        if parts is not None and all(isinstance(part, np.ndarray) for part in parts):
+            self.handed.append(tuple(len(part) for part in parts))
         return super().run(fn, *args)
 
 
@@ -88,7 +88,7 @@ def numbers(losses: Any) -> Any:
     if not isinstance(losses, list | tuple | np.ndarray):
         return shown(losses)
     try:
-        return [float(one) for one in losses]
+        return [float(loss) for loss in losses]
     except (TypeError, ValueError):
         return shown(losses)
 

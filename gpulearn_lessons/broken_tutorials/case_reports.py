@@ -79,12 +79,12 @@ def difference(got: Any, wanted: list[str]) -> str | None:
     """One sentence on the first suspect too many or too few, or None."""
     if isinstance(got, str) or not isinstance(got, list | tuple | set | frozenset):
         return f"it returns {shown(got)}, expected a list of mistakes"
-    for one in got:
-        if one not in MISTAKES:
-            return f"it returns {shown(one)}, which is none of the eight mistakes"
-    if missed := [one for one in wanted if one not in got]:
+    for mistake in got:
+        if mistake not in MISTAKES:
+            return f"it returns {shown(mistake)}, which is none of the eight mistakes"
+    if missed := [mistake for mistake in wanted if mistake not in got]:
         return f"“{missed[0]}” would explain what is amiss, and is not in the list"
-    if added := [one for one in got if one not in wanted]:
+    if added := [mistake for mistake in got if mistake not in wanted]:
         return f"“{added[0]}” is in the list, and does not fit the report"
     return None
 

@@ -67,12 +67,12 @@ def expected(case: Case) -> Seen:
 def differs(got: Seen, wanted: Seen) -> str | None:
     """Rates one after another; a length that is wrong says what came."""
     for phrase, right in wanted.facts.items():
-        found = got.facts[phrase]
-        if isinstance(right, str) or isinstance(found, str):
-            if not (isinstance(right, str) and isinstance(found, str) and found == right):
-                return f"{phrase}: {found}"
-        elif found.shape != right.shape or not np.allclose(found, right, rtol=1e-6):
-            return f"{phrase} are {written(found)}, expected {written(right)}"
+        value = got.facts[phrase]
+        if isinstance(right, str) or isinstance(value, str):
+            if not (isinstance(right, str) and isinstance(value, str) and value == right):
+                return f"{phrase}: {value}"
+        elif value.shape != right.shape or not np.allclose(value, right, rtol=1e-6):
+            return f"{phrase} are {written(value)}, expected {written(right)}"
     return None
 
 

@@ -37,7 +37,7 @@ def run(answer: Answer, case: Case) -> Seen:
         images = torch.rand(IMAGES, 1, side, side, generator=torch.Generator().manual_seed(side))
         with torch.no_grad():
             scores = model(images)
-            alone = torch.cat([model(one[None]) for one in images])
+            alone = torch.cat([model(image[None]) for image in images])
         count = sum(p.numel() for p in model.parameters())
         fresh: Any = answer(side, classes)  # has seen no image of the right size
         try:
@@ -73,13 +73,13 @@ def scores_of_known(model: nn.Module, images: Tensor, classes: int) -> tuple[Any
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(22)
         known = case_view(images.shape[-1], classes)
-        first = next(one.weight for one in known if isinstance(one, nn.Linear))
+        first = next(layer.weight for layer in known if isinstance(layer, nn.Linear))
         first.copy_(first[:, :1].expand_as(first))
         by_size = {p.numel(): p for p in known.parameters()}
-        given = list(model.parameters())
-        if sorted(p.numel() for p in given) != sorted(by_size):
+        parameters = list(model.parameters())
+        if sorted(p.numel() for p in parameters) != sorted(by_size):
             return known(images).numpy(), np.zeros(0)
-        for parameter in given:
+        for parameter in parameters:
             own = by_size[parameter.numel()]
             turned = own.ndim == 2 and parameter.shape == own.T.shape
             parameter.copy_(own.T if turned else own.reshape(parameter.shape))

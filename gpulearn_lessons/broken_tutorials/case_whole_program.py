@@ -87,9 +87,9 @@ class Devices(list[torch.device]):
         self.taken: set[int] = set()
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
+        item = super().__getitem__(place)
         self.taken |= set(range(len(self))[place : place + 1 or None])
-        return found
+        return item
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,14 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
     ours = {"init_process_group": join, "destroy_process_group": leave, "is_initialized": joined}
     with torch_on_simulated_ranks():
         before = {name: getattr(dist, name) for name in (*ours, *USES_GROUP)}
-        made = DistributedDataParallel.__init__
+        init = DistributedDataParallel.__init__
         for name, own in before.items():
             setattr(dist, name, ours.get(name) or member(own))
         DistributedDataParallel.__init__ = wrapper  # type: ignore[method-assign]
         try:
             yield
         finally:
-            DistributedDataParallel.__init__ = made  # type: ignore[method-assign]
+            DistributedDataParallel.__init__ = init  # type: ignore[method-assign]
             for name, own in before.items():
                 setattr(dist, name, own)
 
@@ -171,7 +171,7 @@ def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     returned = answer(model, plan.batches(rank()), gpus, local, plan.lr)
     inner = getattr(returned, "module", returned)
     weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
-    moved = any(isinstance(one, torch.device) for one in model.moved)
+    moved = any(isinstance(argument, torch.device) for argument in model.moved)
     return weights, sorted(gpus.taken), moved
 
 
@@ -225,8 +225,8 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):
             return f"rank {number} returns {weights}, expected the model"
-        if said := apart(number, weights, got.weights[0]):
-            return said
+        if fault := apart(number, weights, got.weights[0]):
+            return fault
     away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
     if not away <= TOLERANCE:
         return (
@@ -235,8 +235,10 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
         )
     for number, calls in enumerate(got.calls):
         if calls != ["join", "leave"]:
-            said = "joins no process group" if not calls else "leaves its process group undestroyed"
-            return f"rank {number} {said}" if len(calls) < 2 else f"rank {number} joins twice"
+            fault = (
+                "joins no process group" if not calls else "leaves its process group undestroyed"
+            )
+            return f"rank {number} {fault}" if len(calls) < 2 else f"rank {number} joins twice"
     return None
 
 

@@ -112,9 +112,9 @@ class ProductProgram:
                 product = np.fromfile(path, np.float32).reshape(m, n)
         lines = printed.getvalue().splitlines()
         answer = lines[-1] if lines and not status else f"nothing: it ends with status {status}"
-        found = tuple(text.removeprefix("product.cu:") for text in launches.sentences())
+        findings = tuple(text.removeprefix("product.cu:") for text in launches.sentences())
         report = next(iter(launches.reports), None)
-        return ProductRun(answer, product, product == exact(m, k, n), found, report)
+        return ProductRun(answer, product, product == exact(m, k, n), findings, report)
 
 
 def factors(m: int, k: int, n: int) -> tuple[Array, Array]:

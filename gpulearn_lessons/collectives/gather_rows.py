@@ -27,7 +27,7 @@ class Rows(Work):
 
     def end(self, rank: int) -> np.ndarray:
         """The table with all rows."""
-        return np.stack([self.numbers(one)[one] for one in range(self.ranks)])
+        return np.stack([self.numbers(r)[r] for r in range(self.ranks)])
 
 
 def cases() -> list[Case]:

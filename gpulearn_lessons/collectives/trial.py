@@ -69,7 +69,7 @@ class Work:
 
     def end(self, rank: int) -> np.ndarray:
         """What a rank is to end with: the sum over all."""
-        total = np.sum([self.numbers(one) for one in range(self.ranks)], axis=0)
+        total = np.sum([self.numbers(r) for r in range(self.ranks)], axis=0)
         return np.asarray(total.astype(self.dtype))
 
     def lay(self, rank: int) -> tuple[Tensor, Tensor]:
@@ -168,7 +168,7 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
         first = tuple(int(i) for i in wrong[0])
         where = ", ".join(map(str, first))
         numbers = (
-            f"{one[first]:{'d' if one.dtype.kind == 'i' else '.12g'}}" for one in (found, total)
+            f"{row[first]:{'d' if row.dtype.kind == 'i' else '.12g'}}" for row in (found, total)
         )
         start = "with 10^r times 1, 2, 3 … on rank r: " if got.work.kind == "digits" else ""
         sentence = (
@@ -191,8 +191,8 @@ def _whose(work: Work, found: Any, total: Any) -> str:
         return ""
     missing = [str(r) for r, count in enumerate(counts) if not count]
     often = [str(r) for r, count in enumerate(counts) if count > 1]
-    told = ((missing, "missing"), (often, "in it more than once"))
-    parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in told if ranks]
+    faults = ((missing, "missing"), (often, "in it more than once"))
+    parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in faults if ranks]
     return f" (the numbers {', '.join(parts)})" if parts else ""
 
 
@@ -229,8 +229,8 @@ def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]])
 
 
 def _judge(work: Work, runs: list[Any]) -> str | None:
-    got = RanCollective(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
-    return _numbers(got, expected(Case("", (work,))))
+    outcome = RanCollective(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
+    return _numbers(outcome, expected(Case("", (work,))))
 
 
 def same_way(one: Any, other: Any) -> bool:

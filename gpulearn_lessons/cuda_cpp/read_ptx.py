@@ -26,8 +26,8 @@ REASONS = (
 
 def cases() -> list[Case]:
     """One output and several, with and without the promise and the suffix."""
-    given = [(k, r, s) for k in (1, 2, 3, 6) for r in (False, True) for s in ("f", "")]
-    return [Case(f"outputs, restrict, suffix = {k}, {r}, {s!r}", (k, r, s)) for k, r, s in given]
+    choices = [(k, r, s) for k in (1, 2, 3, 6) for r in (False, True) for s in ("f", "")]
+    return [Case(f"outputs, restrict, suffix = {k}, {r}, {s!r}", (k, r, s)) for k, r, s in choices]
 
 
 def difference(got: Any, expected: Any) -> str | None:

@@ -89,11 +89,11 @@ def run(answer: Answer, case: Case) -> SeenBuckets:
         return SeenBuckets(said=NOTHING)
     if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
         return SeenBuckets(said="it changes the list that it is given: work on a copy")
-    if [one.requires_grad for one in parameters] != ["frozen" not in kind for _, kind in kinds]:
+    if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
         return SeenBuckets(said="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
         return SeenBuckets(
-            tuple(tuple(named(one, parameters) for one in bucket) for bucket in returned)
+            tuple(tuple(named(p, parameters) for p in bucket) for bucket in returned)
         )
     return SeenBuckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
@@ -128,8 +128,8 @@ def built(size: int, kind: str) -> nn.Parameter:
 
 def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
     """A parameter's number in the list, or what is there in place of one."""
-    found = next((n for n, parameter in enumerate(parameters) if parameter is one), None)
-    return found if found is not None else shown(one)
+    number = next((n for n, parameter in enumerate(parameters) if parameter is one), None)
+    return number if number is not None else shown(one)
 
 
 def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
@@ -137,7 +137,7 @@ def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
         return got.said
     if got.buckets == wanted.buckets:
         return None
-    strange = next((one for bucket in got.buckets for one in bucket if isinstance(one, str)), "")
+    strange = next((item for bucket in got.buckets for item in bucket if isinstance(item, str)), "")
     if strange:
         return (
             f"a bucket holds {strange}, which is none of the parameters that it is given: put "

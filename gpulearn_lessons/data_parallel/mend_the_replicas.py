@@ -104,7 +104,7 @@ def numbers(losses: Any) -> Any:
     if not isinstance(losses, list | tuple):
         return shown(losses)
     try:
-        return [float(one) for one in losses]
+        return [float(loss) for loss in losses]
     except (TypeError, ValueError):
         return shown(losses)
 
@@ -136,8 +136,8 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
     if got.failure:
         return got.failure.sentence
     for number, weights in enumerate(got.weights):
-        if said := apart(number, weights, got.weights[0]):
-            return said
+        if sentence := apart(number, weights, got.weights[0]):
+            return sentence
     away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
     if not away <= TOLERANCE:
         return (
@@ -160,12 +160,12 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
                 f"rank {number} trains with its model in evaluation mode, in which dropout and "
                 f"batch normalisation do something else"
             )
-    for number, (said, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
-        if isinstance(said, str):
-            return f"rank {number} returns {said}, expected a list of losses, one for each batch"
-        if len(said) != len(right):
-            return f"rank {number} returns {len(said)} losses, expected {len(right)}"
-        for step, (one, other) in enumerate(zip(said, right, strict=True)):
+    for number, (losses, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
+        if isinstance(losses, str):
+            return f"rank {number} returns {losses}, expected a list of losses, one for each batch"
+        if len(losses) != len(right):
+            return f"rank {number} returns {len(losses)} losses, expected {len(right)}"
+        for step, (one, other) in enumerate(zip(losses, right, strict=True)):
             if not abs(one - other) <= OF_A_LOSS * abs(other):
                 return (
                     f"rank {number} reports a loss of {one:.6g} for batch {step}, and the mean "

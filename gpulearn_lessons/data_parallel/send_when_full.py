@@ -83,28 +83,28 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
     buckets = [[parameters[number] for number in group] for group in groups]
     handles = answer(buckets, log.begin)
-    said = no_handles(handles, sum(map(len, groups)))
+    fault = no_handles(handles, sum(map(len, groups)))
     if "two models" in case.label:
         others = list(build().parameters())
         answer([[others[number] for number in group] for group in groups[::-1]], log.begin)
     for turn in range(1, 4):
         log.next()
-        for one in (twin, model):
+        for network in (twin, model):
             if between != "added up":
-                one.zero_grad(set_to_none=between == "None")
-            one(torch.ones(2, 3)).sum().backward()
+                network.zero_grad(set_to_none=between == "None")
+            network(torch.ones(2, 3)).sum().backward()
         if not changed and not all(map(equal, gradients(model), gradients(twin))):
             changed = turn
             gone = any(g is None or not g.any() for g in gradients(model))
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed, gone=gone)
-    if said:
-        return seen
+    ran = SeenBackwards(groups, tuple(ready), tuple(begun), said=fault, changed=changed, gone=gone)
+    if fault:
+        return ran
     for handle in handles:
         handle.remove()
     log.next()
     model(torch.ones(2, 3)).sum().backward()
-    return replace(seen, stays=bool(log.begun[-1]))
+    return replace(ran, stays=bool(log.begun[-1]))
 
 
 def gradients(model: nn.Module) -> list[Tensor | None]:
@@ -160,7 +160,7 @@ def no_handles(handles: Any, count: int) -> str:
         )
     if not isinstance(handles, list | tuple):
         return f"it returns {shown(handles)}, expected a list of the hooks' handles"
-    if len(handles) != count or not all(hasattr(one, "remove") for one in handles):
+    if len(handles) != count or not all(hasattr(handle, "remove") for handle in handles):
         return (
             f"it returns {len(handles)} things, expected {count} handles, one of each parameter's "
             f"hook"

@@ -79,11 +79,11 @@ def run(answer: Answer, case: Case) -> SeenShards:
     count, size, uneven, seed = case.args
 
     def shards(epoch: int, seed: int | None, ranks: int = size, rest: str = uneven) -> Shards:
-        found = []
+        lists = []
         for rank in range(ranks):
             seed_all(rank)  # ranks share no random numbers
-            found.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
-        return tuple(map(listed, found))
+            lists.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
+        return tuple(map(listed, lists))
 
     with undisturbed():
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
@@ -112,15 +112,15 @@ def reseeded(rank: int) -> str:
     return "" if np.array_equal(used, fresh) else "NumPy"
 
 
-def listed(found: Any) -> Any:
+def listed(shard: Any) -> Any:
     """A shard as a list of whole numbers; None as it is, and in words what else was given."""
-    if found is None:
+    if shard is None:
         return None
-    if isinstance(found, list | tuple | range):
-        numbers = [one.item() if hasattr(one, "item") else one for one in found]
-        if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+    if isinstance(shard, list | tuple | range):
+        numbers = [index.item() if hasattr(index, "item") else index for index in shard]
+        if all(isinstance(index, int) and not isinstance(index, bool) for index in numbers):
             return numbers
-    return shown(found)
+    return shown(shard)
 
 
 def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -> Shards:
@@ -131,7 +131,7 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
 
 def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) -> str | None:
     """Whether another process makes the same shards, as the ranks' processes must."""
-    here = next(one for one in outcomes if one.seed is not None)
+    here = next(outcome for outcome in outcomes if outcome.seed is not None)
     if not hasattr(os, "fork"):
         return None
     work = answer, here.count, here.size, here.uneven, here.seed
@@ -148,8 +148,8 @@ def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) ->
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked: the stub's defaults, and the same order in every process."""
-    said = demand_defaults(shard_indices)(answer, outcomes)
-    return said or demand_of_another_process(answer, outcomes)
+    sentence = demand_defaults(shard_indices)(answer, outcomes)
+    return sentence or demand_of_another_process(answer, outcomes)
 
 
 def difference(got: SeenShards, wanted: SeenShards) -> str | None:
@@ -237,7 +237,7 @@ def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> 
         return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
     if len(shard) != len(wanted):
         return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
-    strange = next((one for one in shard if not 0 <= one < got.count), None)
+    strange = next((sample for sample in shard if not 0 <= sample < got.count), None)
     if strange is not None:
         return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"
     return None
@@ -254,9 +254,9 @@ def _dealt(got: SeenShards, shards: Shards) -> str | None:
                 "the padded list is shuffled: shuffle the samples first, then repeat the "
                 "beginning of what comes out"
             )
-    twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
+    twice = next((sample for place, sample in enumerate(first) if sample in first[:place]), None)
     if twice is not None:
-        ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
+        ranks = [rank for rank, shard in enumerate(shards) for sample in shard if sample == twice]
         return (
             f"sample {twice} is seen twice, by ranks {ranks[0]} and {ranks[1]}: do all ranks make "
             f"the same list?"

@@ -132,12 +132,12 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
     gradients = [None if p.grad is None else plain(p.grad) for p in model.parameters()]
     after = [plain(parameter) for parameter in model.parameters()]
     swapped = ""
-    if [id(parameter) for parameter in model.parameters()] != [id(one) for one in own]:
+    if [id(parameter) for parameter in model.parameters()] != [id(parameter) for parameter in own]:
         swapped = "the model has other parameters afterwards, which no optimizer knows of"
     elif [parameter.requires_grad for parameter in own] != trained:
         swapped = "requires_grad changes, and what was frozen would be trained or the reverse"
-    kept = not swapped and all(map(np.array_equal, before, after))
-    return gradients, None if kept else after, bool(called), swapped
+    unchanged = not swapped and all(map(np.array_equal, before, after))
+    return gradients, None if unchanged else after, bool(called), swapped
 
 
 def simulated(answer: Answer, case: Case) -> Ran:
@@ -160,8 +160,8 @@ def expected(case: Case) -> Ran:
 def difference(got: Ran, wanted: Ran) -> str | None:
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
-        asked = " (do all ranks go through the parameters in the same order?)" if meet else ""
-        return f"{got.failure.sentence}{asked}"
+        question = " (do all ranks go through the parameters in the same order?)" if meet else ""
+        return f"{got.failure.sentence}{question}"
     if got.called:
         return "it calls the library's average_gradients: write it from sum_over_ranks"
     if got.swapped:

@@ -61,11 +61,11 @@ def number(value: Any) -> Any:
 def run(answer: Answer, case: Case) -> Any:
     """Call an answer; its two numbers beside the case's in seconds."""
     save, restart, hours, gpus = case.args
-    got = answer(*case.args)
+    result = answer(*case.args)
     try:
-        interval, lost = got
+        interval, lost = result
     except (TypeError, ValueError):
-        return got
+        return result
     return SavingPlan(number(interval), number(lost), save, 60 * restart, 3600 * hours / gpus)
 
 

@@ -132,9 +132,9 @@ def run(answer: Answer, case: Case) -> Any:
     """Call an answer with tables of its own."""
     compute, wait, *times = case.args
     own = compute.copy(), wait.copy()
-    found = answer(*own, *times)
-    kept = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
-    return found if kept else CHANGED
+    result = answer(*own, *times)
+    unchanged = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
+    return result if unchanged else CHANGED
 
 
 def difference(got: Any, wanted: Any) -> str | None:

@@ -140,13 +140,13 @@ def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool
 
 def weights_of(run: ElasticRun) -> Any:
     """All weights of the model in one row."""
-    return torch.cat([one.detach().flatten() for one in run.model.parameters()]).numpy()
+    return torch.cat([parameter.detach().flatten() for parameter in run.model.parameters()]).numpy()
 
 
 def as_row(value: Any) -> Any:
     """Numbers as a row; in words what is none."""
     try:
-        row = np.array([float(one) for one in value])
+        row = np.array([float(number) for number in value])
     except (TypeError, ValueError):
         return shown(value)
     return row
@@ -285,9 +285,9 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
     if isinstance(ranks, RankFailure):
         return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))
-    wanted = run(resume_elastic, undisturbed)
+    reference = run(resume_elastic, undisturbed)
     weights, losses = ranks[0]
-    if not (_same_row(weights, wanted.weights) and _same_row(losses, wanted.losses)):
+    if not (_same_row(weights, reference.weights) and _same_row(losses, reference.losses)):
         return "right on simulated ranks, but real ones end with other weights after a kill."
     return None
 

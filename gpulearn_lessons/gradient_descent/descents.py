@@ -58,18 +58,18 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     state, path = begun[0] if begun else None, []
     with np.errstate(all="ignore"):
         for gradient, lr in zip(gradients, rates, strict=True):
-            given = {"theta": theta, "gradient": gradient.copy(), "state": state}
-            before = copy.deepcopy(given)
-            made = answer(*given.values(), lr=lr, **options)
-            if not isinstance(made, tuple | list) or len(made) != 2:
-                if made is None:
+            arguments = {"theta": theta, "gradient": gradient.copy(), "state": state}
+            before = copy.deepcopy(arguments)
+            result = answer(*arguments.values(), lr=lr, **options)
+            if not isinstance(result, tuple | list) or len(result) != 2:
+                if result is None:
                     raise Refused(compare.NOTHING)
-                what = "an array" if isinstance(made, np.ndarray) else shown(made)
+                what = "an array" if isinstance(result, np.ndarray) else shown(result)
                 raise Refused(f"it returns {what}, expected two things: the new theta and state")
-            for name, value in given.items():
+            for name, value in arguments.items():
                 if not _same(value, before[name]):
                     raise Refused(f"it changes the {name} that it is given")
-            theta, state = made
+            theta, state = result
             if not isinstance(theta, np.ndarray):
                 kind = type(theta).__name__
                 raise Refused(

@@ -88,7 +88,7 @@ def act(answer: Answer, plan: TwoStageRun) -> tuple[np.ndarray, bool]:
 
 def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
     """All inputs and targets in one row."""
-    return np.concatenate([one.detach().numpy().ravel() for b in batches for m in b for one in m])
+    return np.concatenate([t.detach().numpy().ravel() for b in batches for m in b for t in m])
 
 
 def run(answer: Answer, case: Case) -> TrainedStages:

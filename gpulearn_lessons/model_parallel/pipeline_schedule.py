@@ -68,13 +68,13 @@ def listed(given: Any) -> Any:
         return strange
     if not isinstance(given, list | tuple):
         return f"it returns {shown(given)}, expected a list of pairs such as ('F', 0)"
-    found = []
-    for one in given:
-        pair = isinstance(one, list | tuple) and len(one) == 2
-        if not pair or one[0] not in ("F", "B") or type(one[1]) is not int:
-            return f"{shown(one)} is in its list: expected pairs such as ('F', 0) and ('B', 0)"
-        found.append((one[0], one[1]))
-    return found
+    pairs = []
+    for entry in given:
+        pair = isinstance(entry, list | tuple) and len(entry) == 2
+        if not pair or entry[0] not in ("F", "B") or type(entry[1]) is not int:
+            return f"{shown(entry)} is in its list: expected pairs such as ('F', 0) and ('B', 0)"
+        pairs.append((entry[0], entry[1]))
+    return pairs
 
 
 def difference(got: OrdersOfRanks, wanted: OrdersOfRanks) -> str | None:

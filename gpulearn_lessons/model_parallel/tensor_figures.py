@@ -33,9 +33,9 @@ def costs(ranks: int) -> tuple[float, float, float]:
     In float32, with one row of 2,048 tokens, for the decoder of the explorer.
     """
     state = 16 * part_parameters(SHAPE, ranks)
-    kept = part_activation_bytes(SHAPE, 1, ranks)
+    activations = part_activation_bytes(SHAPE, 1, ranks)
     sent = tensor_parallel_bytes(SHAPE, 1, ranks) / ranks
-    return state / GIGABYTE, kept / GIGABYTE, sent / GIGABYTE
+    return state / GIGABYTE, activations / GIGABYTE, sent / GIGABYTE
 
 
 def sentence(ranks: int, rank: int) -> str:

@@ -70,24 +70,24 @@ class RanLayer:
 def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, str]:
     """Be one rank: call the answer with this rank's part, and go backward."""
     part = layer.part(rank())
-    given = {
+    arguments = {
         name: torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
         for name, value in part.given.items()
     }
     for name in part.gradients:
-        given[name].requires_grad_()
+        arguments[name].requires_grad_()
     with watched(answer, layers) as called:
-        result = answer(*given.values())
-    tensors = [(name, value) for name, value in given.items() if isinstance(value, Tensor)]
+        result = answer(*arguments.values())
+    tensors = [(name, value) for name, value in arguments.items() if isinstance(value, Tensor)]
     changes = (name for name, t in tensors if not np.array_equal(plain(t), part.given[name]))
     changed = next(changes, "")
     if not isinstance(result, Tensor):
         return shown(result), {}, bool(called), changed
-    wanted = part.upstream
-    if wanted is not None and result.shape == wanted.shape and result.requires_grad:
-        (result * torch.from_numpy(wanted)).sum().backward()
-    found = {name: given[name].grad for name in part.gradients}
-    grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
+    upstream = part.upstream
+    if upstream is not None and result.shape == upstream.shape and result.requires_grad:
+        (result * torch.from_numpy(upstream)).sum().backward()
+    gradients = {name: arguments[name].grad for name in part.gradients}
+    grads = {name: None if grad is None else plain(grad) for name, grad in gradients.items()}
     return plain(result), grads, bool(called), changed
 
 

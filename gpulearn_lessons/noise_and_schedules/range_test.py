@@ -73,15 +73,15 @@ def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
     landscape, start, *rest = case.args
     given = start.copy()
     with np.errstate(all="ignore"):
-        made = answer(landscape, given, *rest)
+        result = answer(landscape, given, *rest)
     if not np.array_equal(given, start):
         raise Refused("it changes the start that it is given")
-    if made is None:
+    if result is None:
         raise Refused(compare.NOTHING)
-    if not isinstance(made, tuple | list) or len(made) != 2:
-        raise Refused(f"it returns {shown(made)}, expected two things: the rates and the losses")
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise Refused(f"it returns {shown(result)}, expected two things: the rates and the losses")
     try:
-        rates, losses = (np.array(one, dtype=float) for one in made)
+        rates, losses = (np.array(column, dtype=float) for column in result)
     except (TypeError, ValueError):
         raise Refused("what it returns is not two lists of numbers: rates and losses") from None
     if rates.ndim != 1 or losses.ndim != 1:

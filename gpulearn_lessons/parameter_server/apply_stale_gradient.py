@@ -72,8 +72,8 @@ def difference(got: AfterPush, wanted: AfterPush) -> str | None:
     near = apart <= allowed * (1 + np.abs(wanted.weights))
     if not near.all():
         place = tuple(int(i) for i in np.argwhere(~near)[0])
-        found = told_apart(got.weights[place], wanted.weights[place])
-        return f"weights[{', '.join(map(str, place))}] is {found}"
+        text = told_apart(got.weights[place], wanted.weights[place])
+        return f"weights[{', '.join(map(str, place))}] is {text}"
     if not is_number(got.version) or got.version != wanted.version:
         return f"it returns {shown(got.version)}, expected the new version, {wanted.version}"
     return None
@@ -83,11 +83,11 @@ def same(one: AfterPush, other: AfterPush) -> bool:
     """Whether two outcomes are the same, whatever was returned."""
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None
-    told = (type(one.version), np.shape(one.version)) == (
+    same_kind = (type(one.version), np.shape(one.version)) == (
         type(other.version),
         np.shape(other.version),
     )
-    return told and np.allclose(one.weights, other.weights, equal_nan=True)
+    return same_kind and np.allclose(one.weights, other.weights, equal_nan=True)
 
 
 EXERCISE = Exercise(

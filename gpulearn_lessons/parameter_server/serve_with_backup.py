@@ -56,7 +56,7 @@ def run(answer: Answer, case: Case) -> list[CrashRun]:
 
 def difference(got: Sequence[CrashRun], wanted: Sequence[CrashRun]) -> str | None:
     """What is wrong in the first run in which something is."""
-    return next((fault for one in got if (fault := one.fault())), None)
+    return next((fault for r in got if (fault := r.fault())), None)
 
 
 def same_runs(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
@@ -71,11 +71,11 @@ def same_faults(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
 
 def _faults(runs: Sequence[CrashRun]) -> set[str]:
     kinds = set()
-    for one in runs:
-        if one.stuck is not None:
+    for r in runs:
+        if r.stuck is not None:
             kinds.add("never acknowledged")
             continue
-        for where, count in (("primary", one.applied), ("backup", one.on_backup)):
+        for where, count in (("primary", r.applied), ("backup", r.on_backup)):
             if (count < 1).any():
                 kinds.add(f"missing on the {where}")
             if (count > 1).any():

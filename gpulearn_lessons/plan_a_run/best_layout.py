@@ -64,11 +64,11 @@ def cases() -> list[Case]:
     """Clusters on which each rule of a layout counts."""
     return [
         Case(
-            f"{one.gpus} GPU{'s' * (one.gpus > 1)} in machines of {one.machine}, "
-            f"{one.layers} layers, {one.heads} head{'s' * (one.heads > 1)}",
-            (one,),
+            f"{cluster.gpus} GPU{'s' * (cluster.gpus > 1)} in machines of {cluster.machine}, "
+            f"{cluster.layers} layers, {cluster.heads} head{'s' * (cluster.heads > 1)}",
+            (cluster,),
         )
-        for one in WORKS
+        for cluster in WORKS
     ]
 
 
@@ -81,8 +81,8 @@ def run(answer: Answer, case: Case) -> Any:
         asked.append((tensor, pipeline, data))
         return work.seconds(tensor, pipeline, data)
 
-    got = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
-    return chosen(got), allowed(work, asked)
+    layout = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
+    return chosen(layout), allowed(work, asked)
 
 
 def chosen(got: Any) -> Any:

@@ -35,16 +35,16 @@ PLANS = (
 
 def cases() -> list[Case]:
     """Each plan in a memory that holds it to the last byte, and in one that lacks one byte."""
-    found = []
+    result = []
     for *plan, needed in PLANS:
         p, activations, micro, t, stages, d, s = plan
-        kept = f"{micro} × {activations:.3g} bytes"
-        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {kept}"
+        work = f"{micro} × {activations:.3g} bytes"
+        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {work}"
         memories = {"just enough": needed, "one byte too little": needed - 1, "80 GB": 80e9}
-        for said, memory in memories.items():
+        for room, memory in memories.items():
             args = (p, activations, micro, t, stages, d, s, memory)
-            found.append(Case(f"{layout}, {said}", args))
-    return found
+            result.append(Case(f"{layout}, {room}", args))
+    return result
 
 
 @dataclass(frozen=True)

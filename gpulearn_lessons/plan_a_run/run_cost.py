@@ -27,11 +27,11 @@ def cases() -> list[Case]:
     ]
     return [
         Case(
-            f"{one[2]:,} GPU{'s' * (one[2] > 1)}, {one[0]:.3g} tokens"
-            f"{', interrupted' if one[5] else ''}",
-            one,
+            f"{plan[2]:,} GPU{'s' * (plan[2] > 1)}, {plan[0]:.3g} tokens"
+            f"{', interrupted' if plan[5] else ''}",
+            plan,
         )
-        for one in plans
+        for plan in plans
     ]
 
 

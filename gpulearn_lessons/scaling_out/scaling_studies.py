@@ -193,9 +193,9 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
     """
-    wanted = "what measure_drift returns"
-    require.named("drifts", drifts, wanted, len(LINES))
-    require.each(drifts, "distances", wanted, "drifts holds")
+    expected = "what measure_drift returns"
+    require.named("drifts", drifts, expected, len(LINES))
+    require.each(drifts, "distances", expected, "drifts holds")
     floor = row_of_zeros(drifts)
     parts, steps = [], 0
     with figure(8.0, 4.4) as (fig, axes):

@@ -89,13 +89,13 @@ class LayersWork:
         shards = [self.shard(self.row(number), rank()) for number in range(self.layers)]
         before = [shard.clone() for shard in shards]
         with live:
-            found = answer(layers, shards, self.batch(rank()), slope)
+            rows = answer(layers, shards, self.batch(rank()), slope)
         numbers: Numbers = {"the shards": "change"}
         if all(map(torch.equal, shards, before)):
             numbers["the shards"] = "stay"
         for number in range(self.layers):
-            one = found[number] if isinstance(found, list | tuple) and number < len(found) else None
-            numbers[f"the gradients of layer {number}"] = trial.as_row(one)
+            row = rows[number] if isinstance(rows, list | tuple) and number < len(rows) else None
+            numbers[f"the gradients of layer {number}"] = trial.as_row(row)
         return numbers, {"most": live.most, "first": layers[0].bytes or 0}
 
     def wanted(self, rank: int) -> Numbers:
@@ -127,8 +127,8 @@ class LayersWork:
         whole = TanhLayer(self.width).count
         most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
         if self.layers > MOST and facts["first"] > MOST * 8 * whole:
-            held = facts["first"] / whole / 8
-            return f"{held:.0f} layers are whole when the first goes forward; one is enough"
+            layers = facts["first"] / whole / 8
+            return f"{layers:.0f} layers are whole when the first goes forward; one is enough"
         if self.layers > MOST and facts["most"] > self.most:
             twice = "" if sent < most else ", though it gathers each layer twice"
             return (

@@ -60,18 +60,18 @@ def run(answer: Answer, case: Case) -> Resharded:
             read.append(number)
             return written[number].clone()
 
-        found = answer(file, count, wrote, rank, ranks)
-        shards.append(_numbers(found))
+        shard = answer(file, count, wrote, rank, ranks)
+        shards.append(_numbers(shard))
         every.append(tuple(sorted(read)))
-        other = isinstance(found, Tensor) and found.dtype != torch.float64
-        dtypes.append(str(found.dtype).removeprefix("torch.") if other else "")
+        other = isinstance(shard, Tensor) and shard.dtype != torch.float64
+        dtypes.append(str(shard.dtype).removeprefix("torch.") if other else "")
     return Resharded(count, tuple(shards), tuple(every), tuple(dtypes))
 
 
 def _numbers(value: Any) -> Any:
     """A tensor, an array, a list or a tuple of numbers as a list; in words what is none."""
     try:
-        row = np.array([float(one) for one in value])
+        row = np.array([float(number) for number in value])
     except (TypeError, ValueError):
         return shown(value)
     return row.tolist() if np.ndim(value) == 1 or isinstance(value, list | tuple) else shown(value)
@@ -80,7 +80,7 @@ def _numbers(value: Any) -> Any:
 def expected(case: Case) -> Resharded:
     """The row cut anew."""
     count, wrote, ranks = case.args
-    shards = tuple(one.tolist() for one in files(count, ranks))
+    shards = tuple(shard.tolist() for shard in files(count, ranks))
     old, new = -(-count // wrote), -(-count // ranks)
     needed = [
         tuple(n for n in range(wrote) if n * old < min(r * new + new, count) and r * new < n * old +

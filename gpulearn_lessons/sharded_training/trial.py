@@ -150,8 +150,8 @@ def same_numbers(one: RanShards, other: RanShards) -> bool:
 
 def _fine(ran: RanShards) -> list[str | None]:
     """What each rank is told of what it kept and sent, without the numbers."""
-    said = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
-    return [re.sub(r"[\d,]+", "", one) if one else None for one in said]
+    messages = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
+    return [re.sub(r"[\d,]+", "", message) if message else None for message in messages]
 
 
 KINSHIPS = (same_way, same_numbers)

@@ -82,18 +82,18 @@ def run(answer: Answer, case: Case) -> Seen:
 def with_graph(history: Any) -> int:
     """How many of the returned numbers hold the graphs of an epoch."""
     rows = history if isinstance(history, list | tuple) else ()
-    parts = [one for row in rows if isinstance(row, list | tuple) for one in row]
-    return sum(getattr(one, "requires_grad", False) for one in parts)
+    parts = [number for row in rows if isinstance(row, list | tuple) for number in row]
+    return sum(getattr(number, "requires_grad", False) for number in parts)
 
 
-def without_graph(one: Any) -> Any:
-    return one.detach() if isinstance(one, torch.Tensor) else one
+def without_graph(value: Any) -> Any:
+    return value.detach() if isinstance(value, torch.Tensor) else value
 
 
 def columns(history: Any) -> tuple[Any, Any]:
     """The losses and the shares, or what was returned in their place."""
     try:
-        table = np.array([[float(without_graph(one)) for one in row] for row in history])
+        table = np.array([[float(without_graph(number)) for number in row] for row in history])
         if table.ndim == 2 and table.shape[1] == 2:
             return table[:, 0], table[:, 1]
     except (TypeError, ValueError):

@@ -29,16 +29,16 @@ class Seen:
 
 def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
     for phrase, wanted in expected.facts.items():
-        found = got.facts.get(phrase)
+        value = got.facts.get(phrase)
         if isinstance(wanted, np.ndarray):
-            if sentence := _arrays(phrase, found, wanted, tolerance):
+            if sentence := _arrays(phrase, value, wanted, tolerance):
                 return sentence
-        elif is_number(wanted) and is_number(found):
-            if not np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
-                return f"{phrase} is {told_apart(found, wanted)}"
-        elif found != wanted:
+        elif is_number(wanted) and is_number(value):
+            if not np.isclose(value, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
+                return f"{phrase} is {told_apart(value, wanted)}"
+        elif value != wanted:
             return (
-                NOTHING if found is None else f"{phrase} is {said(found)}, expected {said(wanted)}"
+                NOTHING if value is None else f"{phrase} is {said(value)}, expected {said(wanted)}"
             )
     return None
 

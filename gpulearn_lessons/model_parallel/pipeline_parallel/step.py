@@ -63,9 +63,9 @@ class SplitStage:
         if not result.requires_grad:
             return None
         inputs = [self._given] if self._given.requires_grad else []
-        wanted = [*inputs, *self._others, *(output for _, _, output in self._seen)]
+        graph_inputs = [*inputs, *self._others, *(output for _, _, output in self._seen)]
         # torch computes what leads to these, and leaves the product for a layer's weights out
-        gradients = list(torch.autograd.grad(result, wanted, gradient, allow_unused=True))
+        gradients = list(torch.autograd.grad(result, graph_inputs, gradient, allow_unused=True))
         own = gradients.pop(0) if inputs else None
         for parameter in self._others:
             _add(parameter, gradients.pop(0))

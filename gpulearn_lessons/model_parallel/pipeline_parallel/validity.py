@@ -70,8 +70,8 @@ def _check_passes(schedule: Schedule) -> None:
             where = f"micro-batch {micro} on rank {schedule.place[stage]}"
             if "B" in there and there & {"I", "W"}:
                 raise BadInput(f"{where} has a whole backward pass and a half one: take either.")
-            wanted = SPLIT if there & {"I", "W"} else WHOLE
-            missing = next(kind for kind in wanted if kind not in there)
+            kinds = SPLIT if there & {"I", "W"} else WHOLE
+            missing = next(kind for kind in kinds if kind not in there)
             raise BadInput(f"{where} lacks {_named(Action(missing, micro, stage), schedule)}.")
 
 

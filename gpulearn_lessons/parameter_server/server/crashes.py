@@ -59,8 +59,8 @@ class CrashRun:
 
     def outcome(self) -> tuple[Any, ...]:
         """What can be compared."""
-        told = None if self.stuck is None else self.stuck[:2]
-        return (*(a.tolist() for a in (self.applied, self.on_backup, self.acknowledged)), told)
+        stuck = None if self.stuck is None else self.stuck[:2]
+        return (*(a.tolist() for a in (self.applied, self.on_backup, self.acknowledged)), stuck)
 
     def fault(self) -> str | None:
         """What is wrong, in one sentence without its full stop, or None."""

@@ -139,10 +139,10 @@ def _work(gradient: Gradient, start: Tensor, seconds: Seconds) -> None:
     worker, step, answer = rank() - 1, 0, torch.empty(start.numel() + 1, dtype=start.dtype)
     while recv(answer, source=0)[-1] > 0:
         if seconds:
-            taken = seconds(worker, step) if callable(seconds) else seconds[worker]
+            duration = seconds(worker, step) if callable(seconds) else seconds[worker]
             if isinstance(current(), TorchChannel):
-                time.sleep(taken)
-            compute(taken)
+                time.sleep(duration)
+            compute(duration)
         weights = answer[:-1].clone().reshape(start.shape)
         send(gradient(weights, worker, step).contiguous(), to=0)
         step += 1
