@@ -33,7 +33,7 @@ TRIES = 2  # of an answer at which a judge got lost
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedStudent:
     """A student's verdicts and score."""
 
     student: str  # as the submission is called
@@ -46,7 +46,7 @@ class Graded:
 class Grading:
     """What came of a folder."""
 
-    students: list[Graded] = field(default_factory=list)  # in the order of their names
+    students: list[GradedStudent] = field(default_factory=list)  # in the order of their names
     exercises: tuple[str, ...] = ()  # names, in their order
     most: float = 0.0  # points of a student who has everything right
     lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
@@ -92,7 +92,7 @@ def grade(
         days = settings.days_late(student.student, student.moment)
         points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
         score = round(points * settings.kept(days), 4)
-        graded.append(Graded(student.student, tuple(mine), score, days))
+        graded.append(GradedStudent(student.student, tuple(mine), score, days))
     names = tuple(find(place).name for place in exercises)
     most = sum(settings.weights.get(name, 1.0) for name in names)
     return Grading(graded, names, most, lacks, time.monotonic() - begin)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from gpulearn_grading.grading import Graded, Grading
+from gpulearn_grading.grading import GradedStudent, Grading
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
@@ -78,7 +78,7 @@ def _scores(grading: Grading) -> str:
     return f'<div class="wide">{table}</div>'
 
 
-def _score(student: Graded, most: float) -> str:
+def _score(student: GradedStudent, most: float) -> str:
     cells = "".join(
         f'<td class="{"passed" if v.passed else "" if v.kind in HONEST else "odd"}" '
         f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'

@@ -19,7 +19,7 @@ from gpulearn.require import shown
 
 
 @dataclass(frozen=True)
-class Passed:
+class Success:
     """What `check` returns for a right answer; the last value of a cell, it shows itself."""
 
     name: str
@@ -36,7 +36,7 @@ class Passed:
         )
 
 
-def check(name: str, answer: Answer) -> Passed:
+def check(name: str, answer: Answer) -> Success:
     """Judge an answer to an exercise, at once.
 
     The answer runs on inputs chosen to tell right from nearly right; a wrong one is told
@@ -67,7 +67,7 @@ def check(name: str, answer: Answer) -> Passed:
         raise
     unsaved = progress.record(exercise.place)
     note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
-    return Passed(exercise.name, cases, note)
+    return Success(exercise.name, cases, note)
 
 
 def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -> int:

@@ -12,11 +12,11 @@ from gpulearn.errors import MachineFault
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Wrong
 from gpulearn.judge.compare import relation
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import Printouts, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
-from gpulearn.judge.trial import Raised, cannot_be_called, tried
+from gpulearn.judge.trial import Failure, cannot_be_called, tried
 from gpulearn.require import shown
 
 WHOLE = "all cases together"
@@ -101,7 +101,7 @@ def examine(
         common = relation(outcomes, [exercise.expected(c) for c in cases])
         sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
-    broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
+    broken = unfinished or getattr(outcomes[number], "kind", "") == Violation.__name__
     by_hand = exercise.by_hand and not broken
     sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
     return Diagnosis(sentence, number + 1 if by_hand else None)
@@ -119,7 +119,7 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
         try:
             return behaviour(number, case)
         except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
-            return Raised(type(failed).__name__, str(failed))
+            return Failure(type(failed).__name__, str(failed))
 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):
@@ -176,7 +176,7 @@ def _said(outcomes: Sequence[Any]) -> str:
 
     Its line is left out, and a file's path, which differs from run to run.
     """
-    if all(isinstance(outcome, Raised) for outcome in outcomes):
+    if all(isinstance(outcome, Failure) for outcome in outcomes):
         return re.sub(r" in line \d+ of your function|'[^']*[/\\][^']*'", "", outcomes[0].sentence)
     return ""
 
@@ -190,9 +190,9 @@ def _failures(
     exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Any]
 ) -> list[tuple[Case, str]]:
     failures = []
-    returns = any(outcome is not None and not isinstance(outcome, Raised) for outcome in outcomes)
+    returns = any(outcome is not None and not isinstance(outcome, Failure) for outcome in outcomes)
     for case, outcome in zip(cases, outcomes, strict=True):
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, Failure):
             failures.append((case, outcome.sentence))
         elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
             if outcome is None and sentence == compare.NOTHING and returns:  # on some paths
@@ -202,10 +202,10 @@ def _failures(
 
 
 def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
-    if isinstance(one, Raised) and isinstance(other, Raised):
-        rule = Refused.__name__
+    if isinstance(one, Failure) and isinstance(other, Failure):
+        rule = Violation.__name__
         return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)
-    if isinstance(one, Raised) or isinstance(other, Raised):
+    if isinstance(one, Failure) or isinstance(other, Failure):
         return False
     if one is None or other is None:
         return one is other

@@ -15,7 +15,7 @@ from gpulearn.errors import MachineFault
 from gpulearn.judge import compare, launches, patterns
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.budgets import ALONE, Budget, lanes
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch as Launch
 from gpulearn.judge.stubs import uncalled
 from gpulearn.kernels.specification import Array, Specification, poison
@@ -206,13 +206,13 @@ def run(answer: Answer, case: Case) -> Outcome:
             return outcomes[-1]
     for other in outcomes[1:]:
         if difference(other, outcomes[0].results):
-            raise Refused(
+            raise Violation(
                 "its result depends on the order in which blocks and threads happen to run"
             )
     if selection.current().kind == "gpu" and not isinstance(answer, CppSource):
         on_gpu = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
-        if sentence := difference(on_gpu, outcomes[0].results):
-            raise Refused(f"on the GPU its result is another than on the SIMT machine: {sentence}")
+        if fault := difference(on_gpu, outcomes[0].results):
+            raise Violation(f"on the GPU its result is another than on the SIMT machine: {fault}")
     return outcomes[0]
 
 
@@ -233,7 +233,7 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
         stored = counts is not None and counts.global_store_requests  # even what was there before
         same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
         if stored or not same:
-            raise Refused(f"it writes to {names[position]}, which is an input")
+            raise Violation(f"it writes to {names[position]}, which is an input")
     return Outcome(tuple(on_device[p].copy_to_host() for p in launch.results), report, launch)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpulearn.errors import MachineFault
 from gpulearn.judge import limits, stubs
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import borrowing, undisturbed
 from gpulearn.require import shorten
 
@@ -22,7 +22,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its mes
 
 
 @dataclass(frozen=True)
-class Raised:
+class Failure:
     """An answer ended in an exception, or broke the trial's rules, instead of giving a result."""
 
     kind: str
@@ -64,17 +64,17 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
             result = exercise.run(answer, fresh)
     except (KeyboardInterrupt, TimeoutError, MachineFault):
         raise
-    except Refused as refused:
-        return Raised(Refused.__name__, str(refused))
+    except Violation as refused:
+        return Failure(Violation.__name__, str(refused))
     except BaseException as error:
-        return Raised(type(error).__name__, _sentence_of(error, answer))
+        return Failure(type(error).__name__, _sentence_of(error, answer))
     if callers:
-        return Raised(
-            Refused.__name__, f"it calls the library's {exercise.name}: write it yourself"
+        return Failure(
+            Violation.__name__, f"it calls the library's {exercise.name}: write it yourself"
         )
     for before, after in zip(case.args, fresh.args, strict=True):
         if isinstance(before, np.ndarray | list | set | dict) and not _unchanged(before, after):
-            return Raised(Refused.__name__, "it changes its input; work on a copy")
+            return Failure(Violation.__name__, "it changes its input; work on a copy")
     return result
 
 

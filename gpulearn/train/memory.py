@@ -104,7 +104,7 @@ def memory_budget(
     return MemoryBudget(parameters, gradients, STATES[optimizer] * gradients, activations)
 
 
-class Kept:
+class SavedMeter:
     """On any device: the memory of the tensors that torch keeps for the backward pass.
 
     torch hands each of them to a hook; a storage counts once, the parameters' not at all.
@@ -130,7 +130,7 @@ class Kept:
         return sum(t.untyped_storage().nbytes() for t in self.tensors.values())
 
 
-class InUse:
+class GpuMeter:
     """On a GPU: what its allocator has handed out since the start."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -147,6 +147,9 @@ class InUse:
         """What is in use more than at the start."""
         torch.clear_autocast_cache()  # copies of weights that would go when the pass ends
         return in_use() - self.before
+
+
+Meter = type[SavedMeter] | type[GpuMeter]
 
 
 def in_use() -> int:
@@ -181,9 +184,9 @@ def measured_memory(
     on_gpu = images.device.type == "cuda"
     with torch.random.fork_rng([images.device] if on_gpu else []):
         if on_gpu:  # libraries take memory of their own at their first use, once
-            _activations(copy.deepcopy(model), images, labels, passes, InUse)
+            _activations(copy.deepcopy(model), images, labels, passes, GpuMeter)
         twin = copy.deepcopy(model)
-        activations = _activations(twin, images, labels, passes, InUse if on_gpu else Kept)
+        activations = _activations(twin, images, labels, passes, GpuMeter if on_gpu else SavedMeter)
     update = TORCH_OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
     update.step()
     return MemoryBudget(
@@ -195,11 +198,7 @@ def measured_memory(
 
 
 def _activations(
-    model: nn.Module,
-    images: Tensor,
-    labels: Tensor,
-    passes: Precision,
-    meter: type[Kept] | type[InUse],
+    model: nn.Module, images: Tensor, labels: Tensor, passes: Precision, meter: Meter
 ) -> int:
     """The most that is kept at once for the backward pass; leaves the gradients in the model."""
     activations = meter(model)
@@ -224,7 +223,7 @@ def _activations(
     return most
 
 
-def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: type[Kept] | type[InUse]) -> int:
+def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: Meter) -> int:
     """What a stage keeps besides its input when it is computed again."""
     activations = meter(stage)
     activations.keep(x)
@@ -236,7 +235,7 @@ def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: type[Kept] | 
     return after - before
 
 
-class Live(TorchDispatchMode):
+class LiveMemory(TorchDispatchMode):
     """Within it, counts the memory of every tensor from when it is made until it is dropped.
 
     torch hands every operation to it, those of the backward pass on a CPU too.
@@ -288,7 +287,7 @@ def peak_memory(step: Callable[[], object]) -> int:
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
     """
-    live, before = Live(), None
+    live, before = LiveMemory(), None
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         before = in_use()
         torch.cuda.reset_peak_memory_stats()

@@ -24,7 +24,7 @@ PATIENCE = 6  # times its seconds, all in all: a demand has three times as long 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-class Gone(MachineFault):  # it passes through a trial untouched
+class BoxLost(MachineFault):  # it passes through a trial untouched
     """The process has ended, or was ended; its judge says why."""
 
 
@@ -48,7 +48,7 @@ class Box:
     def ask(self, do: str, **what: Any) -> dict[str, Any]:
         """Ask for something, and wait for what comes."""
         if self.ended:
-            raise Gone(self.ended)
+            raise BoxLost(self.ended)
         heard = False
         try:
             self._channel.send({"do": do, **what})
@@ -59,7 +59,7 @@ class Box:
         except ChannelClosed:
             self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
             self.ended = self.ended or "ended"
-            raise Gone(self.ended) from None
+            raise BoxLost(self.ended) from None
         finally:
             if not heard:  # interrupted: what comes later would answer another question
                 self.ended = self.ended or "time"

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.nn.autograd import Variable, backward
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
@@ -22,7 +22,7 @@ KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
 
 
 @dataclass(frozen=True)
-class Found:
+class Gradients:
     """What an answer gave to each node, in the order of the nodes; `more` is what it gave else.
 
     `again` is the first node that it asked for shares more than once, if there is one.
@@ -97,7 +97,7 @@ def cases() -> list[Case]:
     ]
 
 
-def run(answer: Answer, case: Case) -> Found | None:
+def run(answer: Answer, case: Case) -> Gradients | None:
     """Let an answer walk through a graph that is made anew."""
     make, gradient = case.args
     nodes = make().order()[::-1]
@@ -120,29 +120,29 @@ def run(answer: Answer, case: Case) -> Found | None:
     if result is None:
         return None
     if not isinstance(result, dict):
-        raise Refused(
+        raise Violation(
             compare.odd(result)
             or f"it returns {shown(result)}, expected a dictionary of nodes and gradients"
         )
     if not np.array_equal(given, gradient):
-        raise Refused("it changes the gradient that it was given")
+        raise Violation("it changes the gradient that it was given")
     if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
-        raise Refused("it changes the list of nodes that it was given; work on a copy")
+        raise Violation("it changes the list of nodes that it was given; work on a copy")
     if not all(map(np.array_equal, (node.grad for node in nodes), before)):
-        raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
+        raise Violation("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
     more = [key for key in result if not any(key is node for node in nodes)]
     again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
-    return Found(names, tuple(_copied(result.get(node)) for node in nodes), len(more), again)
+    return Gradients(names, tuple(_copied(result.get(node)) for node in nodes), len(more), again)
 
 
 def _copied(value: Any) -> Any:
     return np.array(value) if compare.is_number(value) or isinstance(value, np.ndarray) else value
 
 
-def difference(got: Any, expected: Found) -> str | None:
+def difference(got: Any, expected: Gradients) -> str | None:
     """One sentence on the first node, from the result on, whose gradient differs."""
-    if not isinstance(got, Found):
+    if not isinstance(got, Gradients):
         return compare.NOTHING
     for name, one, other in zip(got.names, got.gradients, expected.gradients, strict=True):
         if one is None:
@@ -166,7 +166,7 @@ def difference(got: Any, expected: Found) -> str | None:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two walks gave the same to every node, or nothing to the same ones."""
-    if not isinstance(one, Found) or not isinstance(other, Found) or one.more != other.more:
+    if not isinstance(one, Gradients) or not isinstance(other, Gradients) or one.more != other.more:
         return False
     if (one.again is None) != (other.again is None):
         return False

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Refused
+from gpulearn.judge.exercise import Case, Violation
 from gpulearn.nn.autograd import Variable
 from gpulearn.require import shown
 
@@ -69,12 +69,12 @@ def without(name: str) -> Iterator[None]:
     ...     (2 * Variable(1.0)).order()
     Traceback (most recent call last):
     ...
-    gpulearn.judge.exercise.Refused: it calls .order(), which does just that: write it yourself
+    gpulearn.judge.exercise.Violation: it calls .order(), which does just that: write it yourself
     """
     method = getattr(Variable, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise Refused(f"it calls .{name}(), which does just that: write it yourself")
+        raise Violation(f"it calls .{name}(), which does just that: write it yourself")
 
     setattr(Variable, name, refuse)
     try:

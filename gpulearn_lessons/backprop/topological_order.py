@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.nn.autograd import Variable, topological_order
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
@@ -21,7 +21,7 @@ LOOKS = 20  # at the parents of a node, in the mean; a few are enough
 
 
 @dataclass(frozen=True)
-class Listed:
+class NodeList:
     """The names that an answer lists, and what is amiss with them, in one sentence."""
 
     names: tuple[str, ...]
@@ -138,7 +138,7 @@ def looking() -> Iterator[list[int]]:
         yield looks
 
 
-def run(answer: Answer, case: Case) -> Listed | None:
+def run(answer: Answer, case: Case) -> NodeList | None:
     """Let an answer list a graph that is made anew."""
     result = case.args[0]()
     order = topological_order(result)
@@ -150,7 +150,9 @@ def run(answer: Answer, case: Case) -> Listed | None:
     if out is None:
         return None
     if not isinstance(out, list | tuple):
-        raise Refused(compare.odd(out) or f"it returns {shown(out)}, expected a list of Variables")
+        raise Violation(
+            compare.odd(out) or f"it returns {shown(out)}, expected a list of Variables"
+        )
     names = {id(node): node.name or f"the unnamed {node.data:g}" for node in order}
     listed = tuple(names.get(id(node), shown(node)) for node in out)
     amiss = complaint(list(out), order, names)
@@ -160,7 +162,7 @@ def run(answer: Answer, case: Case) -> Listed | None:
             f"{len(order)} nodes: it goes on from a node once for each way that leads to it. "
             "Remember where it has been"
         )
-    return Listed(listed, amiss)
+    return NodeList(listed, amiss)
 
 
 def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | None:
@@ -186,7 +188,7 @@ def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | Non
 
 def difference(got: Any, expected: Any) -> str | None:
     """What is amiss; any order in which operands stand before results is right."""
-    return got.complaint if isinstance(got, Listed) else compare.NOTHING
+    return got.complaint if isinstance(got, NodeList) else compare.NOTHING
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -194,7 +196,7 @@ def alike(one: Any, other: Any) -> bool:
 
     An answer that keeps nodes in a set lists those of one depth as their addresses have it.
     """
-    if not (isinstance(one, Listed) and isinstance(other, Listed)):
+    if not (isinstance(one, NodeList) and isinstance(other, NodeList)):
         return False
     return one.names == other.names or (one.complaint is None and other.complaint is None)
 

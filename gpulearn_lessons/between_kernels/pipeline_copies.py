@@ -14,7 +14,7 @@ from gpulearn.perf.timing import format_seconds
 from gpulearn_lessons.between_kernels import trial
 from gpulearn_lessons.between_kernels.overlap import pipeline_copies
 from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
-from gpulearn_lessons.between_kernels.trial import GPU, SeenProgram
+from gpulearn_lessons.between_kernels.trial import GPU, StreamOutcome
 
 SLACK = 1.25  # times the solution's makespan: a few streams by turns, or another order, are within
 ONE_STREAM = (
@@ -56,7 +56,7 @@ def best() -> float:
     return line.makespan
 
 
-def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     """Each case has all its chunks; the largest is done about as soon as by the solution."""
     for case, seen in zip(cases(), outcomes, strict=True):
         if seen.kernels != case.args[2]:

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class SeenProgram:
+class StreamOutcome:
     """What a program did."""
 
     out: Array  # what its output held when it returned
@@ -64,7 +64,7 @@ class SeenProgram:
         return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
 
 
-def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
+def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
     """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
     With counters, kernels are counted, so that the times can be modelled.
@@ -91,7 +91,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
         )
         for o in work
     )
-    return SeenProgram(
+    return StreamOutcome(
         out=out,
         later=output.copy(),
         race=first_race(work.findings),
@@ -177,7 +177,7 @@ def machines(answer: Answer) -> Answer:
 
 def difference(got: Any, expected: Array) -> str | None:
     """What is wrong with what a program did, in one sentence, or None."""
-    assert isinstance(got, SeenProgram)
+    assert isinstance(got, StreamOutcome)
     if got.race:
         return got.race
     if compare.arrays(got.out, expected):
@@ -197,7 +197,7 @@ def difference(got: Any, expected: Array) -> str | None:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two programs asked for the same, in the same order, and left the same."""
-    if not isinstance(one, SeenProgram) or not isinstance(other, SeenProgram):
+    if not isinstance(one, StreamOutcome) or not isinstance(other, StreamOutcome):
         return False
     ways = [(seen.asked, seen.polled, seen.changed) for seen in (one, other)]
     return ways[0] == ways[1] and all(

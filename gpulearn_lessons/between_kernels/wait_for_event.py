@@ -10,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.between_kernels import trial
 from gpulearn_lessons.between_kernels.overlap import wait_for_event
-from gpulearn_lessons.between_kernels.trial import SeenProgram
+from gpulearn_lessons.between_kernels.trial import StreamOutcome
 
 HOST_WAITS = (
     "The host could do something else meanwhile: let the stream wait, by event.wait(stream), and "
@@ -36,7 +36,7 @@ def cases() -> list[Case]:
     return result
 
 
-def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     """The host waits once, for the end, and each array travels on its stream."""
     waits = max(outcome.waits for outcome in outcomes)
     if not waits:

@@ -12,7 +12,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
-from gpulearn_lessons.training.trial import Seen, number, same
+from gpulearn_lessons.training.trial import Outcome, number, same
 
 OWN = "0.1 times the gradient of its images with their own labels"
 ZERO = "0.1 times the gradient of its images with the label 0"
@@ -24,7 +24,7 @@ def cases() -> list[Case]:
     return [Case(f"{n} images, {epochs} epochs", (n, epochs)) for n, epochs in plans]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train once: what goes through the model, and what it says of the held-out images."""
     n, epochs = case.args
     images, labels = trial.pictures(n, n)
@@ -55,16 +55,16 @@ def run(answer: Answer, case: Case) -> Seen:
         else str(accuracy),
         "the share of held-out images with the label that is commonest in training": number(blind),
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """Each image once in each epoch, with its own label."""
     n, _ = case.args
     _, labels = trial.pictures(n, n)
     _, held_out = trial.pictures(37, n + 1, common=2)
     blind = (held_out == labels.bincount().argmax()).double().mean().item()
-    return Seen(
+    return Outcome(
         {
             "the number of values that it returns": 2,
             "the images of a batch": f"up to {min(32, n)}",

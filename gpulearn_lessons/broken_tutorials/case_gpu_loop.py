@@ -16,7 +16,7 @@ from gpulearn.judge.virtual_gpu import VirtualGpu, zigzag
 from gpulearn.require import shorten
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_gpu_loop
-from gpulearn_lessons.training.trial import Seen, apart
+from gpulearn_lessons.training.trial import Outcome, apart
 
 # A device of torch on which tensors have a place, a shape and a dtype, and no numbers.
 DRY = "meta"
@@ -25,7 +25,7 @@ FETCHES = ("item", "tolist", "__float__", "numpy", "cpu", "__format__", "__repr_
 EVERYWHERE = "all on the device"
 
 
-class Fetches(TorchFunctionMode):
+class DeviceReads(TorchFunctionMode):
     """Waits for a virtual GPU where numbers are fetched; those of the dry device are zeros."""
 
     def __init__(self, gpu: VirtualGpu | None = None) -> None:
@@ -52,7 +52,7 @@ def cases() -> list[Case]:
     return [Case(f"{n} images, {epochs} epochs", (n, epochs, busy)) for n, epochs, busy in plans]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train without numbers on another device, then with numbers and a clock on the CPU."""
     n, epochs, busy = case.args
     images, labels = trial.pictures(n, n)
@@ -67,7 +67,7 @@ def run(answer: Answer, case: Case) -> Seen:
         gpu.run()
 
     model.register_forward_pre_hook(forward)
-    with trial.watching(model, images) as seen, Fetches(gpu):
+    with trial.watching(model, images) as seen, DeviceReads(gpu):
         returned = answer(model, images, labels, "cpu", gpu.clock, gpu.synchronize, epochs)
     two = isinstance(returned, tuple | list) and len(returned) == 2
     losses, seconds = returned if two else ("nothing of the kind", None)
@@ -87,7 +87,7 @@ def run(answer: Answer, case: Case) -> Seen:
         "the list of losses": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
 def amount(share: float, waiting: float) -> str:
@@ -114,17 +114,17 @@ def dry(answer: Answer, model: Any, images: Any, labels: Any, epochs: int) -> st
     model, places = copy.deepcopy(model), []
     model.register_forward_pre_hook(lambda module, given: places.append(given[0].device.type))
     try:
-        with apart(0), Fetches():
+        with apart(0), DeviceReads():
             answer(model, images, labels, DRY, lambda: 0.0, lambda: None, epochs)
     except RuntimeError as error:  # without numbers often its kind, a NotImplementedError
         return f"nothing: it raises {shorten(str(error).partition(chr(10))[0], 90)}"
     return EVERYWHERE if {*places} == {DRY} else f"on the {', '.join({*places})}"
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """Everything on the device, each image once in each epoch, the time of the work."""
     n, _, _ = case.args
-    return Seen(
+    return Outcome(
         {
             "what it computes": EVERYWHERE,
             "the images of a batch": f"up to {min(32, n)}",
@@ -136,7 +136,7 @@ def expected(case: Case) -> Seen:
     )
 
 
-def differs(got: Seen, wanted: Seen) -> str | None:
+def differs(got: Outcome, wanted: Outcome) -> str | None:
     for phrase, right in wanted.facts.items():
         if (found := got.facts[phrase]) != right:
             end = f", and {right} is right" if phrase != "what it computes" else ""

@@ -28,7 +28,7 @@ TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 
 
 
 @dataclass(frozen=True)
-class ProductSeen:
+class ProductOutcome:
     """What one call of `multiply` did."""
 
     right: float  # share of the result
@@ -45,7 +45,7 @@ def cases() -> list[Case]:
     return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
 
 
-def run(program: Any, case: Case) -> ProductSeen:
+def run(program: Any, case: Case) -> ProductOutcome:
     """Call `multiply`."""
     assert isinstance(program, ProductProgram)
     ran = program.run(*case.args)
@@ -58,19 +58,19 @@ def run(program: Any, case: Case) -> ProductSeen:
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
     findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.found}))
-    return ProductSeen(
+    return ProductOutcome(
         float(ran.right.mean()), ran.status == "cudaSuccess", findings, over, lanes, ran
     )
 
 
-def expected(case: Case) -> ProductSeen:
+def expected(case: Case) -> ProductOutcome:
     """All right; where the grid would be too tall, an error that is told will do."""
-    return ProductSeen(
+    return ProductOutcome(
         1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
     )
 
 
-def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
+def difference(got: ProductOutcome, wanted: ProductOutcome) -> str | None:
     product = got.run
     findings = [finding for finding in product.found if "the launch of" not in finding or got.says]
     leaks = [finding for finding in findings if "never freed" in finding]
@@ -101,7 +101,7 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
     return None
 
 
-def same(one: ProductSeen, other: ProductSeen) -> bool:
+def same(one: ProductOutcome, other: ProductOutcome) -> bool:
     return (one.right, one.says, one.found, one.over, one.lanes) == (
         other.right, other.says, other.found, other.over, other.lanes,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.trial import Raised
+from gpulearn.judge.trial import Failure
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy, case_mirrored_strategy
 
@@ -51,7 +51,7 @@ class CountingStrategy(Strategy):
 
 
 @dataclass(frozen=True)
-class RanMirrored:
+class MirroredOutcome:
     """What came of it."""
 
     weights: np.ndarray  # afterwards
@@ -73,14 +73,14 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def run(answer: Answer, case: Case) -> RanMirrored:
+def run(answer: Answer, case: Case) -> MirroredOutcome:
     """Train with the model of a strategy; means of no rows are no numbers, and no warnings."""
     plan: MirroredRun = case.args[0]
     strategy, weights = CountingStrategy(plan.replicas), np.ones(WIDTH)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         losses = answer(strategy, weights, plan.batches(), plan.lr, plan.momentum)
-    return RanMirrored(weights, numbers(losses), strategy.handed)
+    return MirroredOutcome(weights, numbers(losses), strategy.handed)
 
 
 def numbers(losses: Any) -> Any:
@@ -93,7 +93,7 @@ def numbers(losses: Any) -> Any:
         return shown(losses)
 
 
-def expected(case: Case) -> RanMirrored:
+def expected(case: Case) -> MirroredOutcome:
     """One process with whole batches."""
     plan: MirroredRun = case.args[0]
     weights, velocity, losses = np.ones(WIDTH), np.zeros(WIDTH), []
@@ -102,10 +102,10 @@ def expected(case: Case) -> RanMirrored:
         losses.append(float((errors**2).mean()))
         velocity = plan.momentum * velocity + 2 * inputs.T @ errors / len(errors)
         weights = weights - plan.lr * velocity
-    return RanMirrored(weights, losses, [])
+    return MirroredOutcome(weights, losses, [])
 
 
-def difference(got: RanMirrored, wanted: RanMirrored) -> str | None:
+def difference(got: MirroredOutcome, wanted: MirroredOutcome) -> str | None:
     """One sentence on what each replica was given, the weights or the losses, or None."""
     away = np.linalg.norm(got.weights - wanted.weights) / np.linalg.norm(wanted.weights)
     if not away <= TOLERANCE:
@@ -140,9 +140,9 @@ def demand(answer: Answer, outcomes: Any) -> str | None:
     return None
 
 
-def same(one: RanMirrored, other: RanMirrored) -> bool:
+def same(one: MirroredOutcome, other: MirroredOutcome) -> bool:
     """Whether two outcomes are the same numbers, from the same parts."""
-    if isinstance(one, Raised) or isinstance(other, Raised):
+    if isinstance(one, Failure) or isinstance(other, Failure):
         return False
     if isinstance(one.losses, str) or isinstance(other.losses, str):
         alike = isinstance(one.losses, str) and isinstance(other.losses, str)

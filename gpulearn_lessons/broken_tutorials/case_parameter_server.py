@@ -42,7 +42,7 @@ class ServerPlan:
 
 
 @dataclass(frozen=True)
-class RanServer:
+class ServerOutcome:
     """What came of it."""
 
     plan: ServerPlan  # what was to be trained
@@ -82,16 +82,16 @@ def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
     return shown(returned), asked
 
 
-def run(answer: Answer, case: Case) -> RanServer:
+def run(answer: Answer, case: Case) -> ServerOutcome:
     plan: ServerPlan = case.args[0]
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, RankFailure):
-        return RanServer(plan, ran)
+        return ServerOutcome(plan, ran)
     weights, asked = map(list, zip(*ran.results, strict=True))
-    return RanServer(plan, None, weights, asked, ran.seconds)
+    return ServerOutcome(plan, None, weights, asked, ran.seconds)
 
 
-def expected(case: Case) -> RanServer:
+def expected(case: Case) -> ServerOutcome:
     """One process that computes every worker's gradient in every step."""
     plan: ServerPlan = case.args[0]
     weights, workers = np.ones(WIDTH), range(len(plan.seconds))
@@ -100,10 +100,10 @@ def expected(case: Case) -> RanServer:
         weights = weights - plan.lr * total / len(workers)
     asked = [[(worker, step) for step in range(plan.steps)] for worker in workers]
     seconds = plan.steps * max(plan.seconds)
-    return RanServer(plan, None, [weights] * (len(workers) + 1), [[], *asked], seconds)
+    return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *asked], seconds)
 
 
-def difference(got: RanServer, wanted: RanServer) -> str | None:
+def difference(got: ServerOutcome, wanted: ServerOutcome) -> str | None:
     """One sentence on who computed what, then on the weights, then on the time, or None."""
     if got.failure:
         return got.failure.sentence
@@ -143,11 +143,11 @@ def difference(got: RanServer, wanted: RanServer) -> str | None:
 def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     """The same for real ranks, whose time nobody counts."""
     weights, asked = map(list, zip(*ranks, strict=True))
-    return difference(RanServer(plan, None, weights, asked), expected(Case("", (plan,))))
+    return difference(ServerOutcome(plan, None, weights, asked), expected(Case("", (plan,))))
 
 
 @failed_the_same
-def same(one: RanServer, other: RanServer) -> bool:
+def same(one: ServerOutcome, other: ServerOutcome) -> bool:
     """Whether two outcomes are the same numbers after as long, or the same failure."""
     slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
     return (

@@ -10,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_schedule
-from gpulearn_lessons.training.trial import Seen
+from gpulearn_lessons.training.trial import Outcome
 
 
 def cases() -> list[Case]:
@@ -29,7 +29,7 @@ def cases() -> list[Case]:
     ]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train once: the rates that it returns, and those of its steps."""
     stones, epochs, count = case.args
     images, labels = trial.pictures(5 * count, count)
@@ -47,14 +47,14 @@ def run(answer: Answer, case: Case) -> Seen:
         "the rates that it says it used": trial.numbers(used),
         "what it steps by": "each batch's gradient" if right else "something else",
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """A tenth from each milestone on."""
     stones, epochs, count = case.args
     rates = np.array([0.1 ** (1 + sum(epoch >= m for m in stones)) for epoch in range(epochs)])
-    return Seen(
+    return Outcome(
         {
             "the rates that its steps are made with": rates.repeat(count),
             "the rates that it plans": rates,
@@ -64,7 +64,7 @@ def expected(case: Case) -> Seen:
     )
 
 
-def differs(got: Seen, wanted: Seen) -> str | None:
+def differs(got: Outcome, wanted: Outcome) -> str | None:
     """Rates one after another; a length that is wrong says what came."""
     for phrase, right in wanted.facts.items():
         value = got.facts[phrase]

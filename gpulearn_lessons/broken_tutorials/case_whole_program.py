@@ -79,7 +79,7 @@ class MovedModel(nn.Sequential):
         return super().to(*args, **named)
 
 
-class Devices(list[torch.device]):
+class FakeDevices(list[torch.device]):
     """The GPUs of a machine, for each of which the CPU stands in; notes which are taken."""
 
     def __init__(self, count: int) -> None:
@@ -93,7 +93,7 @@ class Devices(list[torch.device]):
 
 
 @dataclass(frozen=True)
-class RanProgram:
+class ProgramOutcome:
     """What came of it."""
 
     plan: ProgramRun  # what was to be trained
@@ -167,7 +167,7 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
 def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     """Be one rank, with weights of its own at the start."""
     local, count = plan.places[rank()]
-    model, gpus = MovedModel(100 + rank()), Devices(count)
+    model, gpus = MovedModel(100 + rank()), FakeDevices(count)
     returned = answer(model, plan.batches(rank()), gpus, local, plan.lr)
     inner = getattr(returned, "module", returned)
     weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
@@ -187,29 +187,29 @@ def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int],
         dist.init_process_group, dist.destroy_process_group = before
 
 
-def run(answer: Answer, case: Case) -> RanProgram:
+def run(answer: Answer, case: Case) -> ProgramOutcome:
     plan: ProgramRun = case.args[0]
     torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
     calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
     with group_of_this_thread(calls):
         ran = on_simulated_ranks(act, len(plan.places), answer, plan)
     if isinstance(ran, RankFailure):
-        return RanProgram(plan, ran)
+        return ProgramOutcome(plan, ran)
     weights, taken, moved = map(list, zip(*ran.results, strict=True))
-    return RanProgram(plan, None, weights, taken, moved, list(calls.values()))
+    return ProgramOutcome(plan, None, weights, taken, moved, list(calls.values()))
 
 
-def expected(case: Case) -> RanProgram:
+def expected(case: Case) -> ProgramOutcome:
     """One process with the batches of all ranks."""
     plan: ProgramRun = case.args[0]
     model = MovedModel(100)
     ranks = range(len(plan.places))
     batches = zip(*map(plan.batches, ranks), strict=True)
     train_as_one(model, batches, functional.mse_loss, plan.lr)
-    return RanProgram(plan, None, [flat_weights(model) for _ in ranks])
+    return ProgramOutcome(plan, None, [flat_weights(model) for _ in ranks])
 
 
-def difference(got: RanProgram, wanted: RanProgram) -> str | None:
+def difference(got: ProgramOutcome, wanted: ProgramOutcome) -> str | None:
     """One sentence on the first evidence that is not as it should be, or None."""
     if got.failure:
         return got.failure.sentence
@@ -243,12 +243,12 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
 
 
 def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
-    ran = RanProgram(plan, None, *map(list, zip(*ranks, strict=True)))
+    ran = ProgramOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
     return difference(ran, expected(Case("", (plan,))))
 
 
 @failed_alike
-def same(one: RanProgram, other: RanProgram) -> bool:
+def same(one: ProgramOutcome, other: ProgramOutcome) -> bool:
     """Whether two outcomes are the same numbers and the same traces, or the same failure."""
     traces = [(ran.taken, ran.moved, ran.calls) for ran in (one, other)]
     return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))

@@ -22,7 +22,7 @@ CLASSES = 4
 
 
 @dataclass
-class WatchedSteps:
+class TrainingLog:
     """What was seen of a training."""
 
     images: Tensor  # (n, …), what it may train on
@@ -57,9 +57,9 @@ ORDER = "every image once in each epoch, in a new order,"
 
 
 @contextmanager
-def watching(model: nn.Module, images: Tensor) -> Iterator[WatchedSteps]:
+def watching(model: nn.Module, images: Tensor) -> Iterator[TrainingLog]:
     """See what a model learns from, on one thread and with random numbers of its own."""
-    log = WatchedSteps(images)
+    log = TrainingLog(images)
     own = {id(parameter) for parameter in model.parameters()}
 
     def stepped(optimizer: Any, *rest: Any) -> None:
@@ -106,7 +106,7 @@ def pictures(n: int, seed: int, common: int = 1) -> tuple[Any, Any]:
 def replayed(
     model: nn.Module,
     labels: Tensor,
-    seen: WatchedSteps,
+    seen: TrainingLog,
     rates: Sequence[float],
     divide: bool = False,
 ) -> tuple[list[np.ndarray[Any, Any]], list[float]]:

@@ -88,7 +88,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class RanCollective:
+class CollectiveOutcome:
     """What came of an answer on all ranks."""
 
     work: Work  # what was to be done
@@ -115,12 +115,12 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
     return plain(memory), plain(returned) if other else None, beside, frozenset(called)
 
 
-def simulated(answer: Answer, case: Case) -> RanCollective:
+def simulated(answer: Answer, case: Case) -> CollectiveOutcome:
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return RanCollective(work, run)
-    return RanCollective(
+        return CollectiveOutcome(work, run)
+    return CollectiveOutcome(
         work,
         None,
         [after for after, *_ in run.results],
@@ -134,13 +134,13 @@ def simulated(answer: Answer, case: Case) -> RanCollective:
     )
 
 
-def expected(case: Case) -> RanCollective:
+def expected(case: Case) -> CollectiveOutcome:
     """What should come out of a case; what it may cost is for each exercise to say."""
     work: Work = case.args[0]
-    return RanCollective(work, after=[work.end(rank) for rank in range(work.ranks)])
+    return CollectiveOutcome(work, after=[work.end(rank) for rank in range(work.ranks)])
 
 
-def results(got: RanCollective, wanted: RanCollective) -> str | None:
+def results(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
     """One sentence on what is wrong with the numbers, whatever they cost; or None."""
     if got.failure:
         return got.failure.sentence
@@ -152,7 +152,7 @@ def results(got: RanCollective, wanted: RanCollective) -> str | None:
     return None if got.beside else "it writes to memory beside the tensor"
 
 
-def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
+def _numbers(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
     for rank_, (found, total) in enumerate(zip(got.after, wanted.after, strict=True)):
         if found.shape != total.shape or found.dtype != total.dtype:
             return (
@@ -196,7 +196,7 @@ def _whose(work: Work, found: Any, total: Any) -> str:
     return f" (the numbers {', '.join(parts)})" if parts else ""
 
 
-def beyond_a_neighbour(got: RanCollective) -> str | None:
+def beyond_a_neighbour(got: CollectiveOutcome) -> str | None:
     """One sentence if a rank sends to several others, as none does in a ring, or None."""
     targets: dict[int, set[int]] = {}
     for (source, target), _ in got.pairs:
@@ -208,7 +208,7 @@ def beyond_a_neighbour(got: RanCollective) -> str | None:
     return None
 
 
-def slow(got: RanCollective, rounds: int, size: int) -> str | None:
+def slow(got: CollectiveOutcome, rounds: int, size: int) -> str | None:
     """One sentence if it took longer than so many messages of a size one after another, or None."""
     needed = rounds * as_link(LINK).seconds(size)
     if got.seconds <= 1.05 * needed:
@@ -229,8 +229,8 @@ def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]])
 
 
 def _judge(work: Work, runs: list[Any]) -> str | None:
-    outcome = RanCollective(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
-    return _numbers(outcome, expected(Case("", (work,))))
+    ran = CollectiveOutcome(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
+    return _numbers(ran, expected(Case("", (work,))))
 
 
 def same_way(one: Any, other: Any) -> bool:
@@ -262,7 +262,7 @@ def same_floats(one: Any, other: Any) -> bool:
 KINSHIPS = (same_way, same_numbers, same_floats)
 
 
-def _right(ran: RanCollective) -> bool:
+def _right(ran: CollectiveOutcome) -> bool:
     return _numbers(ran, expected(Case("", (ran.work,)))) is None
 
 

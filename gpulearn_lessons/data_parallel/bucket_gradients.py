@@ -19,7 +19,7 @@ Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a d
 
 
 @dataclass(frozen=True)
-class SeenBuckets:
+class Buckets:
     """What an answer gave."""
 
     # the numbers of the parameters in each bucket; what is none of them is described
@@ -79,23 +79,21 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenBuckets:
+def run(answer: Answer, case: Case) -> Buckets:
     """Build the parameters, ask, and say the buckets in numbers."""
     kinds, most_bytes = case.args
     parameters = [built(*kind) for kind in kinds]
     given = list(parameters)
     returned = answer(given, most_bytes)
     if returned is None:
-        return SeenBuckets(said=NOTHING)
+        return Buckets(said=NOTHING)
     if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
-        return SeenBuckets(said="it changes the list that it is given: work on a copy")
+        return Buckets(said="it changes the list that it is given: work on a copy")
     if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
-        return SeenBuckets(said="it changes what needs a gradient: only look at requires_grad")
+        return Buckets(said="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
-        return SeenBuckets(
-            tuple(tuple(named(p, parameters) for p in bucket) for bucket in returned)
-        )
-    return SeenBuckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
+        return Buckets(tuple(tuple(named(p, parameters) for p in bucket) for bucket in returned))
+    return Buckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
 class OnGpu(nn.Parameter):
@@ -132,7 +130,7 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
     return number if number is not None else shown(one)
 
 
-def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
+def difference(got: Buckets, wanted: Buckets) -> str | None:
     if got.said:
         return got.said
     if got.buckets == wanted.buckets:
@@ -149,7 +147,7 @@ def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
     )
 
 
-def _said(seen: SeenBuckets) -> str:
+def _said(seen: Buckets) -> str:
     listed = (f"[{', '.join(map(str, bucket))}]" for bucket in seen.buckets)
     return f"[{', '.join(listed)}]"
 

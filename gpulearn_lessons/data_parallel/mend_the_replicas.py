@@ -51,7 +51,7 @@ class ReplicaRun:
 
 
 @dataclass(frozen=True)
-class TrainedReplicas:
+class ReplicasOutcome:
     """What came of it."""
 
     failure: RankFailure | None = None  # how it failed, if it did
@@ -109,17 +109,17 @@ def numbers(losses: Any) -> Any:
         return shown(losses)
 
 
-def run(answer: Answer, case: Case) -> TrainedReplicas:
+def run(answer: Answer, case: Case) -> ReplicasOutcome:
     plan: ReplicaRun = case.args[0]
     torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
         ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, RankFailure):
-        return TrainedReplicas(ran)
-    return TrainedReplicas(None, *map(list, zip(*ran.results, strict=True)))
+        return ReplicasOutcome(ran)
+    return ReplicasOutcome(None, *map(list, zip(*ran.results, strict=True)))
 
 
-def expected(case: Case) -> TrainedReplicas:
+def expected(case: Case) -> ReplicasOutcome:
     """One process with the whole batches."""
     plan: ReplicaRun = case.args[0]
     model = plan.model(100)
@@ -128,10 +128,10 @@ def expected(case: Case) -> TrainedReplicas:
     losses = train_as_one(model, batches, functional.cross_entropy, plan.lr)
     none = [0] * plan.ranks
     weights = [flat_weights(model)] * plan.ranks
-    return TrainedReplicas(None, weights, [losses] * plan.ranks, rows, none, none)
+    return ReplicasOutcome(None, weights, [losses] * plan.ranks, rows, none, none)
 
 
-def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
+def difference(got: ReplicasOutcome, wanted: ReplicasOutcome) -> str | None:
     """One sentence on the replicas, then on what they report, or None."""
     if got.failure:
         return got.failure.sentence
@@ -175,7 +175,7 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
 
 
 @failed_alike
-def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
+def same(one: ReplicasOutcome, other: ReplicasOutcome) -> bool:
     modes = one.untrained == other.untrained
     return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
         map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])

@@ -22,7 +22,7 @@ Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were t
 
 
 @dataclass(frozen=True)
-class SeenBackwards:
+class HooksOutcome:
     """What an answer did."""
 
     groups: Groups  # the buckets
@@ -73,7 +73,7 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenBackwards:
+def run(answer: Answer, case: Case) -> HooksOutcome:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, between = case.args
     model, log = numbered(build()), BackwardLog()
@@ -97,7 +97,7 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
             changed = turn
             gone = any(g is None or not g.any() for g in gradients(model))
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    ran = SeenBackwards(groups, tuple(ready), tuple(begun), said=fault, changed=changed, gone=gone)
+    ran = HooksOutcome(groups, tuple(ready), tuple(begun), said=fault, changed=changed, gone=gone)
     if fault:
         return ran
     for handle in handles:
@@ -168,7 +168,7 @@ def no_handles(handles: Any, count: int) -> str:
     return ""
 
 
-def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
+def difference(got: HooksOutcome, wanted: HooksOutcome) -> str | None:
     """One sentence on the first bucket that begins at another moment, or None."""
     turns = enumerate(zip(got.begun, wanted.begun, strict=True), start=1)
     for turn, (found, right) in turns:

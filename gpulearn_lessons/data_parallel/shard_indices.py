@@ -39,7 +39,7 @@ Shards = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class SeenShards:
+class ShardsOutcome:
     """What an answer gave."""
 
     count: int  # how many samples there are
@@ -74,7 +74,7 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenShards:
+def run(answer: Answer, case: Case) -> ShardsOutcome:
     """Ask for each rank's shard of three epochs, and of the first one again."""
     count, size, uneven, seed = case.args
 
@@ -91,7 +91,7 @@ def run(answer: Answer, case: Case) -> SeenShards:
         other = () if seed is None else shards(0, seed + 70)
         wider = () if seed is None else shards(EPOCHS[-1], seed, size + 1, "keep")
         again = shards(0, seed)
-        return SeenShards(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
+        return ShardsOutcome(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
 
 
 def seed_all(rank: int) -> None:
@@ -129,7 +129,7 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
     return tuple(map(listed, shards))
 
 
-def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) -> str | None:
+def demand_of_another_process(answer: Answer, outcomes: Sequence[ShardsOutcome]) -> str | None:
     """Whether another process makes the same shards, as the ranks' processes must."""
     here = next(outcome for outcome in outcomes if outcome.seed is not None)
     if not hasattr(os, "fork"):
@@ -152,7 +152,7 @@ def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return sentence or demand_of_another_process(answer, outcomes)
 
 
-def difference(got: SeenShards, wanted: SeenShards) -> str | None:
+def difference(got: ShardsOutcome, wanted: ShardsOutcome) -> str | None:
     """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
@@ -172,7 +172,7 @@ def difference(got: SeenShards, wanted: SeenShards) -> str | None:
     return _shuffling(got) if got.count >= MANY else None
 
 
-def _never_mixed(got: SeenShards) -> str | None:
+def _never_mixed(got: ShardsOutcome) -> str | None:
     """Whether the ranks' samples stay the same while their order changes."""
     members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
     if len(members) == 1 and len(set(map(str, got.shards))) > 1:
@@ -183,7 +183,7 @@ def _never_mixed(got: SeenShards) -> str | None:
     return None
 
 
-def _shuffling(got: SeenShards) -> str | None:
+def _shuffling(got: ShardsOutcome) -> str | None:
     """What is wrong with the orders of the epochs, each of which has every sample once."""
     orders = [dealt(got, epoch) for epoch in EPOCHS]
     if orders[0] == list(range(len(orders[0]))):
@@ -229,7 +229,7 @@ def _shuffling(got: SeenShards) -> str | None:
     return None
 
 
-def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+def _misses(got: ShardsOutcome, rank: int, shard: list[int], wanted: list[int]) -> str | None:
     """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
     if got.seed is None and shard != wanted:
         block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
@@ -243,7 +243,7 @@ def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> 
     return None
 
 
-def _dealt(got: SeenShards, shards: Shards) -> str | None:
+def _dealt(got: ShardsOutcome, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
     order = _woven(got, shards)
     first = order[: got.count]
@@ -268,7 +268,7 @@ def _dealt(got: SeenShards, shards: Shards) -> str | None:
     return None
 
 
-def _woven(got: SeenShards, shards: Shards) -> list[int]:
+def _woven(got: ShardsOutcome, shards: Shards) -> list[int]:
     """The list from which rank r took every size-th entry, from r on."""
     length = sum(map(len, shards))
     return [shards[place % got.size][place // got.size] for place in range(length)]
@@ -285,7 +285,7 @@ def _rewoven(shards: Shards) -> list[int]:
     ]
 
 
-def dealt(got: SeenShards, epoch: int) -> list[int]:
+def dealt(got: ShardsOutcome, epoch: int) -> list[int]:
     """The order in which an epoch's samples are dealt out, without padding."""
     return _woven(got, got.shards[epoch])[: got.count]
 

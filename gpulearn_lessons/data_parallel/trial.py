@@ -108,7 +108,7 @@ class ReplicaStep:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RankOutcome:
     """What came of an answer on all ranks."""
 
     step: ReplicaStep  # what was to be done
@@ -140,24 +140,24 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
     return gradients, None if unchanged else after, bool(called), swapped
 
 
-def simulated(answer: Answer, case: Case) -> Ran:
+def simulated(answer: Answer, case: Case) -> RankOutcome:
     step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
-    return Ran(step, run) if isinstance(run, RankFailure) else gathered(step, run.results)
+    return RankOutcome(step, run) if isinstance(run, RankFailure) else gathered(step, run.results)
 
 
-def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
+def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> RankOutcome:
     gradients, parameters, called, swapped = zip(*ranks, strict=True)
-    return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
+    return RankOutcome(step, None, list(gradients), list(parameters), any(called), max(swapped))
 
 
-def expected(case: Case) -> Ran:
+def expected(case: Case) -> RankOutcome:
     step: ReplicaStep = case.args[0]
-    return Ran(step, None, [step.means()] * step.ranks, [None] * step.ranks)
+    return RankOutcome(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
-def difference(got: Ran, wanted: Ran) -> str | None:
+def difference(got: RankOutcome, wanted: RankOutcome) -> str | None:
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
         question = " (do all ranks go through the parameters in the same order?)" if meet else ""
@@ -192,7 +192,7 @@ def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
     return difference(gathered(step, ranks), expected(Case("", (step,))))
 
 
-def _same_numbers(one: Ran, other: Ran) -> bool:
+def _same_numbers(one: RankOutcome, other: RankOutcome) -> bool:
     return (one.called, one.swapped) == (other.called, other.swapped) and all(
         _close(a, b)
         for rank in range(one.step.ranks)

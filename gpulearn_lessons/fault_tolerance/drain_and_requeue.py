@@ -31,7 +31,7 @@ class Arrival:
     when: str = "step"  # "step" for the middle of that step, "save" for the save after it
 
 
-class Deeds(NamedTuple):
+class JobOutcome(NamedTuple):
     """What an answer did, one entry after another, and what it returned."""
 
     done: tuple[str, ...]
@@ -125,7 +125,7 @@ def cases() -> list[Case]:
     return [Case(label, (steps, tuple(events))) for label, steps, events in plans]
 
 
-def run(answer: Answer, case: Case) -> Deeds:
+def run(answer: Answer, case: Case) -> JobOutcome:
     """Let an answer train; what it did, and its status."""
     steps, events = case.args
     script = Script(steps, events)
@@ -135,7 +135,7 @@ def run(answer: Answer, case: Case) -> Deeds:
         status = "killed"
     if isinstance(status, np.integer):
         status = int(status)
-    return Deeds(tuple(script.done), status)
+    return JobOutcome(tuple(script.done), status)
 
 
 def told(done: Sequence[str]) -> str:

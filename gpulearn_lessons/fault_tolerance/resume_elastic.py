@@ -117,7 +117,7 @@ class TrialRun(ElasticRun):
 
 
 @dataclass(frozen=True)
-class Resumed:
+class ResumeOutcome:
     """What came of a run that was started several times."""
 
     starts: Starts
@@ -152,7 +152,7 @@ def as_row(value: Any) -> Any:
     return row
 
 
-def run(answer: Answer, case: Case) -> Resumed:
+def run(answer: Answer, case: Case) -> ResumeOutcome:
     """Start the group again and again, until it has come to its end."""
     starts: Starts = case.args[0]
     number = next(NUMBERS)
@@ -163,13 +163,13 @@ def run(answer: Answer, case: Case) -> Resumed:
             disk.batches.append({})
             came = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
             if isinstance(came, RankFailure) and not disk.killed:
-                return Resumed(starts, _rows(starts, disk), failure=came)
+                return ResumeOutcome(starts, _rows(starts, disk), failure=came)
             if not isinstance(came, RankFailure):
                 weights, losses, called = came.results[0]
-                return Resumed(starts, _rows(starts, disk), weights, losses, called=called)
+                return ResumeOutcome(starts, _rows(starts, disk), weights, losses, called=called)
     finally:
         del DISKS[number]
-    return Resumed(starts, _rows(starts, disk), losses="nothing")
+    return ResumeOutcome(starts, _rows(starts, disk), losses="nothing")
 
 
 def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]:
@@ -184,7 +184,7 @@ def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]
     )
 
 
-def difference(got: Resumed, wanted: Resumed) -> str | None:
+def difference(got: ResumeOutcome, wanted: ResumeOutcome) -> str | None:
     """The rows of each step first, then the weights, then what is returned."""
     starts = got.starts
     if got.called:
@@ -218,7 +218,7 @@ def difference(got: Resumed, wanted: Resumed) -> str | None:
     return None
 
 
-def same(one: Resumed, other: Resumed) -> bool:
+def same(one: ResumeOutcome, other: ResumeOutcome) -> bool:
     """Whether two answers made the same steps, and ended alike."""
     if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
         return False
@@ -292,13 +292,13 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
     return None
 
 
-def expected(case: Case) -> Resumed:
+def expected(case: Case) -> ResumeOutcome:
     """The solution's steps; the weights and losses of a run that nobody disturbs."""
     return _expected(case.args[0])
 
 
 @functools.cache  # the same for every answer
-def _expected(starts: Starts) -> Resumed:
+def _expected(starts: Starts) -> ResumeOutcome:
     killed = run(resume_elastic, Case("", (starts,)))
     calm = run(resume_elastic, Case("", (replace(starts, starts=starts.starts[-1:]),)))
     return replace(killed, weights=calm.weights, losses=calm.losses)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Refused
+from gpulearn.judge.exercise import Case, Violation
 from gpulearn.require import shown
 
 Array = np.ndarray[Any, Any]
@@ -63,16 +63,16 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
             result = answer(*arguments.values(), lr=lr, **options)
             if not isinstance(result, tuple | list) or len(result) != 2:
                 if result is None:
-                    raise Refused(compare.NOTHING)
+                    raise Violation(compare.NOTHING)
                 what = "an array" if isinstance(result, np.ndarray) else shown(result)
-                raise Refused(f"it returns {what}, expected two things: the new theta and state")
+                raise Violation(f"it returns {what}, expected two things: the new theta and state")
             for name, value in arguments.items():
                 if not _same(value, before[name]):
-                    raise Refused(f"it changes the {name} that it is given")
+                    raise Violation(f"it changes the {name} that it is given")
             theta, state = result
             if not isinstance(theta, np.ndarray):
                 kind = type(theta).__name__
-                raise Refused(
+                raise Violation(
                     f"its first result is {shown(theta)} ({kind}), expected the new theta, an array"
                 )
             path.append(theta)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.optimizers import gradient_step
 from gpulearn.require import shown
 from gpulearn_lessons.gradient_descent import descents
@@ -42,7 +42,7 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
         if isinstance(result, tuple | list) and len(result) == 2:
             new, back = result
             if back is not state and isinstance(new, np.ndarray):
-                raise Refused(
+                raise Violation(
                     f"it returns {shown(back)} as state, where {shown(state)} came in: this method "
                     "remembers nothing, so return state as it is"
                 )

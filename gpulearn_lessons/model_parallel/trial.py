@@ -53,7 +53,7 @@ class SplitLayer:
 
 
 @dataclass(frozen=True)
-class RanLayer:
+class LayerResult:
     """What came of an answer on all ranks."""
 
     layer: SplitLayer  # what was dealt out
@@ -91,24 +91,24 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
     return plain(result), grads, bool(called), changed
 
 
-def run(answer: Answer, case: Case) -> RanLayer:
+def run(answer: Answer, case: Case) -> LayerResult:
     layer: SplitLayer = case.args[0]
     ran = on_simulated_ranks(act, layer.ranks, answer, layer)
-    return RanLayer(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
+    return LayerResult(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 
-def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
+def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> LayerResult:
     results, gradients, called, changed = zip(*ranks, strict=True)
-    return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
+    return LayerResult(layer, None, list(results), list(gradients), any(called), list(changed))
 
 
-def expected(case: Case) -> RanLayer:
+def expected(case: Case) -> LayerResult:
     layer: SplitLayer = case.args[0]
     parts = [layer.part(number) for number in range(layer.ranks)]
-    return RanLayer(layer, None, [p.result for p in parts], [p.gradients for p in parts])
+    return LayerResult(layer, None, [p.result for p in parts], [p.gradients for p in parts])
 
 
-def difference(got: RanLayer, wanted: RanLayer) -> str | None:
+def difference(got: LayerResult, wanted: LayerResult) -> str | None:
     """One sentence on the results, then on the gradients, or None."""
     if got.failure:
         return got.failure.sentence
@@ -146,7 +146,7 @@ def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
 
 
 @failed_alike
-def same(one: RanLayer, other: RanLayer) -> bool:
+def same(one: LayerResult, other: LayerResult) -> bool:
     results = all(map(_close, one.results, other.results))
     return (
         (one.called, one.changed) == (other.called, other.changed)

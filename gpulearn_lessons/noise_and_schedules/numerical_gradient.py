@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.numerical import numerical_gradient
 
 Array = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ WIDEST = {"float64": 3e-4, "float32": 0.5}
 
 
 @dataclass(frozen=True)
-class Tried:
+class GradientOutcome:
     """A gradient, and in what manner it was found."""
 
     gradient: Array  # what was returned
@@ -84,7 +84,7 @@ def cases() -> list[Case]:
     return [Case(label, (function, x)) for label, function, x in tries]
 
 
-def run(answer: Callable[..., Any], case: Case) -> Tried:
+def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
     """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
     start, asked = x.copy(), []
@@ -92,9 +92,9 @@ def run(answer: Callable[..., Any], case: Case) -> Tried:
     def watched(point: Any) -> Any:
         point = np.array(point)
         if point.dtype.kind == "c":
-            raise Refused("it calls function with complex numbers, and x has real ones")
+            raise Violation("it calls function with complex numbers, and x has real ones")
         if point.shape != start.shape:
-            raise Refused(
+            raise Violation(
                 f"it calls function with an array of shape {point.shape}, and x has {start.shape}"
             )
         asked.append(point - start)
@@ -103,16 +103,16 @@ def run(answer: Callable[..., Any], case: Case) -> Tried:
     with np.errstate(all="ignore"):
         gradient = answer(watched, x)
     if gradient is None:
-        raise Refused(compare.NOTHING)
+        raise Violation(compare.NOTHING)
     if np.ndim(gradient) == 0:
-        raise Refused("it returns one number, expected one for each entry of x")
-    return Tried(gradient, *_manner(np.asarray(gradient), function, start, asked))
+        raise Violation("it returns one number, expected one for each entry of x")
+    return GradientOutcome(gradient, *_manner(np.asarray(gradient), function, start, asked))
 
 
 def _manner(
     gradient: Array, function: Any, x: Array, asked: list[Array]
 ) -> tuple[str, str, bool, bool, bool]:
-    """Sides, width, near, close and alone of a `Tried`."""
+    """Sides, width, near, close and alone of a `GradientOutcome`."""
     moves = np.array(asked) if asked else np.zeros((1, *x.shape))
     ahead, behind = bool((moves > 0).any()), bool((moves < 0).any())
     sides = {(True, True): "both", (True, False): "ahead", (False, True): "behind"}
@@ -142,7 +142,7 @@ def hardly(got: Array, expected: Array, allowed: float | None = None) -> Array:
     return np.asarray(np.isclose(got, expected, rtol=0, atol=nearest, equal_nan=True))
 
 
-def difference(got: Tried, expected: Tried) -> str | None:
+def difference(got: GradientOutcome, expected: GradientOutcome) -> str | None:
     """Shape, then values as close as central differences come, then dtype."""
     one, other = got.gradient, expected.gradient
     if isinstance(one, np.ndarray) and one.shape == other.shape and one.dtype.kind in "iuf":
@@ -155,7 +155,7 @@ def difference(got: Tried, expected: Tried) -> str | None:
     return compare.arrays(one, other)
 
 
-def same_manner(got: Tried, known: Tried) -> bool:
+def same_manner(got: GradientOutcome, known: GradientOutcome) -> bool:
     """Whether a result is about as good as a known one, and off for the same reason.
 
     From one side only, the width does not matter. A result that is far from the slope although

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.landscapes import LineFit
 from gpulearn.optim.trajectories import range_test
 from gpulearn.require import shown
@@ -73,19 +73,19 @@ def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
     landscape, start, *rest = case.args
     given = start.copy()
     with np.errstate(all="ignore"):
-        result = answer(landscape, given, *rest)
+        pair = answer(landscape, given, *rest)
     if not np.array_equal(given, start):
-        raise Refused("it changes the start that it is given")
-    if result is None:
-        raise Refused(compare.NOTHING)
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise Refused(f"it returns {shown(result)}, expected two things: the rates and the losses")
+        raise Violation("it changes the start that it is given")
+    if pair is None:
+        raise Violation(compare.NOTHING)
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise Violation(f"it returns {shown(pair)}, expected two things: the rates and the losses")
     try:
-        rates, losses = (np.array(column, dtype=float) for column in result)
+        rates, losses = (np.array(column, dtype=float) for column in pair)
     except (TypeError, ValueError):
-        raise Refused("what it returns is not two lists of numbers: rates and losses") from None
+        raise Violation("what it returns is not two lists of numbers: rates and losses") from None
     if rates.ndim != 1 or losses.ndim != 1:
-        raise Refused("what it returns is not two lists of numbers: rates and losses")
+        raise Violation("what it returns is not two lists of numbers: rates and losses")
     return rates, losses
 
 

@@ -26,7 +26,7 @@ class StalePush:
 
 
 @dataclass(frozen=True)
-class AfterPush:
+class PushOutcome:
     """What the server has afterwards: its weights, the gradient, and what was returned."""
 
     weights: np.ndarray
@@ -56,15 +56,15 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> AfterPush:
+def run(answer: Answer, case: Case) -> PushOutcome:
     """Let an answer apply the gradient to copies."""
     push: StalePush = case.args[0]
     weights, gradient = push.weights.copy(), push.gradient.copy()
     version = answer(weights, gradient, push.lr, push.version, push.computed_at)
-    return AfterPush(weights, gradient, version)
+    return PushOutcome(weights, gradient, version)
 
 
-def difference(got: AfterPush, wanted: AfterPush) -> str | None:
+def difference(got: PushOutcome, wanted: PushOutcome) -> str | None:
     if not np.array_equal(got.gradient, wanted.gradient):
         return "it changes the gradient: change the weights alone"
     allowed = 1e-5 if wanted.weights.dtype == np.float32 else 1e-12
@@ -79,7 +79,7 @@ def difference(got: AfterPush, wanted: AfterPush) -> str | None:
     return None
 
 
-def same(one: AfterPush, other: AfterPush) -> bool:
+def same(one: PushOutcome, other: PushOutcome) -> bool:
     """Whether two outcomes are the same, whatever was returned."""
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.require import shown
 from gpulearn_lessons.parameter_server.server.staleness import bounded_staleness
 
@@ -42,7 +42,7 @@ def run(answer: Answer, case: Case) -> Any:
     before = set(waiting)
     ready = answer(clocks, waiting, bound)
     if waiting != before:
-        raise Refused(f"it changes waiting from {shown(before)} to {shown(waiting)}: make a list")
+        raise Violation(f"it changes waiting from {shown(before)} to {shown(waiting)}: make a list")
     return ready
 
 

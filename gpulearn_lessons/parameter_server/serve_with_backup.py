@@ -22,7 +22,7 @@ KILLS = (
 
 
 @dataclass(frozen=True)
-class Deaths:
+class CrashPlan:
     """Who dies, one after another, at every point of a run of this size."""
 
     whom: tuple[str, ...]
@@ -34,22 +34,22 @@ class Deaths:
 def cases() -> list[Case]:
     """Nobody dies, each dies at every point, and pairs of them."""
     works = {
-        "nobody dies": Deaths(()),
-        "nobody dies, 3 workers and a rate of 0.25": Deaths((), 3, 4, 0.25),
-        "the primary dies": Deaths(("primary",)),
-        "the backup dies": Deaths(("backup",)),
-        "a worker dies and is started again": Deaths(("worker",)),
-        "the primary dies, 3 workers and a rate of 0.5": Deaths(("primary",), 3, 2, 0.5),
-        "the primary dies, and then the next one": Deaths(("primary", "primary"), 2, 1),
-        "the backup dies, and then the primary": Deaths(("backup", "primary"), 2, 1),
-        "a worker dies, and then the primary": Deaths(("worker", "primary"), 1, 2),
+        "nobody dies": CrashPlan(()),
+        "nobody dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
+        "the primary dies": CrashPlan(("primary",)),
+        "the backup dies": CrashPlan(("backup",)),
+        "a worker dies and is started again": CrashPlan(("worker",)),
+        "the primary dies, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
+        "the primary dies, and then the next one": CrashPlan(("primary", "primary"), 2, 1),
+        "the backup dies, and then the primary": CrashPlan(("backup", "primary"), 2, 1),
+        "a worker dies, and then the primary": CrashPlan(("worker", "primary"), 1, 2),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 
 
 def run(answer: Answer, case: Case) -> list[CrashRun]:
     """Every run of a case."""
-    deaths: Deaths = case.args[0]
+    deaths: CrashPlan = case.args[0]
     sizes: dict[str, Any] = {"workers": deaths.workers, "pushes": deaths.pushes, "lr": deaths.lr}
     return list(crash_everywhere(answer, deaths.whom, **sizes))
 

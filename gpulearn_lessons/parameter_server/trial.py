@@ -46,7 +46,7 @@ class RankWork(Protocol):
 
 
 @dataclass(frozen=True)
-class Averaged:
+class WeightsOutcome:
     """What came of an answer on all ranks."""
 
     failure: RankFailure | None = None  # how it failed, if it did
@@ -71,26 +71,26 @@ def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
     return plain(weights), told, bool(called)
 
 
-def simulated(answer: Answer, case: Case) -> Averaged:
+def simulated(answer: Answer, case: Case) -> WeightsOutcome:
     work: RankWork = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return Averaged(run)
+        return WeightsOutcome(run)
     return _gathered(run.results, work.too_much(run.bytes_sent))
 
 
-def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> Averaged:
+def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> WeightsOutcome:
     after, returned, called = zip(*ranks, strict=True)
-    return Averaged(None, list(after), list(returned), any(called), too_much)
+    return WeightsOutcome(None, list(after), list(returned), any(called), too_much)
 
 
-def expected(case: Case) -> Averaged:
+def expected(case: Case) -> WeightsOutcome:
     work: RankWork = case.args[0]
-    return Averaged(None, list(work.end()), ["weights"] * work.ranks)
+    return WeightsOutcome(None, list(work.end()), ["weights"] * work.ranks)
 
 
-def difference(got: Averaged, wanted: Averaged) -> str | None:
+def difference(got: WeightsOutcome, wanted: WeightsOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     if got.called:
@@ -120,7 +120,7 @@ def judge(work: RankWork, ranks: list[Any]) -> str | None:
     return difference(_gathered(ranks), expected(Case("", (work,))))
 
 
-def _same_numbers(one: Averaged, other: Averaged) -> bool:
+def _same_numbers(one: WeightsOutcome, other: WeightsOutcome) -> bool:
     if (one.called, one.too_much) != (other.called, other.too_much):
         return False
     pairs = zip([*one.after, *one.returned], [*other.after, *other.returned], strict=True)

@@ -48,14 +48,14 @@ def cases() -> list[Case]:
 
 
 @dataclass(frozen=True)
-class Answered:
+class FitOutcome:
     """What an answer says."""
 
     fits: Any  # in the memory of the case
     around: tuple[Any, ...]  # in smaller and larger ones, by which wrong answers are told apart
 
 
-def run(answer: Answer, case: Case) -> Answered | None:
+def run(answer: Answer, case: Case) -> FitOutcome | None:
     """Call an answer with the layout by name."""
     parameters, activations, micro, tensor, pipeline, data, stage, memory = case.args
     within = partial(
@@ -64,11 +64,11 @@ def run(answer: Answer, case: Case) -> Answered | None:
     )  # fmt: skip
     fits = within(memory=memory)
     if not isinstance(fits, bool | np.bool_):
-        return None if fits is None else Answered(shown(fits), ())
-    return Answered(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
+        return None if fits is None else FitOutcome(shown(fits), ())
+    return FitOutcome(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
 
 
-def difference(got: Answered | None, wanted: Answered) -> str | None:
+def difference(got: FitOutcome | None, wanted: FitOutcome) -> str | None:
     """A truth value, NumPy's too."""
     if got is None:
         return compare.NOTHING
@@ -81,7 +81,7 @@ def difference(got: Answered | None, wanted: Answered) -> str | None:
     return "it does not fit, the answer is True"
 
 
-def same(one: Answered, other: Answered) -> bool:
+def same(one: FitOutcome, other: FitOutcome) -> bool:
     """Whether two answers say the same of all memories."""
     return one == other
 

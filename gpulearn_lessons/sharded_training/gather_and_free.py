@@ -13,7 +13,7 @@ from torch import Tensor
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.communicator import rank
-from gpulearn.train.memory import Live
+from gpulearn.train.memory import LiveMemory
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import gather_and_free
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
@@ -84,7 +84,7 @@ class LayersWork:
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank; count what is alive at most, beyond what is handed over."""
-        live = Live()
+        live = LiveMemory()
         layers = [TanhLayer(self.width, lambda: live.now) for _ in range(self.layers)]
         shards = [self.shard(self.row(number), rank()) for number in range(self.layers)]
         before = [shard.clone() for shard in shards]
@@ -161,7 +161,7 @@ def cases() -> list[Case]:
 
 def with_counter_loaded(answer: Answer) -> Answer:
     """The answer; torch loads more where it first counts memory, which takes seconds."""
-    with Live():
+    with LiveMemory():
         torch.zeros(1)
     return answer
 

@@ -16,7 +16,7 @@ from gpulearn_lessons.sharded_training.checkpoints import reshard_checkpoint
 
 
 @dataclass(frozen=True)
-class Resharded:
+class ReshardOutcome:
     """What came of an answer on each of the new ranks."""
 
     count: int  # numbers in the row, without padding
@@ -47,7 +47,7 @@ def files(count: int, wrote: int) -> list[Tensor]:
     return list(row.view(wrote, length))
 
 
-def run(answer: Answer, case: Case) -> Resharded:
+def run(answer: Answer, case: Case) -> ReshardOutcome:
     """Let each new rank read."""
     count, wrote, ranks = case.args
     written, shards, every, dtypes = files(count, wrote), [], [], []
@@ -65,7 +65,7 @@ def run(answer: Answer, case: Case) -> Resharded:
         every.append(tuple(sorted(read)))
         other = isinstance(shard, Tensor) and shard.dtype != torch.float64
         dtypes.append(str(shard.dtype).removeprefix("torch.") if other else "")
-    return Resharded(count, tuple(shards), tuple(every), tuple(dtypes))
+    return ReshardOutcome(count, tuple(shards), tuple(every), tuple(dtypes))
 
 
 def _numbers(value: Any) -> Any:
@@ -77,7 +77,7 @@ def _numbers(value: Any) -> Any:
     return row.tolist() if np.ndim(value) == 1 or isinstance(value, list | tuple) else shown(value)
 
 
-def expected(case: Case) -> Resharded:
+def expected(case: Case) -> ReshardOutcome:
     """The row cut anew."""
     count, wrote, ranks = case.args
     shards = tuple(shard.tolist() for shard in files(count, ranks))
@@ -87,10 +87,10 @@ def expected(case: Case) -> Resharded:
               old and r * new < count)
         for r in range(ranks)
     ]  # fmt: skip
-    return Resharded(count, shards, tuple(needed), ("",) * ranks)
+    return ReshardOutcome(count, shards, tuple(needed), ("",) * ranks)
 
 
-def difference(got: Resharded, wanted: Resharded) -> str | None:
+def difference(got: ReshardOutcome, wanted: ReshardOutcome) -> str | None:
     """The shards first, then their dtypes, then which files were read."""
     for rank, (found, right) in enumerate(zip(got.shards, wanted.shards, strict=True)):
         if isinstance(found, str):
@@ -109,13 +109,13 @@ def difference(got: Resharded, wanted: Resharded) -> str | None:
     return None
 
 
-def same_wrong_shards(one: Resharded, other: Resharded) -> bool:
+def same_wrong_shards(one: ReshardOutcome, other: ReshardOutcome) -> bool:
     """Whether two answers give the same wrong numbers, whatever they read for them."""
     right = tuple(row.tolist() for row in files(one.count, len(one.shards)))
     return one.shards == other.shards != right
 
 
-def same_wrong_dtypes(one: Resharded, other: Resharded) -> bool:
+def same_wrong_dtypes(one: ReshardOutcome, other: ReshardOutcome) -> bool:
     """Whether two answers give the same numbers in the same wrong dtypes, whatever they read."""
     return any(one.dtypes) and (one.shards, one.dtypes) == (other.shards, other.dtypes)
 

@@ -48,7 +48,7 @@ class ShardWork(Protocol):
 
 
 @dataclass(frozen=True)
-class RanShards:
+class ShardingOutcome:
     """What came of an answer on all ranks."""
 
     work: ShardWork  # what was to be done
@@ -65,26 +65,26 @@ def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
     return numbers, facts, bool(called)
 
 
-def simulated(answer: Answer, case: Case) -> RanShards:
+def simulated(answer: Answer, case: Case) -> ShardingOutcome:
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return RanShards(work, run)
+        return ShardingOutcome(work, run)
     return _gathered(work, run.results, tuple(run.bytes_sent))
 
 
-def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> RanShards:
+def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> ShardingOutcome:
     numbers, facts, called = zip(*ranks, strict=True)
-    return RanShards(work, None, list(numbers), list(facts), sent, any(called))
+    return ShardingOutcome(work, None, list(numbers), list(facts), sent, any(called))
 
 
-def expected(case: Case) -> RanShards:
+def expected(case: Case) -> ShardingOutcome:
     """What should come out of a case; what it may keep and send its work says."""
     work: ShardWork = case.args[0]
-    return RanShards(work, numbers=[work.wanted(number) for number in range(work.ranks)])
+    return ShardingOutcome(work, numbers=[work.wanted(number) for number in range(work.ranks)])
 
 
-def difference(got: RanShards, wanted: RanShards) -> str | None:
+def difference(got: ShardingOutcome, wanted: ShardingOutcome) -> str | None:
     """One sentence on the first numbers that are wrong, or on what was too much, or None."""
     if got.failure:
         return got.failure.sentence
@@ -100,7 +100,7 @@ def difference(got: RanShards, wanted: RanShards) -> str | None:
     return None
 
 
-def _wrong_numbers(got: RanShards, wanted: RanShards) -> str | None:
+def _wrong_numbers(got: ShardingOutcome, wanted: ShardingOutcome) -> str | None:
     for number, (found, right) in enumerate(zip(got.numbers, wanted.numbers, strict=True)):
         for name, expect in right.items():
             if sentence := _row(found[name], expect):
@@ -126,13 +126,13 @@ def as_row(value: Any) -> Any:
     return f"are {shown(value)}, which is no row of numbers"
 
 
-def same_way(one: RanShards, other: RanShards) -> bool:
+def same_way(one: ShardingOutcome, other: ShardingOutcome) -> bool:
     """Whether the numbers are the same, and what each rank kept and sent."""
     return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
 
 
 @failed_alike
-def same_numbers(one: RanShards, other: RanShards) -> bool:
+def same_numbers(one: ShardingOutcome, other: ShardingOutcome) -> bool:
     """Whether all ranks end with the same numbers, or in the same failure.
 
     Where the numbers are right it is whether too much was kept or sent that counts.
@@ -148,7 +148,7 @@ def same_numbers(one: RanShards, other: RanShards) -> bool:
     )
 
 
-def _fine(ran: RanShards) -> list[str | None]:
+def _fine(ran: ShardingOutcome) -> list[str | None]:
     """What each rank is told of what it kept and sent, without the numbers."""
     messages = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
     return [re.sub(r"[\d,]+", "", message) if message else None for message in messages]

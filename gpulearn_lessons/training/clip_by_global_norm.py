@@ -13,7 +13,7 @@ import torch
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import clip_by_global_norm
-from gpulearn_lessons.training.trial import Seen, flat, number, same
+from gpulearn_lessons.training.trial import Outcome, flat, number, same
 
 Gradients = tuple[tuple[float, ...] | None, ...]
 JOINED = "Take each gradient's norm, or flatten it first, whatever its axes."
@@ -55,7 +55,7 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return None
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Clip once; the parameters come as a generator, as model.parameters() gives them."""
     gradients, most, *_ = case.args
     parameters = fresh(case)
@@ -70,7 +70,7 @@ def run(answer: Answer, case: Case) -> Seen:
     }
     finite = all(math.isfinite(g) for gradient in gradients for g in gradient or ())
     nothing = np.array_equal(flat(p.grad for p in parameters), grads, equal_nan=True)
-    return Seen(facts, ways=(finite, nothing and clips_a_list(answer, case)))
+    return Outcome(facts, ways=(finite, nothing and clips_a_list(answer, case)))
 
 
 def fresh(case: Case) -> list[torch.nn.Parameter]:

@@ -12,7 +12,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.training.loop import train_epochs
-from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
+from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
 
 
 def cases() -> list[Case]:
@@ -26,7 +26,7 @@ def cases() -> list[Case]:
     return [Case(label, tuple(plan)) for label, *plan in work]
 
 
-class Passes:
+class ForwardLog:
     """Notes which images go through a model, in which mode, and whether a graph is kept."""
 
     def __init__(self, model: nn.Module, held_out: list[Any]) -> None:
@@ -53,7 +53,7 @@ def batches_of(sizes: tuple[int, ...]) -> list[Any]:
     return [(torch.rand(n, 12, dtype=torch.float64), torch.randint(4, (n,))) for n in sizes]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train a small network, and look at what it reports, its passes and its parameters."""
     sizes, other_sizes, epochs, training = case.args
     with apart(sum(sizes)):
@@ -61,10 +61,10 @@ def run(answer: Answer, case: Case) -> Seen:
         batches, held_out = batches_of(sizes), batches_of(other_sizes)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
         model.train(training)
-        passes = Passes(model, held_out)
+        passes = ForwardLog(model, held_out)
         history = answer(model, optimizer, batches, held_out, epochs)
     losses, shares = columns(history)
-    return Seen(
+    return Outcome(
         {
             "how many training images go through the model in all epochs": len(passes.trained),
             "how many held-out images it judges by in all epochs": len(passes.judged),

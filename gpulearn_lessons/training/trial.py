@@ -18,7 +18,7 @@ TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to f
 
 
 @dataclass(frozen=True)
-class Seen:
+class Outcome:
     """What was seen of an answer, in the order in which it is worth telling."""
 
     # a phrase, such as "the loss that it returns", to a number, an array or a word

@@ -22,7 +22,7 @@ from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from gpulearn.__main__ import main
 from gpulearn.judge.topics import topics
-from tools.site.annotations import Named, named_in
+from tools.site.annotations import TypeName, named_in
 
 __all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened", "types"]
 
@@ -101,7 +101,7 @@ def types() -> str:
 
 
 @cache
-def on_the_page() -> dict[str, Named]:
+def on_the_page() -> dict[str, TypeName]:
     """Name → what the page of types has under it.
 
     Raises:
@@ -109,14 +109,14 @@ def on_the_page() -> dict[str, Named]:
     """
     public_ones = [value for module in namespaces() for _, value in named(module)]
     promised = {id(value) for value in public_ones}
-    found: dict[str, Named] = {}
+    found: dict[str, TypeName] = {}
     for it in (it for value in public_ones for it in mentioned(value)):
         if (it.alias or id(it.meant) not in promised) and found.setdefault(it.name, it) != it:
             raise SystemExit(f"Two types of public signatures are called {it.name}: rename one.")
     return found
 
 
-def mentioned(one: Any) -> list[Named]:
+def mentioned(one: Any) -> list[TypeName]:
     """The package's types that a signature or one of its methods' names."""
     rows = [row for row in members(one) if row.startswith("``.")]
     module = getattr(getattr(one, "py_func", one), "__module__", "") or ""

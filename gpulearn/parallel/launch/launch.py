@@ -17,8 +17,8 @@ from gpulearn.parallel.launch.group import Group
 from gpulearn.parallel.launch.messages import (
     Failure,
     Job,
+    RankResults,
     Result,
-    Returned,
     results_of,
     travelling_call,
 )
@@ -43,7 +43,7 @@ def launch(
     backend: str | None = None,
     link: Link | str | None = None,
     restarts: int = 0,
-) -> Returned[R]:
+) -> RankResults[R]:
     """Run a function on several ranks at once: real processes that can communicate.
 
     Each rank calls `fn(*args)` with `torch.distributed` set up, so `dist.get_rank()`,
@@ -91,7 +91,7 @@ def launch(
             f"restarts is {budget}: simulated ranks are not started again; leave backend out."
         )
     if backend == "simulated":
-        return Returned(
+        return RankResults(
             simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
         )
     if link is not None:
@@ -130,7 +130,7 @@ def launch(
             message = str(error).partition("\n")[0].rstrip(".")
             print(f"{message}. All ranks start again: {len(failures)} of {budget}.", flush=True)
     results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
-    return Returned(results, failures)
+    return RankResults(results, failures)
 
 
 def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:

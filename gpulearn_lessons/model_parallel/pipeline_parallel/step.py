@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.train.memory import Kept
+from gpulearn.train.memory import SavedMeter
 from gpulearn.train.recompute import in_stages
 from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_out, position
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
@@ -205,7 +205,7 @@ class _Pass:
 
     def __init__(self, module: nn.Module, given: Tensor, split: bool) -> None:
         self._given = given
-        self.kept = Kept(module)
+        self.kept = SavedMeter(module)
         with self.kept.watch():
             self._split = SplitStage(module, given) if split else None
             self.output: Tensor = self._split.output if self._split else module(given)

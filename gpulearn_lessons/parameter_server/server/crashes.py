@@ -39,7 +39,7 @@ class Crash(NamedTuple):
     event: int
 
 
-class _Died(BaseException):
+class _ServerCrash(BaseException):
     """Ends what a primary was doing when it died; no `except Exception` stops it."""
 
 
@@ -97,7 +97,7 @@ class _Pair:
             whom = f"worker {push.worker}" if crash.whom == "worker" else f"the {crash.whom}"
             self.words.append(f"{whom} dies at {_named(push)}, {WORDS[name]}")
             if crash.whom == "primary":
-                raise _Died
+                raise _ServerCrash
             if crash.whom == "worker":
                 self.worker_died = True
             else:
@@ -128,7 +128,7 @@ class _Pair:
             self.event("received", push)
             self.handle(self.primary, _own(push), forward, acknowledge)
             self.event("done", push)
-        except _Died:
+        except _ServerCrash:
             if self.backup_died:
                 self.words.append("(both are gone: nothing could help)")
             self.primary = self.backup

@@ -158,7 +158,7 @@ OTHERS = (
 )
 
 
-class Held(NamedTuple):
+class ErrorReport(NamedTuple):
     """A published number beside the planner's, and the errors as parts of the published one."""
 
     row: PublishedRun  # what is compared
@@ -200,7 +200,7 @@ def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
     return Calibration(round(float(product), 3), round(float(link), 3))
 
 
-def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[Held]:
+def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[ErrorReport]:
     """Every row beside the planner, with the error of the fit and the one when it is left out."""
     held = []
     without: dict[str, Calibration] = {}
@@ -210,5 +210,5 @@ def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[Held]:
             if row.run not in without:
                 without[row.run] = fit([other for other in CALIBRATION if other.run != row.run])
             left_out = row.modelled(without[row.run]) / row.reported - 1
-        held.append(Held(row, modelled, modelled / row.reported - 1, left_out))
+        held.append(ErrorReport(row, modelled, modelled / row.reported - 1, left_out))
     return held
