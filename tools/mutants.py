@@ -41,7 +41,7 @@ NAMES = {
     **{"minimum": "maximum", "maximum": "minimum", "argmin": "argmax", "argmax": "argmin"},
     **{"append": "extend", "sqrt": "square", "isfinite": "isnan", "train": "eval"},
 }
-FEWEST_SECONDS = 3.0  # that a mutant has, however fast the solution is
+MIN_SECONDS = 3.0  # that a mutant has, however fast the solution is
 
 
 def mutants(source: str) -> Iterator[str]:
@@ -199,7 +199,7 @@ def judged(exercise: Exercise) -> Iterator[tuple[str, str | None]]:
     began = time.perf_counter()
     if told := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
         raise AssertionError(f"the solution of {exercise.name} does not pass: {told}")
-    seconds = FEWEST_SECONDS + 5 * (time.perf_counter() - began)
+    seconds = MIN_SECONDS + 5 * (time.perf_counter() - began)
     plain = ast.unparse(ast.parse(source)).splitlines()
     for text in mutants(source):
         lines = difflib.unified_diff(plain, text.splitlines(), lineterm="", n=0)

@@ -139,7 +139,7 @@ def _number(variables: Mapping[str, str], name: str, low: int, above: int | None
 
 
 R = TypeVar("R")
-LONGEST = 1e8  # seconds that torch can be told to wait: three years
+MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
         yield present
         return
     before = torch.get_num_threads()
-    limit = datetime.timedelta(seconds=min(float(timeout), LONGEST))
+    limit = datetime.timedelta(seconds=min(float(timeout), MAX_TIMEOUT))
     position = torchrun_environment(os.environ)
     rank, size = position.get("rank", 0), position.get("size", 1)
     try:

@@ -25,7 +25,7 @@ WHY_ABOVE = (
     "from the memory that was measured."
 )
 # where a point's name may stand, the best first: points to the right and up, the side it begins at
-BESIDE = (
+LABEL_OFFSETS = (
     *((6, -13, "left"), (-6, 6, "right"), (-6, -13, "right"), (6, 6, "left")),
     *((0, 8, "center"), (0, -18, "center"), (-10, 8, "left"), (10, -18, "right")),
     *((6, -27, "left"), (-6, -27, "right")),
@@ -123,7 +123,7 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
             axes.annotate(
                 point.name, place, away, textcoords="offset points", ha=side, fontsize=8.5
             )
-            for *away, side in BESIDE
+            for *away, side in LABEL_OFFSETS
         ]
         boxes = [name.get_window_extent().padded(1) for name in names]
         collisions = [

@@ -35,7 +35,7 @@ AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 SECURE = 0x2F  # root is nobody special, and that stays so
 WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
-FEWEST_PIDS = 301  # the kernel takes no less
+MIN_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # where sockets of other programs lie, which no read-only mount closes
 SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
@@ -113,7 +113,7 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
         release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
         if release >= (6, 14):  # from which on it is the namespace's own; else everybody's
             with suppress(OSError):
-                Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS))
+                Path("/proc/sys/kernel/pid_max").write_text(str(MIN_PIDS))
         _attributes("/proc", set_=MS_RDONLY)
     home = confinement.box / "home"
     home.mkdir(exist_ok=True)

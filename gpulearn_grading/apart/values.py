@@ -20,7 +20,7 @@ import numpy as np
 
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
-DEEPEST = 200
+MAX_DEPTH = 200
 
 
 class NotData(Exception):  # noqa: N818 - a plain statement about a value
@@ -53,7 +53,7 @@ def decoded(text: bytes) -> Any:
 
 def _out(value: Any, strict: bool, depth: int) -> Any:
     kind = type(value)
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         if strict:
             raise NotData("it is nested too deeply")
         return {"t": "foreign", "v": f"{kind.__name__}, nested too deeply"}

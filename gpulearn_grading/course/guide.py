@@ -16,7 +16,7 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.selection import Assignment
 
-MOST_HINTS = 5  # of an exercise; some have more than a hundred
+MAX_HINTS = 5  # of an exercise; some have more than a hundred
 OPENING = "## What you will do"
 MINUTES = re.compile(r"- \*\*Time:\*\* about (\d+) minutes")
 ABOUT = f"""\
@@ -26,7 +26,7 @@ For each notebook: what students are told they will do, how long it takes, which
 make and what a wrong one means, the exercises with their hints and solutions. Minutes are for a \
 student who meets the subject for the first time, with all exercises of the notebook.
 
-An exercise knows wrong answers, each with the hint that it gets. Up to {MOST_HINTS} \
+An exercise knows wrong answers, each with the hint that it gets. Up to {MAX_HINTS} \
 hints of each stand here, first those that most of its known wrong answers get. Which mistakes \
 *your* students make is counted on the page that `python -m gpulearn grade` writes.
 """
@@ -89,7 +89,7 @@ def _right(prediction: Prediction) -> str:
 def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
     counts = "optional" if points is None else counted(points, "point")
     hints = exercise.answers.hints
-    ranked = sorted(hints, key=lambda hint: -hints[hint])[:MOST_HINTS]
+    ranked = sorted(hints, key=lambda hint: -hints[hint])[:MAX_HINTS]
     if len(ranked) == len(hints):
         above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
     else:

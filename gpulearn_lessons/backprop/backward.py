@@ -18,7 +18,7 @@ from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
 
 AGAIN = "the graph of 3·s + s, walked a second time"
-KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
+ACCUMULATED = "3·s + s with s = a·a, where .grad holds 7 from before"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def cases() -> list[Case]:
         case(shared, 1.0, "3·s + s with s = a·a"),
         case(shared, 1.0, AGAIN),
         case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
-        case(shared, 1.0, KEPT),
+        case(shared, 1.0, ACCUMULATED),
         case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
         case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
         case(layer, np.arange(12.0).reshape(4, 3) - 5, "two layers with the same weights"),
@@ -103,7 +103,7 @@ def run(answer: Answer, case: Case) -> Gradients | None:
     nodes = make().order()[::-1]
     given, handed = gradient.copy(), list(nodes)
     for node in nodes:
-        node.grad = np.full(node.shape, 7.0) if case.label == KEPT else None
+        node.grad = np.full(node.shape, 7.0) if case.label == ACCUMULATED else None
     before = [copy.copy(node.grad) for node in nodes]
     asked: list[Variable] = []
 

@@ -22,7 +22,7 @@ from simt.programs.cuda.host_compiler import host_fault
 
 BUDGET = 4.0  # sectors for each request, on each line
 SLACK = 1e-6
-FEW_LANES = 8.0
+MIN_LANES = 8.0
 ALIGNED = 64, 32, 64  # every row begins where a sector begins: the budget is held here
 TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 rows high
 
@@ -53,7 +53,7 @@ def run(program: Any, case: Case) -> ProductOutcome:
     if case.args == ALIGNED and ran.report is not None:
         totals = ran.report.totals
         mean = totals.active_lanes / max(1, totals.instructions)
-        lanes = mean if mean < FEW_LANES else 0.0
+        lanes = mean if mean < MIN_LANES else 0.0
         lines = ran.report.lines.values()
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0

@@ -26,7 +26,7 @@ from gpulearn.parallel.links import as_link
 from gpulearn.perf.timing import format_seconds
 
 LINK = "100 Gbit"  # between simulated ranks
-BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
+PADDING = -77.0  # numbers beside the tensor, which nobody may touch
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Work:
             around = torch.empty(self.shape[::-1], dtype=numbers.dtype)
             tensor = around.T
         else:
-            around = torch.full((2 * len(numbers),), BESIDE).to(numbers.dtype)
+            around = torch.full((2 * len(numbers),), PADDING).to(numbers.dtype)
             tensor = around[::2]
         tensor.copy_(numbers)
         return tensor, around
@@ -111,7 +111,7 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
     with watched(answer, allreduce, collectives) as called:
         returned = answer(tensor)
     other = isinstance(returned, Tensor) and returned is not tensor
-    beside = work.layout != "gaps" or bool((around[1::2] == BESIDE).all())
+    beside = work.layout != "gaps" or bool((around[1::2] == PADDING).all())
     return plain(memory), plain(returned) if other else None, beside, frozenset(called)
 
 

@@ -25,7 +25,7 @@ from gpulearn.require import shown
 from gpulearn_lessons.fault_tolerance.elastic import ElasticRun, resume_elastic
 
 TOLERANCE = 1e-9  # relative; all is in float64
-MOST_CALLS = 60  # of `step`, by one rank in one start
+MAX_CALLS = 60  # of `step`, by one rank in one start
 
 
 class SimulatedDeath(BaseException):
@@ -84,8 +84,8 @@ class TrialRun(ElasticRun):
 
     def step(self, rows: Any) -> float:
         """A step that is written down."""
-        if self._calls >= MOST_CALLS:
-            raise RuntimeError(f"{MOST_CALLS} steps and no end: `steps` counts all of them")
+        if self._calls >= MAX_CALLS:
+            raise RuntimeError(f"{MAX_CALLS} steps and no end: `steps` counts all of them")
         if self._start.kill == (rank(), self._calls) and not self._start.saving:
             self.die()
         number, self._calls = self._calls, self._calls + 1

@@ -15,11 +15,11 @@ from gpulearn.optim.numerical import numerical_gradient
 Array = np.ndarray[Any, Any]
 
 # What is forgiven, relative to the largest slope: h may be chosen in more than one way.
-ALLOWED = {"float64": 1e-7, "float32": 1e-3}
+TOLERANCES = {"float64": 1e-7, "float32": 1e-3}
 # Below these h, for an x of about one, rounding makes a larger error than that.
-NARROWEST = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
+MIN_H = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
 # From these h on, for an x of about one, functions that bend as usual are no longer straight.
-WIDEST = {"float64": 3e-4, "float32": 0.5}
+MAX_H = {"float64": 3e-4, "float32": 0.5}
 
 
 @dataclass(frozen=True)
@@ -126,18 +126,18 @@ def _manner(
 def _width(moves: Array, x: Array) -> str:
     """How far the entries of x were moved, beside what does for their size and dtype."""
     farthest = np.abs(moves).max(axis=0) / np.maximum(1.0, np.abs(x))
-    narrow = farthest < NARROWEST[str(x.dtype)]
+    narrow = farthest < MIN_H[str(x.dtype)]
     if ((farthest == 0) & (x == 0)).any():  # elsewhere rounding may have swallowed the move
         return "still"
     if narrow.any():
         return "narrow" if narrow.all() else "uneven"
-    return "wide" if (farthest > WIDEST[str(x.dtype)]).any() else "fit"
+    return "wide" if (farthest > MAX_H[str(x.dtype)]).any() else "fit"
 
 
 def hardly(got: Array, expected: Array, allowed: float | None = None) -> Array:
     """Where two gradients hardly differ, relative to the largest expected slope."""
     finite = np.abs(expected[np.isfinite(expected)])
-    allowed = ALLOWED[str(expected.dtype)] if allowed is None else allowed
+    allowed = TOLERANCES[str(expected.dtype)] if allowed is None else allowed
     nearest = allowed * float(finite.max(initial=0))
     return np.asarray(np.isclose(got, expected, rtol=0, atol=nearest, equal_nan=True))
 

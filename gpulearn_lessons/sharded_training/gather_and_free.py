@@ -18,7 +18,7 @@ from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import gather_and_free
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
 
-MOST = 6  # whole layers at once; ours needs 4: weights, their gradient, and its parts on the way
+MAX_LAYERS = 6  # whole at once; ours needs 4: weights, their gradient, and its parts on the way
 
 
 class TanhLayer:
@@ -116,20 +116,20 @@ class LayersWork:
 
     @property
     def most(self) -> int:
-        """Bytes that may be alive at once: shards of gradients, inputs, and `MOST` layers."""
+        """Bytes that may be alive at once: shards of gradients, inputs, and `MAX_LAYERS` layers."""
         whole = 8 * (TanhLayer(self.width).count + self.ranks)
         own = self.layers * (whole // self.ranks + 8)
         inputs = 8 * 2 * self.width * (self.layers + 8)
-        return MOST * whole + own + inputs
+        return MAX_LAYERS * whole + own + inputs
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
         """Whether a rank held or sent more than it has to."""
         whole = TanhLayer(self.width).count
         most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
-        if self.layers > MOST and facts["first"] > MOST * 8 * whole:
+        if self.layers > MAX_LAYERS and facts["first"] > MAX_LAYERS * 8 * whole:
             layers = facts["first"] / whole / 8
             return f"{layers:.0f} layers are whole when the first goes forward; one is enough"
-        if self.layers > MOST and facts["most"] > self.most:
+        if self.layers > MAX_LAYERS and facts["most"] > self.most:
             twice = "" if sent < most else ", though it gathers each layer twice"
             return (
                 f"a rank holds {facts['most']:,} bytes at once, as many as "

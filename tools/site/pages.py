@@ -33,17 +33,17 @@ __all__ = ["folded", "page", "unsolved"]
 
 EMBEDDED = re.compile(r'src="data:image/(png|jpeg|gif|svg\+xml);base64,([^"]+)"')
 MIME_TYPES = ("text/html", "text/latex", "text/plain", "text/markdown")
-CAME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
+OUTCOME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
 WIDE = ("<table", "<pre", "white-space:pre")
 OWN_PROGRESS = (
     "<p><em>Where the notebook runs, a table here shows which exercises you have solved and which "
     "outcomes you foresaw.</em></p>"
 )
-MOVED = (
+WIDGET_NOTE = (
     '<p class="still">Where the notebook runs, controls stand above this picture and change it.</p>'
 )
 WIDGET = "application/vnd.jupyter.widget-view+json"
-ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader
+CPU_REASON = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not its reader
 BAR = re.compile(r"\[\d\d:\d\d[,<].*/s\]$")  # "1,024 ranks: 0 messages [00:00, ? messages/s]"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -132,14 +132,14 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
         return new_html(f'<pre class="stopped">{escape(traceback)}</pre>')
     if "data" not in output:
         if "text" in output:
-            output.text = output.text.replace(ASKED, "no GPU was used")
+            output.text = output.text.replace(CPU_REASON, "no GPU was used")
         return output
     data = {kind: text for kind, text in output.data.items() if kind in MIME_TYPES}
-    if came := CAME.search(data.get("text/html", "")):
+    if came := OUTCOME.search(data.get("text/html", "")):
         return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
     if "text/html" in data:
         if WIDGET in output.data and 'role="status"' in data["text/html"]:
-            data["text/html"] = MOVED + data["text/html"]
+            data["text/html"] = WIDGET_NOTE + data["text/html"]
         data["text/html"] = scrolled(
             EMBEDDED.sub(
                 lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]

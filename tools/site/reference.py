@@ -31,7 +31,7 @@ STYLE: Any = Config(
     napoleon_use_rtype=False,
     napoleon_custom_sections=[("Attributes", "params_style")],  # as arguments are shown
 )
-WIDEST = 70  # characters of a signature in one line
+MAX_COLUMNS = 70  # characters of a signature in one line
 FIELD = re.compile(r"(?<=^:)(returns|raises)\b", re.MULTILINE)
 PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins a parameter
 BAR = re.compile(r"\|")
@@ -239,7 +239,7 @@ def signature(one: Any, *, bound: bool = False) -> str:
     params = [p.replace(annotation=plain(p.annotation)) for p in sig.parameters.values()]
     sig = sig.replace(parameters=params[bound:], return_annotation=plain(sig.return_annotation))
     text = OBJECT.sub("...", str(sig))
-    if len(text) <= WIDEST:
+    if len(text) <= MAX_COLUMNS:
         return text
     inside, _, result = text[1:].rpartition(")")
     rows = "".join(f"    {it},\n" for it in PARAMETER.split(inside))

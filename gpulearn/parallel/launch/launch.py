@@ -30,7 +30,7 @@ from simt.device import selection
 __all__ = ["launch"]
 
 R = TypeVar("R")
-LONGEST = 1e8  # seconds that torch can be told to wait: three years
+MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 BACKENDS = ("gloo", "nccl", "simulated")
 
 
@@ -114,7 +114,7 @@ def launch(
                     size=ranks,
                     backend=chosen,
                     rendezvous=str(folder / f"rendezvous {len(failures)}"),
-                    timeout=min(float(timeout), LONGEST),
+                    timeout=min(float(timeout), MAX_TIMEOUT),
                     threads=max(1, selection.cores() // ranks),
                     debug=debug,
                     environment=environment,
