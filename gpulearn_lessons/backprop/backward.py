@@ -101,22 +101,22 @@ def run(answer: Answer, case: Case) -> Gradients | None:
     """Let an answer walk through a graph that is made anew."""
     make, gradient = case.args
     nodes = make().order()[::-1]
-    given, handed = gradient.copy(), list(nodes)
+    seed, handed = gradient.copy(), list(nodes)
     for node in nodes:
         node.grad = np.full(node.shape, 7.0) if case.label == ACCUMULATED else None
     before = [copy.copy(node.grad) for node in nodes]
-    asked: list[Variable] = []
+    visited: list[Variable] = []
 
     def noted(node: Variable, *gradients: Any) -> Any:
-        asked.append(node)
+        visited.append(node)
         return shares(node, *gradients)
 
     shares = Variable.shares
     with without("backward"), patch.object(Variable, "shares", noted):
         if case.label == AGAIN:
-            answer(list(nodes), given)
-            asked.clear()
-        result = answer(handed, given)
+            answer(list(nodes), seed)
+            visited.clear()
+        result = answer(handed, seed)
     if result is None:
         return None
     if not isinstance(result, dict):
@@ -124,7 +124,7 @@ def run(answer: Answer, case: Case) -> Gradients | None:
             compare.odd(result)
             or f"it returns {shown(result)}, expected a dictionary of nodes and gradients"
         )
-    if not np.array_equal(given, gradient):
+    if not np.array_equal(seed, gradient):
         raise Violation("it changes the gradient that it was given")
     if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
         raise Violation("it changes the list of nodes that it was given; work on a copy")
@@ -132,7 +132,7 @@ def run(answer: Answer, case: Case) -> Gradients | None:
         raise Violation("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
     more = [key for key in result if not any(key is node for node in nodes)]
-    again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
+    again = next((n for n, node in zip(names, nodes, strict=True) if visited.count(node) > 1), None)
     return Gradients(names, tuple(_copied(result.get(node)) for node in nodes), len(more), again)
 
 

@@ -165,19 +165,19 @@ def run(answer: Answer, case: Case) -> NodeList | None:
     return NodeList(listed, amiss)
 
 
-def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | None:
+def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
     """What is amiss with a list of nodes."""
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:
             return f"it lists {shown(node)}, which is no Variable of this graph"
-    for node in wanted:
+    for node in want:
         name = names[id(node)]
         if id(node) not in places:
             return f"{name} is missing"
         if (count := sum(entry is node for entry in got)) > 1:
             return f"{name} stands there {count} times"
-    for node in wanted:
+    for node in want:
         for parent in node.parents:
             if places[id(parent)] > places[id(node)]:
                 return (

@@ -58,11 +58,11 @@ def best() -> float:
 
 def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     """Each case has all its chunks; the largest is done about as soon as by the solution."""
-    for case, seen in zip(cases(), outcomes, strict=True):
-        if seen.kernels != case.args[2]:
+    for case, outcome in zip(cases(), outcomes, strict=True):
+        if outcome.kernels != case.args[2]:
             return (
-                f"the results are right, but for {seen.label} the number of launches is "
-                f"{seen.kernels}, the budget is {case.args[2]}. {PARTS}"
+                f"the results are right, but for {outcome.label} the number of launches is "
+                f"{outcome.kernels}, the budget is {case.args[2]}. {PARTS}"
             )
     last = outcomes[-1]
     assert last.timeline is not None

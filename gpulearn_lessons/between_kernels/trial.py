@@ -135,9 +135,9 @@ def polls() -> Iterator[list[bool]]:
         Event.query = own  # type: ignore[method-assign]
 
 
-def changed(answer: Answer, given: list[Any], before: tuple[Any, ...], output: Array) -> str:
+def changed(answer: Answer, args: list[Any], before: tuple[Any, ...], output: Array) -> str:
     """The name of the first input that is not what it was, or ""."""
-    for name, now, was in zip(inspect.signature(answer).parameters, given, before, strict=False):
+    for name, now, was in zip(inspect.signature(answer).parameters, args, before, strict=False):
         if isinstance(now, np.ndarray) and now is not output and not np.array_equal(now, was):
             return name
     return ""
@@ -152,9 +152,9 @@ def warps(operation: StreamOperation) -> int:
 
 def pinned(array: Array) -> Array:
     """A copy in pinned memory."""
-    made: Array = api.pinned_array(array.shape, array.dtype)
-    made[...] = array
-    return made
+    copy: Array = api.pinned_array(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def machines(answer: Answer) -> Answer:
@@ -199,7 +199,7 @@ def alike(one: Any, other: Any) -> bool:
     """Whether two programs asked for the same, in the same order, and left the same."""
     if not isinstance(one, StreamOutcome) or not isinstance(other, StreamOutcome):
         return False
-    ways = [(seen.asked, seen.polled, seen.changed) for seen in (one, other)]
+    ways = [(outcome.asked, outcome.polled, outcome.changed) for outcome in (one, other)]
     return ways[0] == ways[1] and all(
         compare.arrays(a, b) is None for a, b in ((one.out, other.out), (one.later, other.later))
     )

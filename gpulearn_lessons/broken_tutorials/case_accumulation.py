@@ -25,20 +25,20 @@ def run(answer: Answer, case: Case) -> Outcome:
     images, labels = trial.pictures(4 * count, count)
     batches = list(zip(images.split(4), labels.split(4), strict=True))
     model, twin = trial.classifier(count), trial.classifier(count)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = number(answer(model, batches, every))
-    behind = np.diff([0, *seen.steps]).astype(float)
-    weights, _ = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps), divide=True)
-    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(seen.weights, weights, strict=True)]
+    behind = np.diff([0, *log.steps]).astype(float)
+    weights, _ = trial.replayed(twin, labels, log, [0.1] * len(log.steps), divide=True)
+    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(log.weights, weights, strict=True)]
     facts: dict[str, Any] = {
-        "the number of batches that go forward": len(seen.batches),
+        "the number of batches that go forward": len(log.batches),
         "the batches behind each step": ", ".join(f"{n:g}" for n in behind) or "no step",
         "what each step does with them": "a step of 0.1 times their mean gradient"
         if max(away, default=0.0) < 1e-9
         else "something else than a step of 0.1 times their mean gradient",
         "the number of steps that it returns": returned,
     }
-    return Outcome(facts, (trial.numbers([w.sum() for w in seen.weights]),))
+    return Outcome(facts, (trial.numbers([w.sum() for w in log.weights]),))
 
 
 def expected(case: Case) -> Outcome:

@@ -30,23 +30,23 @@ def run(answer: Answer, case: Case) -> Outcome:
     images, labels = trial.pictures(n, n)
     fresh = trial.pictures(37, n + 1, common=2)
     model, twin = trial.classifier(n), partial(trial.classifier, n)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = answer(model, (images, labels), fresh, epochs)
     two = isinstance(returned, tuple | list | np.ndarray | torch.Tensor) and len(returned) == 2
     accuracy, blind = returned if two else (None, None)
     goes_by = "something else"
     for words, given in ((OWN, labels), (ZERO, torch.zeros_like(labels))):
-        weights, _ = trial.replayed(twin(), given, seen, [0.1] * len(seen.steps))
-        if len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights)):
+        weights, _ = trial.replayed(twin(), given, log, [0.1] * len(log.steps))
+        if len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights)):
             goes_by = words
     with torch.no_grad():
         truth = (model(fresh[0]).argmax(1) == fresh[1]).double().mean().item()
-    sizes = [len(batch) for batch in seen.batches]
+    sizes = [len(batch) for batch in log.batches]
     accuracy = number(accuracy)
     facts: dict[str, Any] = {
         "the number of values that it returns": 2 if two else 1,
         "the images of a batch": f"up to {max(sizes, default=0)}",
-        "what it learns from": seen.by_epoch(epochs),
+        "what it learns from": log.by_epoch(epochs),
         "what a step goes by": goes_by,
         "the first value, beside the share of the held-out images that are right,": "the same"
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6

@@ -61,18 +61,18 @@ def run(answer: Answer, case: Case) -> Outcome:
     gpu = VirtualGpu(10e-3, zigzag, pending=busy)
     begin: list[float] = []
 
-    def forward(module: Any, given: Any) -> None:
+    def forward(module: Any, inputs: Any) -> None:
         if not begin:
             begin.append(max(gpu.now, gpu.busy_until))
         gpu.run()
 
     model.register_forward_pre_hook(forward)
-    with trial.watching(model, images) as seen, DeviceReads(gpu):
+    with trial.watching(model, images) as log, DeviceReads(gpu):
         returned = answer(model, images, labels, "cpu", gpu.clock, gpu.synchronize, epochs)
     two = isinstance(returned, tuple | list) and len(returned) == 2
     losses, seconds = returned if two else ("nothing of the kind", None)
-    weights, right = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps))
-    same = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
+    weights, right = trial.replayed(twin, labels, log, [0.1] * len(log.steps))
+    same = len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights))
     losses, right_losses = trial.numbers(losses), np.array(right)
     if not isinstance(losses, str):
         equal = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
@@ -81,8 +81,8 @@ def run(answer: Answer, case: Case) -> Outcome:
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02
     facts |= {
-        "the images of a batch": f"up to {max(map(len, seen.batches), default=0)}",
-        "what it learns from": seen.by_epoch(epochs),
+        "the images of a batch": f"up to {max(map(len, log.batches), default=0)}",
+        "what it learns from": log.by_epoch(epochs),
         "what a step goes by": "its batch" if same else "something else than its batch",
         "the list of losses": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
@@ -112,7 +112,7 @@ def loaded(answer: Answer) -> Answer:
 def dry(answer: Answer, model: Any, images: Any, labels: Any, epochs: int) -> str:
     """Where everything is, seen on a device that has no numbers."""
     model, places = copy.deepcopy(model), []
-    model.register_forward_pre_hook(lambda module, given: places.append(given[0].device.type))
+    model.register_forward_pre_hook(lambda module, inputs: places.append(inputs[0].device.type))
     try:
         with apart(0), DeviceReads():
             answer(model, images, labels, DRY, lambda: 0.0, lambda: None, epochs)
@@ -136,12 +136,12 @@ def expected(case: Case) -> Outcome:
     )
 
 
-def differs(got: Outcome, wanted: Outcome) -> str | None:
-    for phrase, right in wanted.facts.items():
-        if (found := got.facts[phrase]) != right:
+def differs(got: Outcome, want: Outcome) -> str | None:
+    for phrase, right in want.facts.items():
+        if (value := got.facts[phrase]) != right:
             end = f", and {right} is right" if phrase != "what it computes" else ""
             where = " on a device that is not the CPU" if not end else ""
-            return f"{phrase}{where} is {found}{end}"
+            return f"{phrase}{where} is {value}{end}"
     return None
 
 

@@ -109,7 +109,7 @@ def gathered(plan: PipelineRun, ranks: Any) -> PipelineOutcome:
     return PipelineOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
 
 
-def difference(got: PipelineOutcome, wanted: PipelineOutcome) -> str | None:
+def difference(got: PipelineOutcome, want: PipelineOutcome) -> str | None:
     """One sentence on the samples, then on the weights, or None."""
     if got.failure:
         return got.failure.sentence

@@ -70,7 +70,7 @@ def expected(case: Case) -> ProductOutcome:
     )
 
 
-def difference(got: ProductOutcome, wanted: ProductOutcome) -> str | None:
+def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
     product = got.run
     findings = [finding for finding in product.found if "the launch of" not in finding or got.says]
     leaks = [finding for finding in findings if "never freed" in finding]

@@ -105,9 +105,9 @@ def expected(case: Case) -> MirroredOutcome:
     return MirroredOutcome(weights, losses, [])
 
 
-def difference(got: MirroredOutcome, wanted: MirroredOutcome) -> str | None:
+def difference(got: MirroredOutcome, want: MirroredOutcome) -> str | None:
     """One sentence on what each replica was given, the weights or the losses, or None."""
-    away = np.linalg.norm(got.weights - wanted.weights) / np.linalg.norm(wanted.weights)
+    away = np.linalg.norm(got.weights - want.weights) / np.linalg.norm(want.weights)
     if not away <= TOLERANCE:
         return (
             f"the weights end {away:.2g} away from those of one process with whole batches, "
@@ -115,9 +115,9 @@ def difference(got: MirroredOutcome, wanted: MirroredOutcome) -> str | None:
         )
     if isinstance(got.losses, str):
         return f"it returns {got.losses}, expected a list of losses, one for each batch"
-    if len(got.losses) != len(wanted.losses):
-        return f"it returns {len(got.losses)} losses, expected {len(wanted.losses)}"
-    for step, (one, other) in enumerate(zip(got.losses, wanted.losses, strict=True)):
+    if len(got.losses) != len(want.losses):
+        return f"it returns {len(got.losses)} losses, expected {len(want.losses)}"
+    for step, (one, other) in enumerate(zip(got.losses, want.losses, strict=True)):
         if not abs(one - other) <= TOLERANCE * abs(other):
             return (
                 f"the loss of batch {step} is {one:.6g}, and the mean over the whole batch is "
@@ -130,11 +130,11 @@ def demand(answer: Answer, outcomes: Any) -> str | None:
     """That the work is shared: no replica is given what another has."""
     for case, ran in zip(cases(), outcomes, strict=True):
         plan: MirroredRun = case.args[0]
-        for rows, handed in zip(plan.rows, ran.handed, strict=False):
-            if plan.replicas > 1 and sum(handed) > rows:
+        for rows, counts in zip(plan.rows, ran.handed, strict=False):
+            if plan.replicas > 1 and sum(counts) > rows:
                 return (
                     f"the numbers are right, but the {plan.replicas} replicas are given "
-                    f"{sum(handed)} rows of a batch of {rows}: distribute it, so that each works "
+                    f"{sum(counts)} rows of a batch of {rows}: distribute it, so that each works "
                     f"on its own part."
                 )
     return None

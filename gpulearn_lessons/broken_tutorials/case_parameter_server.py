@@ -103,11 +103,11 @@ def expected(case: Case) -> ServerOutcome:
     return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *asked], seconds)
 
 
-def difference(got: ServerOutcome, wanted: ServerOutcome) -> str | None:
+def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
     """One sentence on who computed what, then on the weights, then on the time, or None."""
     if got.failure:
         return got.failure.sentence
-    for number, (asked, right) in enumerate(zip(got.asked, wanted.asked, strict=True)):
+    for number, (asked, right) in enumerate(zip(got.asked, want.asked, strict=True)):
         if asked == right:
             continue
         if not number:
@@ -125,17 +125,17 @@ def difference(got: ServerOutcome, wanted: ServerOutcome) -> str | None:
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):
             return f"rank {number} returns {weights}, expected the weights"
-        right_weights = wanted.weights[number]
+        right_weights = want.weights[number]
         away = np.linalg.norm(weights - right_weights) / np.linalg.norm(right_weights)
         if not away <= TOLERANCE:
             return (
                 f"rank {number} ends with weights that are {away:.2g} away from those of steps in "
                 f"which each worker gives one gradient, relative to their length"
             )
-    if got.seconds > LONGER * wanted.seconds:
+    if got.seconds > LONGER * want.seconds:
         return (
             f"the weights are right, but it takes {got.seconds:.2g} s, and the slowest worker "
-            f"alone {wanted.seconds:.2g} s: the workers wait for each other"
+            f"alone {want.seconds:.2g} s: the workers wait for each other"
         )
     return None
 

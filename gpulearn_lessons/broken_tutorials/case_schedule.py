@@ -35,14 +35,14 @@ def run(answer: Answer, case: Case) -> Outcome:
     images, labels = trial.pictures(5 * count, count)
     batches = list(zip(images.split(5), labels.split(5), strict=True))
     model, twin = trial.classifier(count), trial.classifier(count)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = answer(model, batches, list(stones), epochs)
     two = isinstance(returned, tuple | list) and len(returned) == 2
     planned, used = returned if two else ("nothing of the kind", "nothing of the kind")
-    weights, _ = trial.replayed(twin, labels, seen, seen.rates)
-    right = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
+    weights, _ = trial.replayed(twin, labels, log, log.rates)
+    right = len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights))
     facts: dict[str, Any] = {
-        "the rates that its steps are made with": np.array(seen.rates),
+        "the rates that its steps are made with": np.array(log.rates),
         "the rates that it plans": trial.numbers(planned),
         "the rates that it says it used": trial.numbers(used),
         "what it steps by": "each batch's gradient" if right else "something else",
@@ -64,9 +64,9 @@ def expected(case: Case) -> Outcome:
     )
 
 
-def differs(got: Outcome, wanted: Outcome) -> str | None:
+def differs(got: Outcome, want: Outcome) -> str | None:
     """Rates one after another; a length that is wrong says what came."""
-    for phrase, right in wanted.facts.items():
+    for phrase, right in want.facts.items():
         value = got.facts[phrase]
         if isinstance(right, str) or isinstance(value, str):
             if not (isinstance(right, str) and isinstance(value, str) and value == right):

@@ -73,10 +73,10 @@ class MovedModel(nn.Sequential):
         self.moved: list[Any] = []
         draw_weights(self, np.random.default_rng(seed))
 
-    def to(self, *args: Any, **named: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Note it, and move."""
-        self.moved += [*args, *named.values()]
-        return super().to(*args, **named)
+        self.moved += [*args, *kwargs.values()]
+        return super().to(*args, **kwargs)
 
 
 class FakeDevices(list[torch.device]):
@@ -123,7 +123,7 @@ def cases() -> list[Case]:
 def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
     """While simulated ranks run: who has not joined a process group has none."""
 
-    def join(backend: str | None = None, *args: Any, **named: Any) -> None:
+    def join(backend: str | None = None, *args: Any, **kwargs: Any) -> None:
         if backend not in (None, "gloo", "cpu:gloo"):
             raise ValueError(f"init_process_group was given {backend!r}, and here is gloo alone")
         if calls[rank()][-1:] == ["join"]:
@@ -139,14 +139,14 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
         return calls[rank()][-1:] == ["join"]
 
     def member(own: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **named: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             if rank_of_this_thread() is not None and not joined():
                 raise ValueError(NO_GROUP)
-            return own(*args, **named)
+            return own(*args, **kwargs)
 
         return call
 
-    def wrapper(self: Any, *args: Any, **named: Any) -> None:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         raise ValueError("DistributedDataParallel needs real ranks; write out what it does")
 
     ours = {"init_process_group": join, "destroy_process_group": leave, "is_initialized": joined}
@@ -179,8 +179,8 @@ def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int],
     """Be one real rank: the launcher has joined, and will leave."""
     calls: list[str] = []
     before = dist.init_process_group, dist.destroy_process_group
-    dist.init_process_group = lambda *args, **named: calls.append("join")
-    dist.destroy_process_group = lambda *args, **named: calls.append("leave")
+    dist.init_process_group = lambda *args, **kwargs: calls.append("join")
+    dist.destroy_process_group = lambda *args, **kwargs: calls.append("leave")
     try:
         return *act(answer, plan), calls
     finally:
@@ -209,7 +209,7 @@ def expected(case: Case) -> ProgramOutcome:
     return ProgramOutcome(plan, None, [flat_weights(model) for _ in ranks])
 
 
-def difference(got: ProgramOutcome, wanted: ProgramOutcome) -> str | None:
+def difference(got: ProgramOutcome, want: ProgramOutcome) -> str | None:
     """One sentence on the first evidence that is not as it should be, or None."""
     if got.failure:
         return got.failure.sentence
@@ -227,7 +227,7 @@ def difference(got: ProgramOutcome, wanted: ProgramOutcome) -> str | None:
             return f"rank {number} returns {weights}, expected the model"
         if fault := apart(number, weights, got.weights[0]):
             return fault
-    away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
+    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the batches of "

@@ -33,10 +33,10 @@ class TrainingLog:
     rates: list[float] = field(default_factory=list)  # of each step the learning rate
     weights: list[Tensor] = field(default_factory=list)  # of each step the weights after it
 
-    def hear(self, given: Tensor) -> None:
+    def hear(self, batch: Tensor) -> None:
         """A batch goes through the model."""
         if torch.is_grad_enabled():
-            rows = given.reshape(len(given), -1)
+            rows = batch.reshape(len(batch), -1)
             alike = (rows[:, None] == self.images.reshape(1, len(self.images), -1)).all(2)
             indices = [int(row.nonzero()[0]) if row.any() else -1 for row in alike]
             if max(indices) >= 0:  # an evaluation may keep its graph
@@ -44,10 +44,10 @@ class TrainingLog:
 
     def by_epoch(self, epochs: int) -> str:
         """How the images came, in words."""
-        seen, n = [row for batch in self.batches for row in batch], len(self.images)
-        each = [seen[i * n : (i + 1) * n] for i in range(epochs)]
-        if len(seen) != n * epochs or any(sorted(order) != list(range(n)) for order in each):
-            return f"{len(seen)} images in {epochs} epochs of {n}, not every one once in each"
+        rows, n = [row for batch in self.batches for row in batch], len(self.images)
+        each = [rows[i * n : (i + 1) * n] for i in range(epochs)]
+        if len(rows) != n * epochs or any(sorted(order) != list(range(n)) for order in each):
+            return f"{len(rows)} images in {epochs} epochs of {n}, not every one once in each"
         if any(order == sorted(order) for order in each):
             return "in the order in which they are stored"
         return "in the same order in each epoch" if each[0] == each[-1] and epochs > 1 else ORDER
@@ -73,7 +73,7 @@ def watching(model: nn.Module, images: Tensor) -> Iterator[TrainingLog]:
             log.weights.append(torch.cat(parts))
 
     hooks = [
-        model.register_forward_pre_hook(lambda module, given: log.hear(given[0])),
+        model.register_forward_pre_hook(lambda module, inputs: log.hear(inputs[0])),
         register_optimizer_step_post_hook(stepped),
     ]
     try:
@@ -106,7 +106,7 @@ def pictures(n: int, seed: int, common: int = 1) -> tuple[Any, Any]:
 def replayed(
     model: nn.Module,
     labels: Tensor,
-    seen: TrainingLog,
+    log: TrainingLog,
     rates: Sequence[float],
     divide: bool = False,
 ) -> tuple[list[np.ndarray[Any, Any]], list[float]]:
@@ -116,11 +116,11 @@ def replayed(
     """
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     weights, losses, done = [], [], 0
-    for step, rate in zip(seen.steps, rates, strict=False):
+    for step, rate in zip(log.steps, rates, strict=False):
         optimizer.zero_grad()
-        group = seen.batches[done:step] if divide else seen.batches[step - 1 : step]
+        group = log.batches[done:step] if divide else log.batches[step - 1 : step]
         for rows in group:
-            x, y = seen.images[rows], labels[rows]
+            x, y = log.images[rows], labels[rows]
             loss: Any = functional.cross_entropy(model(x), y)
             (loss / len(group)).backward()
             losses.append(loss.item())
@@ -148,17 +148,17 @@ def numbers(values: Any) -> Any:
 
 def same_way(one: Any, other: Any) -> bool:
     """Whether two trainings were seen to do the same, but for the order that chance gave."""
-    for phrase, wanted in one.facts.items():
+    for phrase, want in one.facts.items():
         value = other.facts.get(phrase)
-        if isinstance(wanted, str) or isinstance(value, str):
-            if not (isinstance(value, str) and isinstance(wanted, str) and value == wanted):
+        if isinstance(want, str) or isinstance(value, str):
+            if not (isinstance(value, str) and isinstance(want, str) and value == want):
                 return False
-        elif is_number(wanted) and is_number(value):
-            if not np.isclose(wanted, value, rtol=1e-6, equal_nan=True):
+        elif is_number(want) and is_number(value):
+            if not np.isclose(want, value, rtol=1e-6, equal_nan=True):
                 return False
-        elif isinstance(wanted, np.ndarray) and isinstance(value, np.ndarray):
-            if wanted.shape != value.shape or not np.allclose(wanted, value, equal_nan=True):
+        elif isinstance(want, np.ndarray) and isinstance(value, np.ndarray):
+            if want.shape != value.shape or not np.allclose(want, value, equal_nan=True):
                 return False
-        elif wanted is not value:
+        elif want is not value:
             return False
     return True

@@ -140,26 +140,26 @@ def expected(case: Case) -> CollectiveOutcome:
     return CollectiveOutcome(work, after=[work.end(rank) for rank in range(work.ranks)])
 
 
-def results(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
+def results(got: CollectiveOutcome, want: CollectiveOutcome) -> str | None:
     """One sentence on what is wrong with the numbers, whatever they cost; or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         names = " and ".join(sorted(got.called))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
-    if sentence := _numbers(got, wanted):
+    if sentence := _numbers(got, want):
         return sentence
     return None if got.beside else "it writes to memory beside the tensor"
 
 
-def _numbers(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
-    for rank_, (found, total) in enumerate(zip(got.after, wanted.after, strict=True)):
-        if found.shape != total.shape or found.dtype != total.dtype:
+def _numbers(got: CollectiveOutcome, want: CollectiveOutcome) -> str | None:
+    for rank_, (values, total) in enumerate(zip(got.after, want.after, strict=True)):
+        if values.shape != total.shape or values.dtype != total.dtype:
             return (
-                f"rank {rank_} ends with {found.dtype} of shape {found.shape}, expected "
+                f"rank {rank_} ends with {values.dtype} of shape {values.shape}, expected "
                 f"{total.dtype} of shape {total.shape}"
             )
-        wrong = np.argwhere(~(found == total))
+        wrong = np.argwhere(~(values == total))
         if not len(wrong):
             continue
         other = got.returned[rank_]
@@ -168,7 +168,7 @@ def _numbers(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
         first = tuple(int(i) for i in wrong[0])
         where = ", ".join(map(str, first))
         numbers = (
-            f"{row[first]:{'d' if row.dtype.kind == 'i' else '.12g'}}" for row in (found, total)
+            f"{row[first]:{'d' if row.dtype.kind == 'i' else '.12g'}}" for row in (values, total)
         )
         start = "with 10^r times 1, 2, 3 … on rank r: " if got.work.kind == "digits" else ""
         sentence = (
@@ -177,17 +177,17 @@ def _numbers(got: CollectiveOutcome, wanted: CollectiveOutcome) -> str | None:
                 rank_, len(wrong), total.size, where, *numbers
             )
         )
-        return sentence + _whose(got.work, found[first], total[first])
+        return sentence + _whose(got.work, values[first], total[first])
     return None
 
 
-def _whose(work: Work, found: Any, total: Any) -> str:
+def _whose(work: Work, value: Any, total: Any) -> str:
     """Whose numbers are missing in a sum or there too often, where the digits say it."""
     place, rest = divmod(float(total), sum(10**r for r in range(work.ranks)))
-    if work.kind != "digits" or rest or not np.isfinite(found) or found % place or found < 0:
+    if work.kind != "digits" or rest or not np.isfinite(value) or value % place or value < 0:
         return ""
-    counts = [int(found // place) // 10**r % 10 for r in range(work.ranks)]
-    if sum(10**r * count for r, count in enumerate(counts)) * place != found:
+    counts = [int(value // place) // 10**r % 10 for r in range(work.ranks)]
+    if sum(10**r * count for r, count in enumerate(counts)) * place != value:
         return ""
     missing = [str(r) for r, count in enumerate(counts) if not count]
     often = [str(r) for r, count in enumerate(counts) if count > 1]

@@ -31,10 +31,10 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return three values, {', '.join(PARTS)}"
-    for name, one, wanted in zip(PARTS, got, expected, strict=True):
-        if sides(one) != sides(wanted):
-            return f"{name} is {shown(one)}, expected {shown(wanted)}"
-        if whole(one) != whole(wanted):
+    for name, one, want in zip(PARTS, got, expected, strict=True):
+        if sides(one) != sides(want):
+            return f"{name} is {shown(one)}, expected {shown(want)}"
+        if whole(one) != whole(want):
             return f"{name} is {shown(one)}: {WHOLE.removesuffix('.')}"
     return None
 

@@ -83,11 +83,11 @@ def run(answer: Answer, case: Case) -> Buckets:
     """Build the parameters, ask, and say the buckets in numbers."""
     kinds, most_bytes = case.args
     parameters = [built(*kind) for kind in kinds]
-    given = list(parameters)
-    returned = answer(given, most_bytes)
+    handed_over = list(parameters)
+    returned = answer(handed_over, most_bytes)
     if returned is None:
         return Buckets(said=NOTHING)
-    if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
+    if len(handed_over) != len(parameters) or any(map(operator.is_not, handed_over, parameters)):
         return Buckets(said="it changes the list that it is given: work on a copy")
     if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
         return Buckets(said="it changes what needs a gradient: only look at requires_grad")
@@ -130,10 +130,10 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
     return number if number is not None else shown(one)
 
 
-def difference(got: Buckets, wanted: Buckets) -> str | None:
+def difference(got: Buckets, want: Buckets) -> str | None:
     if got.said:
         return got.said
-    if got.buckets == wanted.buckets:
+    if got.buckets == want.buckets:
         return None
     strange = next((item for bucket in got.buckets for item in bucket if isinstance(item, str)), "")
     if strange:
@@ -142,13 +142,13 @@ def difference(got: Buckets, wanted: Buckets) -> str | None:
             f"them there themselves"
         )
     return (
-        f"its buckets hold parameters number {_said(got)}, expected {_said(wanted)}, where 0 is "
+        f"its buckets hold parameters number {_said(got)}, expected {_said(want)}, where 0 is "
         f"the first"
     )
 
 
-def _said(seen: Buckets) -> str:
-    listed = (f"[{', '.join(map(str, bucket))}]" for bucket in seen.buckets)
+def _said(outcome: Buckets) -> str:
+    listed = (f"[{', '.join(map(str, bucket))}]" for bucket in outcome.buckets)
     return f"[{', '.join(listed)}]"
 
 

@@ -88,9 +88,9 @@ def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int, int]:
     rows: list[Any] = []
     modes: list[bool] = []
 
-    def note(layer: nn.Module, given: Any, out: Any) -> None:
-        rows.extend(given[0].tolist())
-        modes.extend([layer.training] * len(given[0]))
+    def note(layer: nn.Module, inputs: Any, out: Any) -> None:
+        rows.extend(inputs[0].tolist())
+        modes.extend([layer.training] * len(inputs[0]))
 
     model[0].register_forward_hook(note)
     losses = answer(model, plan.batches(), plan.lr)
@@ -131,23 +131,23 @@ def expected(case: Case) -> ReplicasOutcome:
     return ReplicasOutcome(None, weights, [losses] * plan.ranks, rows, none, none)
 
 
-def difference(got: ReplicasOutcome, wanted: ReplicasOutcome) -> str | None:
+def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
     """One sentence on the replicas, then on what they report, or None."""
     if got.failure:
         return got.failure.sentence
     for number, weights in enumerate(got.weights):
         if sentence := apart(number, weights, got.weights[0]):
             return sentence
-    away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
+    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the whole batches, "
             f"relative to its weights"
         )
-    for number, (rows, own) in enumerate(zip(got.rows, wanted.rows, strict=True)):
+    for number, (rows, own) in enumerate(zip(got.rows, want.rows, strict=True)):
         if rows != own:
             return (
-                f"rank {number} computes {rows} of the {sum(wanted.rows)} rows, and its own are "
+                f"rank {number} computes {rows} of the {sum(want.rows)} rows, and its own are "
                 f"{own}: r, r + N, r + 2·N, … of every batch"
             )
         if got.others[number]:
@@ -160,7 +160,7 @@ def difference(got: ReplicasOutcome, wanted: ReplicasOutcome) -> str | None:
                 f"rank {number} trains with its model in evaluation mode, in which dropout and "
                 f"batch normalisation do something else"
             )
-    for number, (losses, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
+    for number, (losses, right) in enumerate(zip(got.losses, want.losses, strict=True)):
         if isinstance(losses, str):
             return f"rank {number} returns {losses}, expected a list of losses, one for each batch"
         if len(losses) != len(right):

@@ -168,27 +168,27 @@ def no_handles(handles: Any, count: int) -> str:
     return ""
 
 
-def difference(got: HooksOutcome, wanted: HooksOutcome) -> str | None:
+def difference(got: HooksOutcome, want: HooksOutcome) -> str | None:
     """One sentence on the first bucket that begins at another moment, or None."""
-    turns = enumerate(zip(got.begun, wanted.begun, strict=True), start=1)
-    for turn, (found, right) in turns:
-        if found == right:
+    turns = enumerate(zip(got.begun, want.begun, strict=True), start=1)
+    for turn, (value, right) in turns:
+        if value == right:
             continue
         where = f"in backward number {turn}, "
-        ready = wanted.ready[turn - 1]
-        for (bucket, there), (other, when) in zip(found, right, strict=False):
+        ready = want.ready[turn - 1]
+        for (bucket, there), (other, when) in zip(value, right, strict=False):
             if bucket != other:
-                begun = ", ".join(str(one) for one, _ in found[:8])
+                begun = ", ".join(str(one) for one, _ in value[:8])
                 order = ", ".join(str(one) for one, _ in right)
                 return f"{where}buckets begin in the order {begun}, expected {order}"
             if there != when:
-                size = len(wanted.groups[other])
-                have = len(set(ready[:there]) & set(wanted.groups[other]))
+                size = len(want.groups[other])
+                have = len(set(ready[:there]) & set(want.groups[other]))
                 return (
                     f"{where}bucket {other} begins when the number of gradients is {there}, with "
                     f"{have} of its own {size}; expected {when}"
                 )
-        return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
+        return f"{where}the number of buckets that begin is {len(value)}, expected {len(right)}"
     if got.changed:
         return (
             f"in backward number {got.changed}, the gradients are not what torch has made of them: "

@@ -152,7 +152,7 @@ def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return sentence or demand_of_another_process(answer, outcomes)
 
 
-def difference(got: ShardsOutcome, wanted: ShardsOutcome) -> str | None:
+def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
     """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
@@ -160,7 +160,7 @@ def difference(got: ShardsOutcome, wanted: ShardsOutcome) -> str | None:
                 return NOTHING
             if not isinstance(shard, list):
                 return f"it returns {shard}, expected a list of whole numbers"
-            if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
+            if sentence := _misses(got, rank, shard, want.shards[epoch][rank]):
                 return f"in epoch {epoch}, {sentence}"
     if got.seed is None:
         return None
@@ -229,14 +229,14 @@ def _shuffling(got: ShardsOutcome) -> str | None:
     return None
 
 
-def _misses(got: ShardsOutcome, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) -> str | None:
     """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
-    if got.seed is None and shard != wanted:
+    if got.seed is None and shard != want:
         block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
         kind = " (a block: the ranks should take turns)" if block else ""
-        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
-    if len(shard) != len(wanted):
-        return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
+        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(want)}"
+    if len(shard) != len(want):
+        return f"rank {rank} sees {len(shard)} samples, expected {len(want)}"
     strange = next((sample for sample in shard if not 0 <= sample < got.count), None)
     if strange is not None:
         return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"

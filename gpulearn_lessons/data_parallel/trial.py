@@ -99,12 +99,12 @@ class ReplicaStep:
 
     def means(self) -> list[np.ndarray | None]:
         """What each gradient should become; None where no rank has one."""
-        found: list[np.ndarray | None] = []
+        means: list[np.ndarray | None] = []
         for number, parameter in enumerate(self.replica(0).parameters()):
             parts = [self.gradient(rank, number, parameter) for rank in range(self.ranks)]
             weighed = [n * g for n, g in zip(self.samples, parts, strict=True) if g is not None]
-            found.append(np.sum(weighed, axis=0) / sum(self.samples) if weighed else None)
-        return found
+            means.append(np.sum(weighed, axis=0) / sum(self.samples) if weighed else None)
+        return means
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def expected(case: Case) -> RankOutcome:
     return RankOutcome(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
-def difference(got: RankOutcome, wanted: RankOutcome) -> str | None:
+def difference(got: RankOutcome, want: RankOutcome) -> str | None:
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
         question = " (do all ranks go through the parameters in the same order?)" if meet else ""
@@ -170,21 +170,21 @@ def difference(got: RankOutcome, wanted: RankOutcome) -> str | None:
     if changed:
         return f"the parameters change on rank {changed[0]}: only the gradients should"
     names = [name for name, _ in got.step.replica(0).named_parameters()]
-    for number, (found, means) in enumerate(zip(got.gradients, wanted.gradients, strict=True)):
-        for name, one, mean in zip(names, found, means, strict=True):
+    for number, (rows, means) in enumerate(zip(got.gradients, want.gradients, strict=True)):
+        for name, one, mean in zip(names, rows, means, strict=True):
             if sentence := _gradient(one, mean):
                 return f"on rank {number}, the gradient of {name} {sentence}"
     return None
 
 
-def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
+def _gradient(value: np.ndarray | None, mean: np.ndarray | None) -> str | None:
     if mean is None:
-        if found is None or not found.any():  # NaN is not zero
+        if value is None or not value.any():  # NaN is not zero
             return None
         return "is not zero, though no rank has used it"
-    if found is None:
+    if value is None:
         return "is None, though a rank has used it"
-    wrong = wrong_numbers(found, mean, TOLERANCE * np.abs(mean).max())
+    wrong = wrong_numbers(value, mean, TOLERANCE * np.abs(mean).max())
     return wrong and f"has {wrong}"
 
 

@@ -147,11 +147,11 @@ def told(done: Sequence[str]) -> str:
     return shorten(", then ".join(words), 200) if words else "nothing is saved or asked for"
 
 
-def difference(got: Any, wanted: Any) -> str | None:
-    if got.done != wanted.done:
-        return f"it does: {told(got.done)}; expected: {told(wanted.done)}"
-    if type(got.status) is not type(wanted.status) or got.status != wanted.status:
-        return f"it returns {shown(got.status)}, expected {wanted.status}"
+def difference(got: Any, want: Any) -> str | None:
+    if got.done != want.done:
+        return f"it does: {told(got.done)}; expected: {told(want.done)}"
+    if type(got.status) is not type(want.status) or got.status != want.status:
+        return f"it returns {shown(got.status)}, expected {want.status}"
     return None
 
 

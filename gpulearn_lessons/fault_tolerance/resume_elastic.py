@@ -112,8 +112,8 @@ class TrialRun(ElasticRun):
         """What was saved last."""
         if self._disk.written is None:
             return None
-        found: dict[str, Any] = torch.load(io.BytesIO(self._disk.written), weights_only=True)
-        return found
+        state: dict[str, Any] = torch.load(io.BytesIO(self._disk.written), weights_only=True)
+        return state
 
 
 @dataclass(frozen=True)
@@ -161,11 +161,11 @@ def run(answer: Answer, case: Case) -> ResumeOutcome:
         for start in starts.starts:
             disk.killed = False
             disk.batches.append({})
-            came = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
-            if isinstance(came, RankFailure) and not disk.killed:
-                return ResumeOutcome(starts, _rows(starts, disk), failure=came)
-            if not isinstance(came, RankFailure):
-                weights, losses, called = came.results[0]
+            result = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
+            if isinstance(result, RankFailure) and not disk.killed:
+                return ResumeOutcome(starts, _rows(starts, disk), failure=result)
+            if not isinstance(result, RankFailure):
+                weights, losses, called = result.results[0]
                 return ResumeOutcome(starts, _rows(starts, disk), weights, losses, called=called)
     finally:
         del DISKS[number]
@@ -184,14 +184,14 @@ def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]
     )
 
 
-def difference(got: ResumeOutcome, wanted: ResumeOutcome) -> str | None:
+def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
     """The rows of each step first, then the weights, then what is returned."""
     starts = got.starts
     if got.called:
         return "it calls the library's function of this name: write it yourself"
-    for number, (found, right) in enumerate(zip(got.batches, wanted.batches, strict=False)):
+    for number, (batches, right) in enumerate(zip(got.batches, want.batches, strict=False)):
         where = starts.said(number)
-        for step, (rows, expected) in enumerate(zip(found, right, strict=False)):
+        for step, (rows, expected) in enumerate(zip(batches, right, strict=False)):
             if rows != expected:
                 return (
                     f"{where}, step {step + 1} of this start takes rows "
@@ -200,20 +200,20 @@ def difference(got: ResumeOutcome, wanted: ResumeOutcome) -> str | None:
                 )
         if got.failure is not None and number == len(got.batches) - 1:
             return f"{where}, {got.failure.sentence}"
-        if len(found) != len(right):
-            return f"{where}, it makes {len(found)} steps, and {len(right)} were still to do"
+        if len(batches) != len(right):
+            return f"{where}, it makes {len(batches)} steps, and {len(right)} were still to do"
     if got.weights is None:
         return "the run is killed before it comes to its end"
-    if not np.allclose(got.weights, wanted.weights, rtol=TOLERANCE, atol=0):
+    if not np.allclose(got.weights, want.weights, rtol=TOLERANCE, atol=0):
         return (
             "each step takes the right rows, but the weights at the end are not those of an "
             "undisturbed run"
         )
     if isinstance(got.losses, str):
         return f"it returns {got.losses}, expected the loss of each step"
-    if got.losses.shape != wanted.losses.shape:
+    if got.losses.shape != want.losses.shape:
         return f"it returns {got.losses.size} losses, expected those of all {starts.steps} steps"
-    if not np.allclose(got.losses, wanted.losses, rtol=TOLERANCE, atol=0):
+    if not np.allclose(got.losses, want.losses, rtol=TOLERANCE, atol=0):
         return "the weights are right, but the losses that it returns are not those of the steps"
     return None
 

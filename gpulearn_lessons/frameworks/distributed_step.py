@@ -71,8 +71,8 @@ def run(answer: Answer, case: Case) -> StepOutcome:
 
 def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
     """The weights first, then who did the work."""
-    if said := compare.arrays(got.weights, expected.weights):
-        return said
+    if sentence := compare.arrays(got.weights, expected.weights):
+        return sentence
     if got.outside:
         return "the weights are right, and no replica computed them: " + OUTSIDE
     if sum(got.rows) > sum(expected.rows):

@@ -45,13 +45,13 @@ class TwoStageRun:
     def stages(self) -> list[nn.Module]:
         """Both stages, in float64."""
         random = np.random.default_rng(7)
-        made: list[nn.Module] = [
+        modules: list[nn.Module] = [
             nn.Sequential(nn.Linear(WIDTH, 4), nn.Tanh(), nn.Linear(4, WIDTH)).double()
             for _ in range(RANKS)
         ]
-        for stage in made:
+        for stage in modules:
             draw_weights(stage, random)
-        return made
+        return modules
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ def expected(case: Case) -> StagesOutcome:
     return StagesOutcome(plan, None, [flat_weights(stage) for stage in stages])
 
 
-def difference(got: StagesOutcome, wanted: StagesOutcome) -> str | None:
+def difference(got: StagesOutcome, want: StagesOutcome) -> str | None:
     """One sentence on the first stage that is not as one process has it, or None."""
     if got.failure:
         return got.failure.sentence
-    for number, (found, right) in enumerate(zip(got.weights, wanted.weights, strict=True)):
-        away = np.linalg.norm(found - right) / np.linalg.norm(right)
+    for number, (weights, right) in enumerate(zip(got.weights, want.weights, strict=True)):
+        away = np.linalg.norm(weights - right) / np.linalg.norm(right)
         if not away <= TOLERANCE:
             return (
                 f"afterwards the weights of rank {number}'s stage are {away:.2g} away from those "

@@ -108,18 +108,18 @@ def expected(case: Case) -> LayerResult:
     return LayerResult(layer, None, [p.result for p in parts], [p.gradients for p in parts])
 
 
-def difference(got: LayerResult, wanted: LayerResult) -> str | None:
+def difference(got: LayerResult, want: LayerResult) -> str | None:
     """One sentence on the results, then on the gradients, or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function of that name: write it from the operations"
-    for number, (found, right) in enumerate(zip(got.results, wanted.results, strict=True)):
-        if isinstance(found, str):
-            return f"rank {number} returns {found}, expected a tensor of shape {right.shape}"
-        if sentence := _numbers(found, right):
+    for number, (value, right) in enumerate(zip(got.results, want.results, strict=True)):
+        if isinstance(value, str):
+            return f"rank {number} returns {value}, expected a tensor of shape {right.shape}"
+        if sentence := _numbers(value, right):
             return f"what rank {number} returns {sentence}"
-    pairs = zip(got.gradients, wanted.gradients, strict=True)
+    pairs = zip(got.gradients, want.gradients, strict=True)
     for number, (grads, rights) in enumerate(pairs):
         for name, right in rights.items():
             if grads.get(name) is None:
@@ -134,10 +134,10 @@ def difference(got: LayerResult, wanted: LayerResult) -> str | None:
     return None
 
 
-def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
-    if found.shape != right.shape:
-        return f"has shape {found.shape}, expected {right.shape}"
-    wrong = wrong_numbers(found, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
+def _numbers(value: np.ndarray, right: np.ndarray) -> str | None:
+    if value.shape != right.shape:
+        return f"has shape {value.shape}, expected {right.shape}"
+    wrong = wrong_numbers(value, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
     return wrong and f"has {wrong}"
 
 

@@ -87,7 +87,7 @@ def cases() -> list[Case]:
 def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
     """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
-    start, asked = x.copy(), []
+    start, points = x.copy(), []
 
     def watched(point: Any) -> Any:
         point = np.array(point)
@@ -97,7 +97,7 @@ def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
             raise Violation(
                 f"it calls function with an array of shape {point.shape}, and x has {start.shape}"
             )
-        asked.append(point - start)
+        points.append(point - start)
         return function(point)
 
     with np.errstate(all="ignore"):
@@ -106,14 +106,14 @@ def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
         raise Violation(compare.NOTHING)
     if np.ndim(gradient) == 0:
         raise Violation("it returns one number, expected one for each entry of x")
-    return GradientOutcome(gradient, *_manner(np.asarray(gradient), function, start, asked))
+    return GradientOutcome(gradient, *_manner(np.asarray(gradient), function, start, points))
 
 
 def _manner(
-    gradient: Array, function: Any, x: Array, asked: list[Array]
+    gradient: Array, function: Any, x: Array, points: list[Array]
 ) -> tuple[str, str, bool, bool, bool]:
     """Sides, width, near, close and alone of a `GradientOutcome`."""
-    moves = np.array(asked) if asked else np.zeros((1, *x.shape))
+    moves = np.array(points) if points else np.zeros((1, *x.shape))
     ahead, behind = bool((moves > 0).any()), bool((moves < 0).any())
     sides = {(True, True): "both", (True, False): "ahead", (False, True): "behind"}
     near = x.dtype == np.float64 and bool(np.abs(x).max() < 1e3)

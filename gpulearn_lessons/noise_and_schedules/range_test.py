@@ -71,10 +71,10 @@ def cases() -> list[Case]:
 def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
     """The rates and losses that an answer returns, as arrays."""
     landscape, start, *rest = case.args
-    given = start.copy()
+    copy = start.copy()
     with np.errstate(all="ignore"):
-        pair = answer(landscape, given, *rest)
-    if not np.array_equal(given, start):
+        pair = answer(landscape, copy, *rest)
+    if not np.array_equal(copy, start):
         raise Violation("it changes the start that it is given")
     if pair is None:
         raise Violation(compare.NOTHING)

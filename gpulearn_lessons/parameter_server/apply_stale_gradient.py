@@ -64,18 +64,18 @@ def run(answer: Answer, case: Case) -> PushOutcome:
     return PushOutcome(weights, gradient, version)
 
 
-def difference(got: PushOutcome, wanted: PushOutcome) -> str | None:
-    if not np.array_equal(got.gradient, wanted.gradient):
+def difference(got: PushOutcome, want: PushOutcome) -> str | None:
+    if not np.array_equal(got.gradient, want.gradient):
         return "it changes the gradient: change the weights alone"
-    allowed = 1e-5 if wanted.weights.dtype == np.float32 else 1e-12
-    apart = np.abs(got.weights - wanted.weights)
-    near = apart <= allowed * (1 + np.abs(wanted.weights))
+    allowed = 1e-5 if want.weights.dtype == np.float32 else 1e-12
+    apart = np.abs(got.weights - want.weights)
+    near = apart <= allowed * (1 + np.abs(want.weights))
     if not near.all():
         place = tuple(int(i) for i in np.argwhere(~near)[0])
-        text = told_apart(got.weights[place], wanted.weights[place])
+        text = told_apart(got.weights[place], want.weights[place])
         return f"weights[{', '.join(map(str, place))}] is {text}"
-    if not is_number(got.version) or got.version != wanted.version:
-        return f"it returns {shown(got.version)}, expected the new version, {wanted.version}"
+    if not is_number(got.version) or got.version != want.version:
+        return f"it returns {shown(got.version)}, expected the new version, {want.version}"
     return None
 
 

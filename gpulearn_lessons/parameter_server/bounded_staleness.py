@@ -46,14 +46,14 @@ def run(answer: Answer, case: Case) -> Any:
     return ready
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """One sentence on what is wrong, or None; the order does not count."""
     if not isinstance(got, list | tuple | set | frozenset | np.ndarray):
         return f"it returns {shown(got)}, expected a list of workers"
     workers = _sorted(got)
     if workers is None:
         return f"it returns {shown(got)}, expected numbers of workers"
-    if workers != (expected := _sorted(wanted)):
+    if workers != (expected := _sorted(want)):
         return f"it returns {workers}, expected {expected}"
     return None
 

@@ -54,7 +54,7 @@ def run(answer: Answer, case: Case) -> list[CrashRun]:
     return list(crash_everywhere(answer, deaths.whom, **sizes))
 
 
-def difference(got: Sequence[CrashRun], wanted: Sequence[CrashRun]) -> str | None:
+def difference(got: Sequence[CrashRun], want: Sequence[CrashRun]) -> str | None:
     """What is wrong in the first run in which something is."""
     return next((fault for r in got if (fault := r.fault())), None)
 

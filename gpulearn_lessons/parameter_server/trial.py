@@ -63,12 +63,12 @@ def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
     with watched(answer, local_steps) as called:
         returned = work.call(answer, rank(), weights)
     if returned is weights:
-        told: Any = "weights"
+        result: Any = "weights"
     elif isinstance(returned, Tensor):
-        told = plain(returned)
+        result = plain(returned)
     else:
-        told = "nothing"
-    return plain(weights), told, bool(called)
+        result = "nothing"
+    return plain(weights), result, bool(called)
 
 
 def simulated(answer: Answer, case: Case) -> WeightsOutcome:
@@ -90,14 +90,14 @@ def expected(case: Case) -> WeightsOutcome:
     return WeightsOutcome(None, list(work.end()), ["weights"] * work.ranks)
 
 
-def difference(got: WeightsOutcome, wanted: WeightsOutcome) -> str | None:
+def difference(got: WeightsOutcome, want: WeightsOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function: write it from sum_over_ranks"
-    for number, (found, right) in enumerate(zip(got.after, wanted.after, strict=True)):
-        if not _close(found, right):
-            place = tuple(int(i) for i in np.argwhere(~_near(found, right))[0])
+    for number, (value, right) in enumerate(zip(got.after, want.after, strict=True)):
+        if not _close(value, right):
+            place = tuple(int(i) for i in np.argwhere(~_near(value, right))[0])
             other = got.returned[number]
             if (
                 isinstance(other, np.ndarray)
@@ -106,12 +106,12 @@ def difference(got: WeightsOutcome, wanted: WeightsOutcome) -> str | None:
             ):
                 return "it returns the right weights in a new tensor: change the given one in place"
             where = f"[{', '.join(map(str, place))}]" if place else ""
-            numbers = told_apart(found[place], right[place])
+            numbers = told_apart(value[place], right[place])
             return f"rank {number} ends with weights{where} = {numbers}"
-    for number, told in enumerate(got.returned):
-        if isinstance(told, str) and told == "nothing":
+    for number, result in enumerate(got.returned):
+        if isinstance(result, str) and result == "nothing":
             return f"rank {number} returns no tensor: return the weights"
-        if isinstance(told, np.ndarray) and not _close(told, wanted.after[number]):
+        if isinstance(result, np.ndarray) and not _close(result, want.after[number]):
             return f"rank {number} returns other numbers than its weights: return the weights"
     return got.too_much
 

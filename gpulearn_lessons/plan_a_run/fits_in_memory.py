@@ -68,15 +68,15 @@ def run(answer: Answer, case: Case) -> FitOutcome | None:
     return FitOutcome(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
 
 
-def difference(got: FitOutcome | None, wanted: FitOutcome) -> str | None:
+def difference(got: FitOutcome | None, want: FitOutcome) -> str | None:
     """A truth value, NumPy's too."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got.fits, bool):
         return f"it returns {got.fits}, expected True or False"
-    if got.fits == wanted.fits:
+    if got.fits == want.fits:
         return None
-    if wanted.fits:
+    if want.fits:
         return "it fits, and the answer is False"
     return "it does not fit, the answer is True"
 

@@ -142,5 +142,5 @@ def _flat(model: nn.Module) -> Tensor:
     return torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
 
 
-def _relative(given: Tensor, true: Tensor) -> float:
-    return float((given - true).norm() / true.norm())
+def _relative(averaged: Tensor, true: Tensor) -> float:
+    return float((averaged - true).norm() / true.norm())

@@ -90,17 +90,17 @@ def expected(case: Case) -> ReshardOutcome:
     return ReshardOutcome(count, shards, tuple(needed), ("",) * ranks)
 
 
-def difference(got: ReshardOutcome, wanted: ReshardOutcome) -> str | None:
+def difference(got: ReshardOutcome, want: ReshardOutcome) -> str | None:
     """The shards first, then their dtypes, then which files were read."""
-    for rank, (found, right) in enumerate(zip(got.shards, wanted.shards, strict=True)):
-        if isinstance(found, str):
-            return f"rank {rank} gets {found}, expected a row of {len(right)} numbers"
-        if found != right:
-            return f"rank {rank} gets {shown(found)}, expected {shown(right)}"
+    for rank, (shard, right) in enumerate(zip(got.shards, want.shards, strict=True)):
+        if isinstance(shard, str):
+            return f"rank {rank} gets {shard}, expected a row of {len(right)} numbers"
+        if shard != right:
+            return f"rank {rank} gets {shown(shard)}, expected {shown(right)}"
     for rank, dtype in enumerate(got.dtypes):
         if dtype:
             return f"the numbers are right, but rank {rank} gets {dtype}, and the files are float64"
-    for rank, (read, needed) in enumerate(zip(got.read, wanted.read, strict=True)):
+    for rank, (read, needed) in enumerate(zip(got.read, want.read, strict=True)):
         if len(read) > max(1, len(needed)):
             return (
                 f"the shards are right, but rank {rank} reads files {shown(list(read))}, and "

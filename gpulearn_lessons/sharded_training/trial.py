@@ -84,13 +84,13 @@ def expected(case: Case) -> ShardingOutcome:
     return ShardingOutcome(work, numbers=[work.wanted(number) for number in range(work.ranks)])
 
 
-def difference(got: ShardingOutcome, wanted: ShardingOutcome) -> str | None:
+def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
     """One sentence on the first numbers that are wrong, or on what was too much, or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function of this name: write it from the collectives"
-    if sentence := _wrong_numbers(got, wanted):
+    if sentence := _wrong_numbers(got, want):
         return sentence
     if not got.sent:
         return None  # real ranks: what they kept has been seen on simulated ones
@@ -100,22 +100,22 @@ def difference(got: ShardingOutcome, wanted: ShardingOutcome) -> str | None:
     return None
 
 
-def _wrong_numbers(got: ShardingOutcome, wanted: ShardingOutcome) -> str | None:
-    for number, (found, right) in enumerate(zip(got.numbers, wanted.numbers, strict=True)):
+def _wrong_numbers(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
+    for number, (numbers, right) in enumerate(zip(got.numbers, want.numbers, strict=True)):
         for name, expect in right.items():
-            if sentence := _row(found[name], expect):
+            if sentence := _row(numbers[name], expect):
                 return f"on rank {number}, {name} {sentence}"
     return None
 
 
-def _row(found: Any, right: Any) -> str | None:
-    if isinstance(found, str):
+def _row(value: Any, right: Any) -> str | None:
+    if isinstance(value, str):
         if isinstance(right, str):
-            return None if found == right else f"{found}, and should {right}"
-        return f"{found}, expected {right.size} numbers"
-    if found.shape != right.shape:
-        return f"have shape {found.shape}, expected {right.shape}"
-    wrong = wrong_numbers(found, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
+            return None if value == right else f"{value}, and should {right}"
+        return f"{value}, expected {right.size} numbers"
+    if value.shape != right.shape:
+        return f"have shape {value.shape}, expected {right.shape}"
+    wrong = wrong_numbers(value, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
     return wrong and f"have {wrong}"
 
 

@@ -171,8 +171,8 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
                 torch.save(Trap(), path)
             elif number == 0:
                 path.write_bytes(pickle.dumps(Trap()))
-    found, sprung[:] = bool(sprung), []
-    return TRUSTS if found else None
+    trapped, sprung[:] = bool(sprung), []
+    return TRUSTS if trapped else None
 
 
 WHOLE = (

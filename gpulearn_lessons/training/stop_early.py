@@ -54,11 +54,11 @@ def run(answer: Answer, case: Case) -> Outcome:
     pair = returned if isinstance(returned, tuple | list) and len(returned) == 2 else None
     if returned is not None and (pair is None or not all(map(is_number, pair))):
         raise Violation(f"it returns {shown(returned)}, expected two numbers: epoch kept, trained")
-    kept, done = pair or (None, None)
+    best, done = pair or (None, None)
     return Outcome(
         {
             "the number of epochs that it trains": trained,
-            "the epoch that it keeps": kept,
+            "the epoch that it keeps": best,
             "the number of epochs that it reports": done,
         }
     )

@@ -111,7 +111,7 @@ class _Pair:
 
     def take(self, push: Push) -> bool:
         """The primary takes a push; whether the worker hears that it is safe."""
-        heard = False
+        delivered = False
 
         def forward(other: Push) -> None:
             self.event("before forward", push)
@@ -119,9 +119,9 @@ class _Pair:
             self.event("forwarded", push)
 
         def acknowledge(other: Push) -> None:
-            nonlocal heard
+            nonlocal delivered
             self.event("before acknowledge", push)
-            heard = heard or tuple(other[:2]) == tuple(push[:2])
+            delivered = delivered or tuple(other[:2]) == tuple(push[:2])
             self.event("acknowledged", push)
 
         try:
@@ -136,8 +136,8 @@ class _Pair:
         if self.backup_died:
             self.replace_backup()
         if self.worker_died:  # and is started again, not knowing what it has heard
-            self.worker_died = heard = False
-        return heard
+            self.worker_died = delivered = False
+        return delivered
 
 
 def _nothing(push: Push) -> None:

@@ -202,7 +202,7 @@ def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
 
 def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[ErrorReport]:
     """Every row beside the planner, with the error of the fit and the one when it is left out."""
-    held = []
+    reports = []
     without: dict[str, Calibration] = {}
     for row in rows:
         modelled, left_out = row.modelled(), None
@@ -210,5 +210,5 @@ def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[ErrorReport
             if row.run not in without:
                 without[row.run] = fit([other for other in CALIBRATION if other.run != row.run])
             left_out = row.modelled(without[row.run]) / row.reported - 1
-        held.append(ErrorReport(row, modelled, modelled / row.reported - 1, left_out))
-    return held
+        reports.append(ErrorReport(row, modelled, modelled / row.reported - 1, left_out))
+    return reports
