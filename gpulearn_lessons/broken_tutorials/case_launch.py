@@ -33,7 +33,7 @@ class ProductOutcome:
 
     right: float  # share of the result
     says: bool  # whether it returned cudaSuccess
-    found: tuple[str, ...]  # each kind of thing that the machine found, without numbers and lines
+    findings: tuple[str, ...]  # each kind of thing the machine found, without numbers and lines
     over: float  # sectors for each request of the worst line, where they are over the budget
     lanes: float  # active ones of a warp's 32, where they are fewer than a block of 8 has
     run: ProductRun  # all of it
@@ -57,7 +57,7 @@ def run(program: Any, case: Case) -> ProductOutcome:
         lines = ran.report.lines.values()
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
-    findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.found}))
+    findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.findings}))
     return ProductOutcome(
         float(ran.right.mean()), ran.status == "cudaSuccess", findings, over, lanes, ran
     )
@@ -72,7 +72,7 @@ def expected(case: Case) -> ProductOutcome:
 
 def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
     product = got.run
-    findings = [finding for finding in product.found if "the launch of" not in finding or got.says]
+    findings = [f for f in product.findings if "the launch of" not in f or got.says]
     leaks = [finding for finding in findings if "never freed" in finding]
     if not got.says and product.right.size == TALL[0]:  # it says that it could not
         return (
@@ -102,8 +102,8 @@ def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
 
 
 def same(one: ProductOutcome, other: ProductOutcome) -> bool:
-    return (one.right, one.says, one.found, one.over, one.lanes) == (
-        other.right, other.says, other.found, other.over, other.lanes,
+    return (one.right, one.says, one.findings, one.over, one.lanes) == (
+        other.right, other.says, other.findings, other.over, other.lanes,
     )  # fmt: skip
 
 

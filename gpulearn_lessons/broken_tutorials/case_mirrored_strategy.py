@@ -39,14 +39,14 @@ class CountingStrategy(Strategy):
 
     def __init__(self, replicas: int) -> None:
         super().__init__(replicas)
-        self.handed: list[tuple[int, ...]] = []
+        self.shares: list[tuple[int, ...]] = []
 
     def run(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Note what each replica is given first, then run."""
         whole = [PerReplica((a,) * self.replicas) if isinstance(a, np.ndarray) else a for a in args]
         parts = next((a.values for a in whole if isinstance(a, PerReplica)), None)
         if parts is not None and all(isinstance(part, np.ndarray) for part in parts):
-            self.handed.append(tuple(len(part) for part in parts))
+            self.shares.append(tuple(len(part) for part in parts))
         return super().run(fn, *args)
 
 
@@ -57,7 +57,7 @@ class MirroredOutcome:
     weights: np.ndarray  # afterwards
     losses: Any  # as they are returned; described if they are no list of numbers
     # rows that each replica was given, call by call
-    handed: list[tuple[int, ...]] = field(default_factory=list)
+    shares: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -80,7 +80,7 @@ def run(answer: Answer, case: Case) -> MirroredOutcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         losses = answer(strategy, weights, plan.batches(), plan.lr, plan.momentum)
-    return MirroredOutcome(weights, numbers(losses), strategy.handed)
+    return MirroredOutcome(weights, numbers(losses), strategy.shares)
 
 
 def numbers(losses: Any) -> Any:
@@ -130,7 +130,7 @@ def demand(answer: Answer, outcomes: Any) -> str | None:
     """That the work is shared: no replica is given what another has."""
     for case, ran in zip(cases(), outcomes, strict=True):
         plan: MirroredRun = case.args[0]
-        for rows, counts in zip(plan.rows, ran.handed, strict=False):
+        for rows, counts in zip(plan.rows, ran.shares, strict=False):
             if plan.replicas > 1 and sum(counts) > rows:
                 return (
                     f"the numbers are right, but the {plan.replicas} replicas are given "
@@ -151,7 +151,7 @@ def same(one: MirroredOutcome, other: MirroredOutcome) -> bool:
             one.losses, other.losses, rtol=1e-7, equal_nan=True
         )
     close = np.allclose(one.weights, other.weights, rtol=1e-7, equal_nan=True)
-    return bool(alike and close and one.handed == other.handed)
+    return bool(alike and close and one.shares == other.shares)
 
 
 EXERCISE = Exercise(

@@ -50,7 +50,7 @@ class ServerOutcome:
     # that each rank returned; described if they are none
     weights: list[Any] = field(default_factory=list)
     # of each rank, the pairs (worker, step) whose gradient it computed
-    asked: list[list[tuple[int, int]]] = field(default_factory=list)
+    calls: list[list[tuple[int, int]]] = field(default_factory=list)
     seconds: float = 0.0  # on the simulated clock; 0 on real ranks
 
 
@@ -68,18 +68,18 @@ def cases() -> list[Case]:
 
 
 def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
-    asked: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
 
     def gradient(weights: Tensor, worker: int, step: int) -> Tensor:
-        asked.append((int(worker), int(step)))
+        calls.append((int(worker), int(step)))
         compute(plan.seconds[rank() - 1] if rank() else 0.0)
         return torch.from_numpy(plan.slope(weights.detach().numpy(), worker, step))
 
     weights = torch.ones(WIDTH, dtype=torch.float64)
     returned = answer(weights, gradient, plan.steps, plan.lr)
     if isinstance(returned, Tensor) and returned.shape == weights.shape:
-        return returned.detach().numpy().copy(), asked
-    return shown(returned), asked
+        return returned.detach().numpy().copy(), calls
+    return shown(returned), calls
 
 
 def run(answer: Answer, case: Case) -> ServerOutcome:
@@ -87,8 +87,8 @@ def run(answer: Answer, case: Case) -> ServerOutcome:
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, RankFailure):
         return ServerOutcome(plan, ran)
-    weights, asked = map(list, zip(*ran.results, strict=True))
-    return ServerOutcome(plan, None, weights, asked, ran.seconds)
+    weights, calls = map(list, zip(*ran.results, strict=True))
+    return ServerOutcome(plan, None, weights, calls, ran.seconds)
 
 
 def expected(case: Case) -> ServerOutcome:
@@ -98,28 +98,28 @@ def expected(case: Case) -> ServerOutcome:
     for step in range(plan.steps):
         total = sum(plan.slope(weights, worker, step) for worker in workers)
         weights = weights - plan.lr * total / len(workers)
-    asked = [[(worker, step) for step in range(plan.steps)] for worker in workers]
+    calls = [[(worker, step) for step in range(plan.steps)] for worker in workers]
     seconds = plan.steps * max(plan.seconds)
-    return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *asked], seconds)
+    return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *calls], seconds)
 
 
 def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
     """One sentence on who computed what, then on the weights, then on the time, or None."""
     if got.failure:
         return got.failure.sentence
-    for number, (asked, right) in enumerate(zip(got.asked, want.asked, strict=True)):
-        if asked == right:
+    for number, (calls, right) in enumerate(zip(got.calls, want.calls, strict=True)):
+        if calls == right:
             continue
         if not number:
             return (
-                f"rank 0, the server, computes {len(asked)} gradients, which is the workers' work"
+                f"rank 0, the server, computes {len(calls)} gradients, which is the workers' work"
             )
-        others = sorted({worker for worker, _ in asked} - {number - 1})
+        others = sorted({worker for worker, _ in calls} - {number - 1})
         if others:
             return f"rank {number} asks for the gradient of worker {others[0]}, and is {number - 1}"
         return (
-            f"rank {number} computes {len(asked)} gradients, of steps "
-            f"{', '.join(str(step) for _, step in asked[:6]) or 'none'}, expected one in each of "
+            f"rank {number} computes {len(calls)} gradients, of steps "
+            f"{', '.join(str(step) for _, step in calls[:6]) or 'none'}, expected one in each of "
             f"{len(right)} steps"
         )
     for number, weights in enumerate(got.weights):
@@ -142,8 +142,8 @@ def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
 
 def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     """The same for real ranks, whose time nobody counts."""
-    weights, asked = map(list, zip(*ranks, strict=True))
-    return difference(ServerOutcome(plan, None, weights, asked), expected(Case("", (plan,))))
+    weights, calls = map(list, zip(*ranks, strict=True))
+    return difference(ServerOutcome(plan, None, weights, calls), expected(Case("", (plan,))))
 
 
 @failed_the_same
@@ -151,7 +151,7 @@ def same(one: ServerOutcome, other: ServerOutcome) -> bool:
     """Whether two outcomes are the same numbers after as long, or the same failure."""
     slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
     return (
-        one.asked == other.asked
+        one.calls == other.calls
         and slow[0] == slow[1]
         and all(map(same_result, one.weights, other.weights))
     )

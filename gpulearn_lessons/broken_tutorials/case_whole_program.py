@@ -84,11 +84,11 @@ class FakeDevices(list[torch.device]):
 
     def __init__(self, count: int) -> None:
         super().__init__([torch.device("cpu")] * count)
-        self.taken: set[int] = set()
+        self.used: set[int] = set()
 
     def __getitem__(self, place: Any) -> Any:
         item = super().__getitem__(place)
-        self.taken |= set(range(len(self))[place : place + 1 or None])
+        self.used |= set(range(len(self))[place : place + 1 or None])
         return item
 
 
@@ -100,7 +100,7 @@ class ProgramOutcome:
     failure: RankFailure | None = None  # how it failed, if it did
     # of each rank's model, afterwards; described if none is returned
     weights: list[Any] = field(default_factory=list)
-    taken: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
+    used: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
     # of each rank, whether its model was moved to a device
     moved: list[bool] = field(default_factory=list)
     # of each rank, "join" and "leave" in their order
@@ -172,7 +172,7 @@ def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     inner = getattr(returned, "module", returned)
     weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
     moved = any(isinstance(argument, torch.device) for argument in model.moved)
-    return weights, sorted(gpus.taken), moved
+    return weights, sorted(gpus.used), moved
 
 
 def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool, list[str]]:
@@ -195,8 +195,8 @@ def run(answer: Answer, case: Case) -> ProgramOutcome:
         ran = on_simulated_ranks(act, len(plan.places), answer, plan)
     if isinstance(ran, RankFailure):
         return ProgramOutcome(plan, ran)
-    weights, taken, moved = map(list, zip(*ran.results, strict=True))
-    return ProgramOutcome(plan, None, weights, taken, moved, list(calls.values()))
+    weights, used, moved = map(list, zip(*ran.results, strict=True))
+    return ProgramOutcome(plan, None, weights, used, moved, list(calls.values()))
 
 
 def expected(case: Case) -> ProgramOutcome:
@@ -214,8 +214,8 @@ def difference(got: ProgramOutcome, want: ProgramOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     for number, (local, count) in enumerate(got.plan.places):
-        if got.taken[number] != [local]:
-            took = ", ".join(map(str, got.taken[number])) or "none"
+        if got.used[number] != [local]:
+            took = ", ".join(map(str, got.used[number])) or "none"
             return (
                 f"rank {number} takes GPU {took} of its machine's {count}, and its number there "
                 f"is {local}"
@@ -250,7 +250,7 @@ def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
 @failed_alike
 def same(one: ProgramOutcome, other: ProgramOutcome) -> bool:
     """Whether two outcomes are the same numbers and the same traces, or the same failure."""
-    traces = [(ran.taken, ran.moved, ran.calls) for ran in (one, other)]
+    traces = [(ran.used, ran.moved, ran.calls) for ran in (one, other)]
     return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
 
 

@@ -77,14 +77,14 @@ class ProductRun:
     status: str  # what it returned, such as "cudaSuccess"
     product: Array  # (m, n), as the host has it afterwards; NaN is memory that nobody has filled
     right: Array  # which elements are right, (m, n)
-    found: tuple[str, ...] = ()  # what the machine found, in sentences
+    findings: tuple[str, ...] = ()  # what the machine found, in sentences
     report: Report | None = None  # of the first launch; None if there was none
 
     def __repr__(self) -> str:
         result = (
             f"multiply returns {self.status}; {self.right.sum():,} of {self.right.size:,} right"
         )
-        return "\n".join([result, *self.found])
+        return "\n".join([result, *self.findings])
 
 
 class ProductProgram:

@@ -24,7 +24,7 @@ class Buckets:
 
     # the numbers of the parameters in each bucket; what is none of them is described
     buckets: tuple[tuple[int | str, ...], ...] = ()
-    said: str = ""  # what is wrong with the form, if anything
+    fault: str = ""  # what is wrong with the form, if anything
 
 
 def cases() -> list[Case]:
@@ -86,14 +86,14 @@ def run(answer: Answer, case: Case) -> Buckets:
     handed_over = list(parameters)
     returned = answer(handed_over, most_bytes)
     if returned is None:
-        return Buckets(said=NOTHING)
+        return Buckets(fault=NOTHING)
     if len(handed_over) != len(parameters) or any(map(operator.is_not, handed_over, parameters)):
-        return Buckets(said="it changes the list that it is given: work on a copy")
+        return Buckets(fault="it changes the list that it is given: work on a copy")
     if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
-        return Buckets(said="it changes what needs a gradient: only look at requires_grad")
+        return Buckets(fault="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
         return Buckets(tuple(tuple(named(p, parameters) for p in bucket) for bucket in returned))
-    return Buckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
+    return Buckets(fault=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
 class OnGpu(nn.Parameter):
@@ -131,8 +131,8 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
 
 
 def difference(got: Buckets, want: Buckets) -> str | None:
-    if got.said:
-        return got.said
+    if got.fault:
+        return got.fault
     if got.buckets == want.buckets:
         return None
     strange = next((item for bucket in got.buckets for item in bucket if isinstance(item, str)), "")

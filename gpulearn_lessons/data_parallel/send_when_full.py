@@ -30,7 +30,7 @@ class HooksOutcome:
     ready: tuple[tuple[int, ...], ...] = ()
     begun: tuple[tuple[Begun, ...], ...] = ()  # for each `backward`, which buckets began, and when
     stays: bool = False  # whether a bucket began after the hooks had been taken off
-    said: str = ""  # what is wrong with what it returned, if anything
+    fault: str = ""  # what is wrong with what it returned, if anything
     changed: int = 0  # in which `backward` gradients are not what torch makes of them; 0 for none
     gone: bool = False  # whether one of these is None or zero then
 
@@ -97,7 +97,7 @@ def run(answer: Answer, case: Case) -> HooksOutcome:
             changed = turn
             gone = any(g is None or not g.any() for g in gradients(model))
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    ran = HooksOutcome(groups, tuple(ready), tuple(begun), said=fault, changed=changed, gone=gone)
+    ran = HooksOutcome(groups, tuple(ready), tuple(begun), fault=fault, changed=changed, gone=gone)
     if fault:
         return ran
     for handle in handles:
@@ -194,8 +194,8 @@ def difference(got: HooksOutcome, want: HooksOutcome) -> str | None:
             f"in backward number {got.changed}, the gradients are not what torch has made of them: "
             f"leave them as they are"
         )
-    if got.said:
-        return got.said
+    if got.fault:
+        return got.fault
     if got.stays:
         return "buckets begin after handle.remove() of all that it returned"
     return None

@@ -61,7 +61,7 @@ def difference(got: Sequence[CrashRun], want: Sequence[CrashRun]) -> str | None:
 
 def same_runs(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
     """Whether all runs of two answers come to the same, point by point."""
-    return [(r.said, r.outcome()) for r in one] == [(r.said, r.outcome()) for r in other]
+    return [(r.summary, r.outcome()) for r in one] == [(r.summary, r.outcome()) for r in other]
 
 
 def same_faults(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:

@@ -48,7 +48,7 @@ class CrashRun:
     """What became of all pushes in one run with crashes."""
 
     crashes: tuple[Crash, ...]
-    said: str = ""  # where the crashes were, in words
+    summary: str = ""  # where the crashes were, in words
     # how often each push was applied on the primary, of shape (workers, pushes)
     applied: Any = None
     on_backup: Any = None  # the same on its backup
@@ -64,7 +64,7 @@ class CrashRun:
 
     def fault(self) -> str | None:
         """What is wrong, in one sentence without its full stop, or None."""
-        after = f"{self.said}: " if self.said else ""
+        after = f"{self.summary}: " if self.summary else ""
         if self.stuck is not None:
             return f"{after}{_named(self.stuck)} is sent again and again and never acknowledged"
         for where, counts in (("primary", self.applied), ("backup", self.on_backup)):
@@ -168,7 +168,7 @@ def run_with_crashes(
 
     >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
     >>> run = run_with_crashes(serve_with_backup, [Crash("primary", 2)])
-    >>> run.said
+    >>> run.summary
     'the primary dies at push 1 of worker 0, when the backup has it'
     >>> run.applied.tolist(), run.fault()
     ([[1.0, 1.0], [1.0, 1.0]], None)
@@ -191,7 +191,7 @@ def run_with_crashes(
                 run.stuck = run.stuck or push
     counts = [count_pushes(state, workers).round(9) for state in (pair.primary, pair.backup)]
     run.applied, run.on_backup = counts
-    run.said = ", and then ".join(pair.words)
+    run.summary = ", and then ".join(pair.words)
     return run
 
 
@@ -226,5 +226,5 @@ def crash_everywhere(
         ]
     for crashes in series:
         run = run_with_crashes(handle, crashes, **sizes)
-        if "both are gone" not in run.said:
+        if "both are gone" not in run.summary:
             yield run
