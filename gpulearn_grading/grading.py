@@ -59,7 +59,7 @@ def grade(
     journal: Path,
     *,
     workers: int = 0,
-    told: Callable[[int, int], object] = lambda done, of: None,
+    progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> Grading:
     """Grade a folder of submissions.
 
@@ -69,7 +69,7 @@ def grade(
         journal: a file to which each verdict is added. What stands there already, of the same
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
-        told: is called with how many answers are done, of how many.
+        progress: is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
@@ -83,9 +83,9 @@ def grade(
     keys = [_key(submission, place, settings) for submission, place in tasks]
     known, lacks = _known(journal)
     todo = [n for n, key in enumerate(keys) if key not in known]
-    told(len(tasks) - len(todo), len(tasks))
+    progress(len(tasks) - len(todo), len(tasks))
     if todo:
-        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, told)
+        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, progress)
     graded = []
     for n, student in enumerate(handed_in):
         mine = [known[key] for key in keys[n :: len(handed_in)]]
@@ -164,7 +164,7 @@ def _judge_all(
     journal: Path,
     settings: GradingSettings,
     workers: int,
-    told: Callable[[int, int], object],
+    progress: Callable[[int, int], object],
 ) -> str:
     """Judge what is left to do, and add each verdict to the journal at once; which walls lacked."""
     waiting = iter(todo)  # shared by the threads
@@ -178,7 +178,7 @@ def _judge_all(
             line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
-            told(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
+            progress(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
 
     def work(box: Path) -> None:
         box.mkdir()

@@ -139,9 +139,9 @@ def _moment(what: str, value: Any) -> float:
     return value.timestamp()
 
 
-def _limits(given: Mapping[str, Any]) -> Limits:
+def _limits(table: Mapping[str, Any]) -> Limits:
     fields: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in table.items():
         unit = LIMITS[require.choice("limit", key, LIMITS)]
         if _number(key, value) <= 0:
             raise BadInput(f"{key} is {shown(value)}: give a number above 0.")

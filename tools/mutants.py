@@ -197,8 +197,8 @@ def judged(exercise: Exercise) -> Iterator[tuple[str, str | None]]:
     """For each mutant of the solution, how it differs and what it is told; None if it passes."""
     source = notebook_source(unwrapped(exercise.reference), decorators=False)
     began = time.perf_counter()
-    if told := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
-        raise AssertionError(f"the solution of {exercise.name} does not pass: {told}")
+    if hint := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
+        raise AssertionError(f"the solution of {exercise.name} does not pass: {hint}")
     seconds = MIN_SECONDS + 5 * (time.perf_counter() - began)
     plain = ast.unparse(ast.parse(source)).splitlines()
     for text in mutants(source):
@@ -225,12 +225,12 @@ def main(arguments: list[str] | None = None) -> None:
         if options.exercise not in (None, name) or find(name).kernel:  # kernel: in C++
             continue
         verdicts = list(judged(find(name)))
-        passed = [difference for difference, told in verdicts if told is None]
-        refused = [(difference, told) for difference, told in verdicts if told is not None]
+        passed = [difference for difference, hint in verdicts if hint is None]
+        refused = [(difference, hint) for difference, hint in verdicts if hint is not None]
         print(f"{name}: {len(verdicts)} mutants, {len(refused)} refused, {len(passed)} passed")
         print(*passed, sep="\n\n", end="\n\n", flush=True)
-        for difference, told in random.Random(0).sample(refused, min(options.told, len(refused))):
-            print(f"{difference}\n    told: {told}\n", flush=True)
+        for difference, hint in random.Random(0).sample(refused, min(options.told, len(refused))):
+            print(f"{difference}\n    told: {hint}\n", flush=True)
 
 
 if __name__ == "__main__":

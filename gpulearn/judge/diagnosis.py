@@ -125,7 +125,8 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
         for number, wrong in enumerate(exercise.answers.wrongs):
             if (
                 all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes))
-                and _said(outcomes) == _said([known(number, i) for i in range(len(outcomes))])
+                and _exception_text(outcomes)
+                == _exception_text([known(number, i) for i in range(len(outcomes))])
                 and _true_of(answer, wrong, exercise.reference)
             ):
                 return wrong.hint
@@ -171,7 +172,7 @@ def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     return outcome
 
 
-def _said(outcomes: Sequence[Any]) -> str:
+def _exception_text(outcomes: Sequence[Any]) -> str:
     """The words of an exception, where an answer gives no result in any case to be known by.
 
     Its line is left out, and a file's path, which differs from run to run.

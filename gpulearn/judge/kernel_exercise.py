@@ -242,8 +242,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     assert isinstance(got, Outcome)
     if got.finding:
         return got.evidence
-    for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
-        if compare.arrays(array, wanted):
+    for position, array, want in zip(got.launch.results, got.results, expected, strict=True):
+        if compare.arrays(array, want):
             empty = poison(array.dtype) if position in got.launch.outputs else None
             names = got.launch.names(got.report)
             name = names.get(position, f"argument number {position + 1}")
@@ -256,7 +256,7 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"holds at the start means nothing"
                 )
             pattern = patterns.describe(
-                array, wanted, got.launch, position, empty, name, stored=stored, names=names
+                array, want, got.launch, position, empty, name, stored=stored, names=names
             )
             fixed = patterns.fixed_size(got.report.source, got.launch)
             return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))

@@ -88,15 +88,15 @@ def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...
     if type(answer) is type(kernel):
         kernel = answer  # it has compiled for these types, in another case, and keeps the result
     padded: dict[int, Any] = {}
-    given: list[Any] = []
+    arguments: list[Any] = []
     for position, value in enumerate(launch.arguments()):
         if isinstance(value, np.ndarray):
             edge = np.full(PAD, _canary(value.dtype), value.dtype)
             padded[position] = cuda.to_device(np.concatenate([edge, value.ravel(), edge]))
-            given.append(padded[position][PAD:-PAD].reshape(value.shape))
+            arguments.append(padded[position][PAD:-PAD].reshape(value.shape))
         else:
-            given.append(value)
-    kernel[launch.grid, launch.block](*given)
+            arguments.append(value)
+    kernel[launch.grid, launch.block](*arguments)
     cuda.synchronize()
     results = {}
     for position, there in padded.items():

@@ -72,7 +72,7 @@ def load() -> Progress:
     except ValueError as error:
         return Progress(fault=f"{path} is damaged ({error})", damaged=True)
     try:
-        predicted = {name: Foresight(**kept) for name, kept in data["predicted"].items()}
+        predicted = {name: Foresight(**entry) for name, entry in data["predicted"].items()}
         solved = dict(data["solved"])
         tried = {
             name: Tries(int(kept["count"]), tuple(map(str, kept["hints"])))
@@ -99,9 +99,9 @@ def record(name: str) -> str:
     """Note an exercise as solved; return why that failed, or "". The first date stays."""
     today = datetime.date.today().isoformat()
 
-    def note(kept: Progress) -> None:
-        _count(kept, name, ())
-        kept.solved.setdefault(name, today)
+    def note(state: Progress) -> None:
+        _count(state, name, ())
+        state.solved.setdefault(name, today)
 
     return _keep(note)
 
@@ -111,23 +111,23 @@ def record_try(name: str, hint: str) -> str:
 
     Whatever is tried once an exercise is solved does not count.
     """
-    return _keep(lambda kept: _count(kept, name, (hint,)))
+    return _keep(lambda state: _count(state, name, (hint,)))
 
 
-def _count(kept: Progress, name: str, hints: tuple[str, ...]) -> None:
-    if name not in kept.solved:
-        before = kept.tried.get(name, Tries())
+def _count(state: Progress, name: str, hints: tuple[str, ...]) -> None:
+    if name not in state.solved:
+        before = state.tried.get(name, Tries())
         latest = tuple(dict.fromkeys((*before.hints, *hints)))[-MAX_HINTS:]
-        kept.tried[name] = Tries(before.count + 1, latest)
+        state.tried[name] = Tries(before.count + 1, latest)
 
 
 def record_prediction(name: str, foresight: Foresight) -> str:
     """Note what was predicted; return why that failed, or "". What was seen to come stays."""
 
-    def note(kept: Progress) -> None:
-        before = kept.predicted.get(name)
+    def note(state: Progress) -> None:
+        before = state.predicted.get(name)
         if before is None or before.foresaw is None:
-            kept.predicted[name] = foresight
+            state.predicted[name] = foresight
 
     return _keep(note)
 

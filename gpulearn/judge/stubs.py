@@ -84,8 +84,8 @@ def _drift_of_text(stub_source: str, solution: Any) -> str | None:
     text = str(node.value.value)
 
     def tokens(line: str) -> list[str]:
-        found: list[str] = type(solution)("", line, "").tokens
-        return found
+        result: list[str] = type(solution)("", line, "").tokens
+        return result
 
     known = list(map(tokens, ("", "...", *solution.text.splitlines())))
     new = [line for line in text.splitlines() if tokens(line) not in known]

@@ -98,8 +98,8 @@ def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
     return lr * min(1.0, (step + 1) / warm_up)
 
 
-def _check_warm_up(given: dict[str, Any]) -> None:
-    warm_up, steps = given["warm_up"], given["steps"]
+def _check_warm_up(args: dict[str, Any]) -> None:
+    warm_up, steps = args["warm_up"], args["steps"]
     if warm_up >= steps:
         raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
 

@@ -26,11 +26,11 @@ P = ParamSpec("P")
 NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
 
-def _averageable(given: dict[str, Any]) -> None:
-    if not isinstance(given["model"], nn.Module):
-        raise BadInput(f"model is {require.shown(given['model'])}: give the model.")
-    _count_of_samples(given["samples"])
-    for parameter in given["model"].parameters():
+def _averageable(args: dict[str, Any]) -> None:
+    if not isinstance(args["model"], nn.Module):
+        raise BadInput(f"model is {require.shown(args['model'])}: give the model.")
+    _count_of_samples(args["samples"])
+    for parameter in args["model"].parameters():
         if parameter.grad is not None:
             need_dense(parameter.grad)
 

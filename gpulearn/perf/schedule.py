@@ -98,12 +98,12 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
 
     def start(i: int) -> tuple[float, int | None]:
         """When a waiting task can begin, and what keeps it until then."""
-        asked, waited = waiting[i]
+        since, waited = waiting[i]
         engine = [last[tasks[i].engine]] if tasks[i].engine in last else []
         ends = {before: spans[before].end for before in (*tasks[i].after, *engine)}
         latest = max(ends, key=ends.__getitem__, default=None)
-        if latest is None or ends[latest] <= asked:
-            return asked, waited
+        if latest is None or ends[latest] <= since:
+            return since, waited
         return ends[latest], latest
 
     def go_on(until: float, ended: int | None = None) -> None:
@@ -114,8 +114,8 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
             begin, reason = start(i)
             if begin > until:
                 return
-            asked, _ = waiting.pop(i)
-            spans[i] = Span(tasks[i], asked, begin, begin + tasks[i].seconds, reason)
+            since, _ = waiting.pop(i)
+            spans[i] = Span(tasks[i], since, begin, begin + tasks[i].seconds, reason)
             if tasks[i].engine:
                 last[tasks[i].engine] = i
 

@@ -54,8 +54,8 @@ class MemoryBudget(NamedTuple):
         }
 
 
-def _check(given: dict[str, Any]) -> None:
-    model, batch = given["model"], given["batch"]
+def _check(args: dict[str, Any]) -> None:
+    model, batch = args["model"], args["batch"]
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {require.shown(model)}: give a torch.nn.Module.")
     if not isinstance(batch, tuple) or not batch:
@@ -64,7 +64,7 @@ def _check(given: dict[str, Any]) -> None:
         )
     for size in batch:
         require.whole("a size in batch", size)
-    require.choice("optimizer", given["optimizer"], STATES)
+    require.choice("optimizer", args["optimizer"], STATES)
 
 
 @require.together(_check)
@@ -192,7 +192,7 @@ def measured_memory(
     return MemoryBudget(
         parameters=sum(p.nbytes for p in twin.parameters()),
         gradients=sum(p.grad.nbytes for p in twin.parameters() if p.grad is not None),
-        state=sum(value.nbytes for kept in update.state.values() for value in kept.values()),
+        state=sum(value.nbytes for buffers in update.state.values() for value in buffers.values()),
         activations=activations,
     )
 

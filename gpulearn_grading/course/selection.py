@@ -132,12 +132,12 @@ def assignments(
     return [*selected, *_own(outside, settings, names)]
 
 
-def _notebook(asked: str, files: Mapping[str, Path]) -> str:
+def _notebook(text: str, files: Mapping[str, Path]) -> str:
     """A notebook's name, from the name, with or without `.ipynb`, or the number."""
     numbers = {name.partition("_")[0].lstrip("0"): name for name in files}
-    if (number := asked.upper().lstrip("0")) in numbers:
+    if (number := text.upper().lstrip("0")) in numbers:
         return numbers[number]
-    return require.choice("notebook", asked.removesuffix(".ipynb"), files)
+    return require.choice("notebook", text.removesuffix(".ipynb"), files)
 
 
 def _set_here(exercise: str, set_in: Mapping[str, str]) -> str:
@@ -170,7 +170,7 @@ def _stubs(notebook: Mapping[str, Any]) -> list[str]:
 
 
 def _own(
-    outside: Sequence[str], settings: GradingSettings, taken: Sequence[str]
+    outside: Sequence[str], settings: GradingSettings, names: Sequence[str]
 ) -> list[Assignment]:
     """A notebook for each file of the instructor's, with those of its exercises that count."""
     files: dict[Path, dict[str, Exercise]] = {}
@@ -180,7 +180,7 @@ def _own(
         # the notebook speaks of the file that lies beside it
         files.setdefault(path, {})[exercise.name] = replace(exercise, file=path.name)
     for path in files:
-        if path.stem in taken or [file.stem for file in files].count(path.stem) > 1:
+        if path.stem in names or [file.stem for file in files].count(path.stem) > 1:
             raise BadInput(f"Two notebooks would be called {path.stem}: rename {path}.")
     return [
         Assignment(

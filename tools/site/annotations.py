@@ -32,8 +32,8 @@ class TypeName(NamedTuple):
 def named_in(signature: str, module: str) -> Iterator[TypeName]:
     """The package's own types that a signature of a module's function or class names."""
     for name in dict.fromkeys(NAME.findall(signature)):
-        if found := defined(name, module):
-            yield found
+        if definition := defined(name, module):
+            yield definition
 
 
 def defined(name: str, module: str) -> TypeName | None:

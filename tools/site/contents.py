@@ -156,7 +156,7 @@ def terms() -> dict[str, str]:
     Each leads to the sentence of glossary.txt that stands for the course's, or to "".
     """
     lines = (HERE / "glossary.txt").read_text(encoding="utf-8").splitlines()
-    return {term: said for term, _, said in (line.partition(": ") for line in lines)}
+    return {term: text for term, _, text in (line.partition(": ") for line in lines)}
 
 
 def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
@@ -197,8 +197,8 @@ def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, s
             for line in cell.source.splitlines():
                 if line.startswith("#"):
                     heading = line.lstrip("# ")
-                elif found := bold.search(line):
-                    return name, heading, around(found.group(), SENTENCE.split(line))
+                elif match := bold.search(line):
+                    return name, heading, around(match.group(), SENTENCE.split(line))
     return None
 
 
@@ -220,7 +220,7 @@ def teaching(readme: str, address: str) -> str:
     if section is None:
         raise SystemExit("README.md has no part `## In your own course`: name it so again.")
     text = section[1].replace("](notebooks/images/", "](_static/")
-    text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", text)
+    text = INSIDE.sub(lambda match: f"]({address}/blob/main/{match[1]})", text)
     return "# Teaching\n" + text.replace("\n### ", "\n## ")
 
 

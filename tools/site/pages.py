@@ -135,15 +135,13 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
             output.text = output.text.replace(CPU_REASON, "no GPU was used")
         return output
     data = {kind: text for kind, text in output.data.items() if kind in MIME_TYPES}
-    if came := OUTCOME.search(data.get("text/html", "")):
-        return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
+    if match := OUTCOME.search(data.get("text/html", "")):
+        return new_html(f'<p class="came"><strong>What came:</strong> {match[1]}</p>')
     if "text/html" in data:
         if WIDGET in output.data and 'role="status"' in data["text/html"]:
             data["text/html"] = WIDGET_NOTE + data["text/html"]
         data["text/html"] = scrolled(
-            EMBEDDED.sub(
-                lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]
-            )
+            EMBEDDED.sub(lambda m: f'src="{filed(m[1], m[2], pictures)}"', data["text/html"])
         )
     result: NotebookNode = new_output("display_data", data=data)
     return result
@@ -172,8 +170,8 @@ def filed(kind: str, encoded: str, pictures: Path) -> str:
 
 def new_html(markup: str) -> NotebookNode:
     """An output of HTML."""
-    made: NotebookNode = new_output("display_data", data={"text/html": markup, "text/plain": ""})
-    return made
+    output: NotebookNode = new_output("display_data", data={"text/html": markup, "text/plain": ""})
+    return output
 
 
 def reasons(name: str) -> str:

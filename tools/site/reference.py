@@ -109,11 +109,11 @@ def on_the_page() -> dict[str, TypeName]:
     """
     public_ones = [value for module in namespaces() for _, value in named(module)]
     promised = {id(value) for value in public_ones}
-    found: dict[str, TypeName] = {}
+    names: dict[str, TypeName] = {}
     for it in (it for value in public_ones for it in mentioned(value)):
-        if (it.alias or id(it.meant) not in promised) and found.setdefault(it.name, it) != it:
+        if (it.alias or id(it.meant) not in promised) and names.setdefault(it.name, it) != it:
             raise SystemExit(f"Two types of public signatures are called {it.name}: rename one.")
-    return found
+    return names
 
 
 def mentioned(one: Any) -> list[TypeName]:
@@ -192,7 +192,7 @@ def entry(name: str, one: Any) -> list[str]:
 def docstring(one: Any) -> list[str]:
     """What a name promises, in reStructuredText."""
     doc = BAR.sub(r"\|", inspect.getdoc(one) or "")
-    text = FIELD.sub(lambda found: found[1].title(), str(GoogleDocstring(doc, STYLE)))
+    text = FIELD.sub(lambda match: match[1].title(), str(GoogleDocstring(doc, STYLE)))
     return text.splitlines()
 
 

@@ -149,16 +149,16 @@ def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
         raise Interrupted(f"you ended it: none of the {len(jobs)} ranks is left.") from None
 
 
-def _backend(wanted: str | None, ranks: int) -> str:
+def _backend(name: str | None, ranks: int) -> str:
     """The backend that was asked for if it can be had, else the best that can."""
     import torch
 
     gpus = torch.cuda.device_count() if selection.current().kind == "gpu" else 0
-    if wanted is None:
+    if name is None:
         if 0 < gpus < ranks:
             _say_shared(ranks, gpus)
         return "nccl" if gpus >= ranks else "gloo"
-    chosen = require.choice("backend", wanted, BACKENDS)
+    chosen = require.choice("backend", name, BACKENDS)
     if chosen == "nccl" and gpus < ranks:
         raise BadInput(
             f"nprocs is {ranks}, and there {'is' if gpus == 1 else 'are'} {gpus} GPU"

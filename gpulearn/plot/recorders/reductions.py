@@ -74,12 +74,12 @@ def _checked(
     name: str,
     launch: Callable[[], object],
     out: Any,
-    wanted: np.ndarray[Any, Any],
+    expected: np.ndarray[Any, Any],
     tolerance: float,
 ) -> Callable[[], object]:
     out.copy_to_device(np.zeros(out.shape, out.dtype))
     launch()
-    agree(name, out, wanted, tolerance)
+    agree(name, out, expected, tolerance)
     return launch
 
 

@@ -52,12 +52,12 @@ def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def _turn(
-    name: str, kernel: Any, image: Any, out: Any, wanted: np.ndarray[Any, Any]
+    name: str, kernel: Any, image: Any, out: Any, expected: np.ndarray[Any, Any]
 ) -> Callable[[], object]:
-    blocks = len(wanted) // TILE
+    blocks = len(expected) // TILE
     launch = kernel[(blocks, blocks), (TILE, TILE)]
     launch(image, out)
-    agree(f"{name}, n = {len(wanted)}", out, wanted)
+    agree(f"{name}, n = {len(expected)}", out, expected)
     return lambda: launch(image, out)
 
 
