@@ -152,7 +152,7 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
             data = json.loads(line)
             key, lacks = data.pop("key"), data.pop("lacks")
             verdicts[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
-    return {key: one for key, one in verdicts.items() if one.kind != "not judged"}, lacks
+    return {key: v for key, v in verdicts.items() if v.kind != "not judged"}, lacks
 
 
 def _judge_all(

@@ -101,7 +101,7 @@ def written(settings: GradingSettings) -> str:
 
 def _lines(table: str, values: Mapping[str, str]) -> list[str]:
     """A table of a TOML file, and an empty line below it."""
-    return [f"[{table}]", *(f"{key} = {one}" for key, one in values.items()), ""] * bool(values)
+    return [f"[{table}]", *(f"{key} = {value}" for key, value in values.items()), ""] * bool(values)
 
 
 def _text(value: str) -> str:

@@ -43,12 +43,12 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
 
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
     """Which statements bind a name or change what it stands for, from its last `def` on."""
-    binding = [n for n, one in enumerate(statements) if name in binds(one.node)]
+    binding = [n for n, part in enumerate(statements) if name in binds(part.node)]
     if not binding:
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
-    changed = [n for n, one in enumerate(statements) if n > first and name in _changes(one.node)]
+    changed = [n for n, part in enumerate(statements) if n > first and name in _changes(part.node)]
     return sorted({*changed, *(n for n in binding if n >= first)})
 
 

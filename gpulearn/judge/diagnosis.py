@@ -124,7 +124,7 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):
             if (
-                all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes))
+                all(_alike(same, got, known(number, case)) for case, got in enumerate(outcomes))
                 and _exception_text(outcomes)
                 == _exception_text([known(number, i) for i in range(len(outcomes))])
                 and _true_of(answer, wrong, exercise.reference)

@@ -14,7 +14,7 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import (
-    Summing,
+    PendingSum,
     begin_sum,
     copy_from,
     largest_over_ranks,
@@ -204,7 +204,7 @@ class Bucket:
             part.view(parameter.shape)
             for part, parameter in zip(parts, self.parameters, strict=True)
         ]
-        self.summing: Summing | None = None  # while it is on its way
+        self.summing: PendingSum | None = None  # while it is on its way
         self.filled: dict[int, bool] = {}  # the parameters that are in, and who has a gradient
 
     def fill(self, number: int, share: float) -> None:

@@ -207,7 +207,7 @@ class _Student:
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}
-        return {name: encoded(one, strict=False).decode() for name, one in values.items()}
+        return {name: encoded(value, strict=False).decode() for name, value in values.items()}
 
     def do_call(self, args: str, options: str) -> dict[str, Any]:
         """Call the answer; what it returns, and what it has changed of its arguments."""

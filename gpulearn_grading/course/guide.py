@@ -82,7 +82,7 @@ def _predictions(assignment: Assignment) -> Iterator[str]:
 def _right(prediction: Prediction) -> str:
     if not isinstance(prediction, Choices):
         return "(A number; the next cell computes it.)"
-    right = [one for one, why in prediction.choices.items() if not why]
+    right = [answer for answer, why in prediction.choices.items() if not why]
     return f"Right: *{right[0]}*." if right else "(What is right is measured by the next cell.)"
 
 

@@ -31,11 +31,11 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return three values, {', '.join(PARTS)}"
-    for name, one, want in zip(PARTS, got, expected, strict=True):
-        if sides(one) != sides(want):
-            return f"{name} is {shown(one)}, expected {shown(want)}"
-        if whole(one) != whole(want):
-            return f"{name} is {shown(one)}: {WHOLE.removesuffix('.')}"
+    for name, value, want in zip(PARTS, got, expected, strict=True):
+        if sides(value) != sides(want):
+            return f"{name} is {shown(value)}, expected {shown(want)}"
+        if whole(value) != whole(want):
+            return f"{name} is {shown(value)}: {WHOLE.removesuffix('.')}"
     return None
 
 

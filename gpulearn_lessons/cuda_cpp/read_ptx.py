@@ -37,10 +37,10 @@ def difference(got: Any, expected: Any) -> str | None:
     got = got.tolist() if isinstance(got, np.ndarray) else got
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return four numbers, {', '.join(PARTS)}"
-    for name, one, want, reason in zip(PARTS, got, expected, REASONS, strict=True):
-        if compare.numbers_or_none(int(one) if isinstance(one, bool) else one, want):
-            what = name.removesuffix("s") if isinstance(one, int) and one == 1 else name
-            return f"it returns {shown(one)} {what}, expected {want}: {reason}"
+    for name, value, want, reason in zip(PARTS, got, expected, REASONS, strict=True):
+        if compare.numbers_or_none(int(value) if isinstance(value, bool) else value, want):
+            what = name.removesuffix("s") if isinstance(value, int) and value == 1 else name
+            return f"it returns {shown(value)} {what}, expected {want}: {reason}"
     return None
 
 

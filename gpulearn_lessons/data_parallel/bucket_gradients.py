@@ -124,10 +124,10 @@ def built(size: int, kind: str) -> nn.Parameter:
     return parameter
 
 
-def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
+def named(item: Any, parameters: list[nn.Parameter]) -> int | str:
     """A parameter's number in the list, or what is there in place of one."""
-    number = next((n for n, parameter in enumerate(parameters) if parameter is one), None)
-    return number if number is not None else shown(one)
+    number = next((n for n, parameter in enumerate(parameters) if parameter is item), None)
+    return number if number is not None else shown(item)
 
 
 def difference(got: Buckets, want: Buckets) -> str | None:

@@ -178,8 +178,8 @@ def difference(got: HooksOutcome, want: HooksOutcome) -> str | None:
         ready = want.ready[turn - 1]
         for (bucket, there), (other, when) in zip(value, right, strict=False):
             if bucket != other:
-                begun = ", ".join(str(one) for one, _ in value[:8])
-                order = ", ".join(str(one) for one, _ in right)
+                begun = ", ".join(str(bucket) for bucket, _ in value[:8])
+                order = ", ".join(str(bucket) for bucket, _ in right)
                 return f"{where}buckets begin in the order {begun}, expected {order}"
             if there != when:
                 size = len(want.groups[other])

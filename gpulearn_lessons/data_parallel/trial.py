@@ -171,8 +171,8 @@ def difference(got: RankOutcome, want: RankOutcome) -> str | None:
         return f"the parameters change on rank {changed[0]}: only the gradients should"
     names = [name for name, _ in got.step.replica(0).named_parameters()]
     for number, (rows, means) in enumerate(zip(got.gradients, want.gradients, strict=True)):
-        for name, one, mean in zip(names, rows, means, strict=True):
-            if sentence := _gradient(one, mean):
+        for name, gradient, mean in zip(names, rows, means, strict=True):
+            if sentence := _gradient(gradient, mean):
                 return f"on rank {number}, the gradient of {name} {sentence}"
     return None
 

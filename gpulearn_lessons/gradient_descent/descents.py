@@ -101,17 +101,17 @@ def hands_back(
     return demand
 
 
-def _has_form_of(one: Any, expected: Any) -> bool:
+def _has_form_of(state: Any, expected: Any) -> bool:
     """Whether a state has the same parts in the same places, with the same numbers."""
     if isinstance(expected, tuple):
         return (
-            isinstance(one, tuple | list)
-            and len(one) == len(expected)
-            and all(map(_has_form_of, one, expected))
+            isinstance(state, tuple | list)
+            and len(state) == len(expected)
+            and all(map(_has_form_of, state, expected))
         )
-    if isinstance(expected, np.ndarray) and not hasattr(one, "shape"):
+    if isinstance(expected, np.ndarray) and not hasattr(state, "shape"):
         return False  # a tensor is an array to whoever reads it
-    return np.shape(one) == np.shape(expected) and np.allclose(one, expected, rtol=1e-5)
+    return np.shape(state) == np.shape(expected) and np.allclose(state, expected, rtol=1e-5)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -176,12 +176,12 @@ def new_html(markup: str) -> NotebookNode:
 
 def reasons(name: str) -> str:
     """What would have to be true for each choice of a prediction that does not come."""
-    one = prediction_of(name)
-    if not isinstance(one, Choices):
+    prediction = prediction_of(name)
+    if not isinstance(prediction, Choices):
         return ""
-    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.misconceptions.items()]
+    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in prediction.misconceptions.items()]
     # of what is measured, nobody knows beforehand which choice is right
-    measured = len(rows) == len(one.choices)
+    measured = len(rows) == len(prediction.choices)
     title = "What each choice would take" if measured else "If you chose otherwise"
     return folded(title, f"<ul>{''.join(rows)}</ul>")
 

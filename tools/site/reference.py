@@ -66,8 +66,8 @@ def reference(module: ModuleType) -> str:
     """A page with all public names of a module, in reStructuredText."""
     short = shortened(module)
     text = [short, "=" * len(short), "", f"{summary(module)}.", ""]
-    for name, one in named(module):
-        text += entry(name, one)
+    for name, value in named(module):
+        text += entry(name, value)
     return "\n".join(text)
 
 
@@ -81,9 +81,9 @@ def overview(modules: list[ModuleType]) -> str:
     for module in modules:
         short = shortened(module)
         text += [short, "-" * len(short), "", f":doc:`{summary(module)} <{short}>`", ""]
-        for name, one in named(module):
+        for name, value in named(module):
             place = f"{short}.html#{make_id(name)}"
-            text += [f"- `{name} <{place}>`__{promised(one)}"]
+            text += [f"- `{name} <{place}>`__{promised(value)}"]
         text += [""]
     below = "".join(f"   {name}\n" for name in [*map(shortened, modules), "types", "commands"])
     return "\n".join([*text, ".. toctree::", "   :hidden:", "", below])
@@ -116,11 +116,11 @@ def on_the_page() -> dict[str, TypeName]:
     return names
 
 
-def mentioned(one: Any) -> list[TypeName]:
+def mentioned(value: Any) -> list[TypeName]:
     """The package's types that a signature or one of its methods' names."""
-    rows = [row for row in members(one) if row.startswith("``.")]
-    module = getattr(getattr(one, "py_func", one), "__module__", "") or ""
-    return list(named_in("\n".join([signature(one), *rows]), module))
+    rows = [row for row in members(value) if row.startswith("``.")]
+    module = getattr(getattr(value, "py_func", value), "__module__", "") or ""
+    return list(named_in("\n".join([signature(value), *rows]), module))
 
 
 def commands() -> str:
@@ -151,14 +151,14 @@ def helped(command: str) -> str:
 def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """The public names of a module, as notebooks write them, with what they mean."""
     for name in sorted(public(module), key=str.lower):
-        one = getattr(module, name)
-        if not inspect.ismodule(one):
-            yield f"{shortened(module)}.{name}", one
+        value = getattr(module, name)
+        if not inspect.ismodule(value):
+            yield f"{shortened(module)}.{name}", value
 
 
-def promised(one: Any) -> str:
+def promised(value: Any) -> str:
     """The first line of a docstring, to stand behind a name; of a mapping, nothing."""
-    doc = "" if isinstance(one, Mapping) else inspect.getdoc(one) or ""
+    doc = "" if isinstance(value, Mapping) else inspect.getdoc(value) or ""
     first = doc.partition("\n\n")[0].replace("\n", " ")
     return BAR.sub(r"\|", f": {first}") if first else ""
 
@@ -175,32 +175,32 @@ def summary(module: ModuleType) -> str:
     return (module.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
 
-def entry(name: str, one: Any) -> list[str]:
+def entry(name: str, value: Any) -> list[str]:
     """One name: how it is called, and what it promises; of a class also what it can do."""
     rows = [name, "-" * len(name), ""]
-    if call := signature(one):
+    if call := signature(value):
         lines = (name + call).split("\n")
         rows += [".. code-block:: python", "", *(f"   {line}" for line in lines), ""]
-    if isinstance(one, Mapping):  # its docstring is its type's
-        return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in one) + ".", ""]
-    known = [it.name for it in mentioned(one) if on_the_page().get(it.name) == it]
+    if isinstance(value, Mapping):  # its docstring is its type's
+        return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in value) + ".", ""]
+    known = [it.name for it in mentioned(value) if on_the_page().get(it.name) == it]
     if linked := [f"`{it} <types.html#{make_id(it)}>`__" for it in known]:
         rows += ["Types: " + ", ".join(linked), ""]
-    return [*rows, *docstring(one), "", *members(one)]
+    return [*rows, *docstring(value), "", *members(value)]
 
 
-def docstring(one: Any) -> list[str]:
+def docstring(value: Any) -> list[str]:
     """What a name promises, in reStructuredText."""
-    doc = BAR.sub(r"\|", inspect.getdoc(one) or "")
+    doc = BAR.sub(r"\|", inspect.getdoc(value) or "")
     text = FIELD.sub(lambda match: match[1].title(), str(GoogleDocstring(doc, STYLE)))
     return text.splitlines()
 
 
-def members(one: Any) -> list[str]:
+def members(value: Any) -> list[str]:
     """What an object of a class can be asked, as a list; of anything else, nothing."""
     rows: list[str] = []
-    fields = getattr(one, "__dataclass_fields__", {})  # a default that is a function is no method
-    for name, member in vars(one).items() if inspect.isclass(one) else ():
+    fields = getattr(value, "__dataclass_fields__", {})  # a default that is a function is no method
+    for name, member in vars(value).items() if inspect.isclass(value) else ():
         function = getattr(member, "fget", getattr(member, "__func__", member))
         if (
             name.startswith("_")
@@ -222,14 +222,14 @@ class Plain(str):
     __repr__ = str.__str__
 
 
-def signature(one: Any, *, bound: bool = False) -> str:
+def signature(value: Any, *, bound: bool = False) -> str:
     """How it is called, with types; of what is not called, nothing.
 
     Args:
-        one: what is called.
+        value: what is called.
         bound: whether it is called of an object, without its first parameter.
     """
-    function = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
+    function = getattr(value, "py_func", value)  # a kernel is called as the function it is made of
     if getattr(function, "_is_protocol", False):  # nobody makes one
         return ""
     try:
