@@ -88,7 +88,7 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in FOREIGN}
 
 
-def told(command: Sequence[str]) -> str | None:
+def output_of(command: Sequence[str]) -> str | None:
     """What a command prints, without the newline at its end; None where it fails."""
     try:
         done = subprocess.run(
@@ -102,7 +102,7 @@ def told(command: Sequence[str]) -> str | None:
 def version_of(python: str) -> str | None:
     """The version of a Python that can make environments, such as "3.12.1", or None."""
     code = "import ensurepip, venv, platform; print(platform.python_version())"
-    return told([python, "-c", code])
+    return output_of([python, "-c", code])
 
 
 def found_pythons() -> list[str]:
@@ -110,7 +110,7 @@ def found_pythons() -> list[str]:
 
     The one that runs this is preferred, then what PATH calls by its version, then pyenv's.
     """
-    root = Path(told(["pyenv", "root"]) or "~/.pyenv").expanduser()
+    root = Path(output_of(["pyenv", "root"]) or "~/.pyenv").expanduser()
     pythons = []
     for minor in range(VERSIONS[0][1], VERSIONS[1][1] + 1):
         version = f"{VERSIONS[0][0]}.{minor}"
@@ -155,7 +155,7 @@ def outcome_of(python: str, folder: Path, pins: Sequence[str] = ()) -> Outcome:
     if subprocess.run([inside, *INSTALL, *requirements], check=False, env=env).returncode:
         return Outcome(version, fault="pip could not install it")
     code = "import numpy, numba; print(numpy.__version__, numba.__version__)"
-    versions = (told([inside, "-c", code]) or "– –").split()
+    versions = (output_of([inside, "-c", code]) or "– –").split()
 
     for name in COPIED:
         source, target = ROOT / "tests" / name, folder / "tests" / name

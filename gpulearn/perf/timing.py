@@ -271,14 +271,14 @@ def watch_neighbours() -> Iterator[Neighbours]:
     except ModuleNotFoundError:
         yield neighbours
         return
-    before = _used(psutil)
+    before = _cpu_time(psutil)
     yield neighbours
-    system, own, elapsed = (after - b for after, b in zip(_used(psutil), before, strict=True))
+    system, own, elapsed = (after - b for after, b in zip(_cpu_time(psutil), before, strict=True))
     if elapsed > 0.05:  # the system's clock ticks are a hundredth of a second
         neighbours.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
 
 
-def _used(psutil: Any) -> tuple[float, float, float]:
+def _cpu_time(psutil: Any) -> tuple[float, float, float]:
     """Seconds of CPU that all processes used, that this one used, and the time."""
     system = psutil.cpu_times()
     busy = (

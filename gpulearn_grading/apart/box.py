@@ -36,7 +36,7 @@ class Box:
         self._limits = limits  # of all its processes together
         self.ended = ""  # why: a limit that it passed, or "ended" where it did so itself
         self.notes: dict[str, str] = {}  # what it did that is worth telling, and with what
-        self._base = _used(self._pid, 1)[0]
+        self._base = _usage(self._pid, 1)[0]
         self._over = threading.Event()
         # what it waits for a core does not count; but it may make itself wait, with its children
         self._last = time.monotonic() + PATIENCE * limits.seconds + 60
@@ -88,7 +88,7 @@ class Box:
         printed = 0
         while not self._over.wait(LOOK_SECONDS):
             printed += self._drained(self._limits.output + 1 - printed)
-            anonymous, processes = _used(self._pid, self._limits.processes)
+            anonymous, processes = _usage(self._pid, self._limits.processes)
             passed = {
                 "output": printed > self._limits.output,
                 "processes": processes > self._limits.processes,
@@ -120,7 +120,7 @@ def _lives(pid: int) -> bool:
     return state is None or state[1] != "Z"
 
 
-def _used(pid: int, most: int) -> tuple[int, int]:
+def _usage(pid: int, most: int) -> tuple[int, int]:
     """Bytes of memory of its own, and number, of a process with its children; until too many."""
     bytes_, count = 0, 0
     waiting = [pid]

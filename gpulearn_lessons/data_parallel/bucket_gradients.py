@@ -92,7 +92,7 @@ def run(answer: Answer, case: Case) -> Buckets:
     if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
         return Buckets(fault="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
-        return Buckets(tuple(tuple(named(p, parameters) for p in bucket) for bucket in returned))
+        return Buckets(tuple(tuple(index_of(p, parameters) for p in bucket) for bucket in returned))
     return Buckets(fault=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
@@ -124,7 +124,7 @@ def built(size: int, kind: str) -> nn.Parameter:
     return parameter
 
 
-def named(item: Any, parameters: list[nn.Parameter]) -> int | str:
+def index_of(item: Any, parameters: list[nn.Parameter]) -> int | str:
     """A parameter's number in the list, or what is there in place of one."""
     number = next((n for n, parameter in enumerate(parameters) if parameter is item), None)
     return number if number is not None else shown(item)
@@ -142,12 +142,12 @@ def difference(got: Buckets, want: Buckets) -> str | None:
             f"them there themselves"
         )
     return (
-        f"its buckets hold parameters number {_said(got)}, expected {_said(want)}, where 0 is "
+        f"its buckets hold parameters number {_text(got)}, expected {_text(want)}, where 0 is "
         f"the first"
     )
 
 
-def _said(outcome: Buckets) -> str:
+def _text(outcome: Buckets) -> str:
     listed = (f"[{', '.join(map(str, bucket))}]" for bucket in outcome.buckets)
     return f"[{', '.join(listed)}]"
 

@@ -167,7 +167,7 @@ def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
     if got.count >= MANY and (sentence := _never_mixed(got)):
         return sentence
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
-        if sentence := _dealt(got, shards):
+        if sentence := _order_fault(got, shards):
             return f"in epoch {epoch}, {sentence}"
     return _shuffling(got) if got.count >= MANY else None
 
@@ -212,7 +212,7 @@ def _shuffling(got: ShardsOutcome) -> str | None:
     cut = [frozenset(range(got.count)).difference(order) for order in orders]
     if cut[0] and len(set(cut)) == 1:
         return (
-            f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
+            f"samples {_listing(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
         )
     more = _rewoven(got.wider)
@@ -234,7 +234,7 @@ def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) ->
     if got.seed is None and shard != want:
         block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
         kind = " (a block: the ranks should take turns)" if block else ""
-        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(want)}"
+        return f"rank {rank} sees {_listing(shard)}{kind}, expected {_listing(want)}"
     if len(shard) != len(want):
         return f"rank {rank} sees {len(shard)} samples, expected {len(want)}"
     strange = next((sample for sample in shard if not 0 <= sample < got.count), None)
@@ -243,9 +243,9 @@ def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) ->
     return None
 
 
-def _dealt(got: ShardsOutcome, shards: Shards) -> str | None:
+def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
-    order = _woven(got, shards)
+    order = _interleaved(got, shards)
     first = order[: got.count]
     if len(order) > got.count and len(set(first)) < got.count:
         padded = Counter(place % got.count for place in range(len(order)))
@@ -264,11 +264,11 @@ def _dealt(got: ShardsOutcome, shards: Shards) -> str | None:
     extra = order[got.count :]
     begin = [order[place % got.count] for place in range(len(extra))]
     if extra != begin:
-        return f"it is padded with samples {_said(extra)}, expected {_said(begin)}"
+        return f"it is padded with samples {_listing(extra)}, expected {_listing(begin)}"
     return None
 
 
-def _woven(got: ShardsOutcome, shards: Shards) -> list[int]:
+def _interleaved(got: ShardsOutcome, shards: Shards) -> list[int]:
     """The list from which rank r took every size-th entry, from r on."""
     length = sum(map(len, shards))
     return [shards[place % got.size][place // got.size] for place in range(length)]
@@ -287,10 +287,10 @@ def _rewoven(shards: Shards) -> list[int]:
 
 def dealt(got: ShardsOutcome, epoch: int) -> list[int]:
     """The order in which an epoch's samples are dealt out, without padding."""
-    return _woven(got, got.shards[epoch])[: got.count]
+    return _interleaved(got, got.shards[epoch])[: got.count]
 
 
-def _said(numbers: list[int]) -> str:
+def _listing(numbers: list[int]) -> str:
     return str(numbers) if len(numbers) <= 8 else f"[{', '.join(map(str, numbers[:8]))}, …]"
 
 

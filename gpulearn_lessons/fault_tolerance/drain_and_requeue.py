@@ -138,7 +138,7 @@ def run(answer: Answer, case: Case) -> JobOutcome:
     return JobOutcome(tuple(script.done), status)
 
 
-def told(done: Sequence[str]) -> str:
+def in_words(done: Sequence[str]) -> str:
     """What was done, in words; what is done more than twice on end is counted, and much is cut."""
     words: list[str] = []
     for deed, same in itertools.groupby(done):
@@ -149,7 +149,7 @@ def told(done: Sequence[str]) -> str:
 
 def difference(got: Any, want: Any) -> str | None:
     if got.done != want.done:
-        return f"it does: {told(got.done)}; expected: {told(want.done)}"
+        return f"it does: {in_words(got.done)}; expected: {in_words(want.done)}"
     if type(got.status) is not type(want.status) or got.status != want.status:
         return f"it returns {shown(got.status)}, expected {want.status}"
     return None

@@ -159,12 +159,12 @@ def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Pict
         above.axvline(time, color="0.2", linewidth=1.5)
         above.set_xlim(0, times.seconds)
         above.set_xlabel("time (s), modelled")
-        _held(below, times, held)
+        _draw_held(below, times, held)
         _legend(fig, [times])
         return show(fig, alt), alt
 
 
-def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
+def _draw_held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
     """A bar for what each rank holds now, and a line for the most that it ever holds."""
     from matplotlib.ticker import MaxNLocator
 

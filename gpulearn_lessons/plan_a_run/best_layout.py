@@ -82,10 +82,10 @@ def run(answer: Answer, case: Case) -> Any:
         return work.seconds(tensor, pipeline, data)
 
     layout = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
-    return chosen(layout), allowed(work, calls)
+    return as_layout(layout), allowed(work, calls)
 
 
-def chosen(got: Any) -> Any:
+def as_layout(got: Any) -> Any:
     """A layout as a tuple of whole numbers; anything else as it is."""
     try:
         return tuple(int(part) if part == int(part) else part for part in got)

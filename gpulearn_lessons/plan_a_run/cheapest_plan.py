@@ -18,7 +18,7 @@ def trial(
     return Trial(name, gpus, memory * 1e9, needed * 1e9, step, price, rate)
 
 
-def tried() -> list[Trial]:
+def nine_trials() -> list[Trial]:
     """One job on two kinds of GPU, four numbers of them and two terms; it does not fit on one."""
     return [
         trial("1 × A100", 1, 80, 118, 14.0, 1.40),
@@ -62,7 +62,7 @@ def cases() -> list[Case]:
         ("a long run and all the time that there is", 10_000_000, 1e15, 0.5, 0.25),
         ("interruptions that cost two hours", 50_000, 200.0, 2.0, 0.25),
     )
-    result = [Case(label, (tried(), *job)) for label, *job in jobs]
+    result = [Case(label, (nine_trials(), *job)) for label, *job in jobs]
     full = [trial("full", 2, 80, 80, 1.0, 1.0), trial("dear", 2, 80, 40, 1.0, 2.0)]
     result.append(Case("a trial that needs all of a GPU's memory", (full, 7200, 10.0, 0.5, 1.0)))
     small = [trial("one", 1, 80, 100, 1.0, 1.0), trial("two", 2, 80, 55, 0.6, 1.0)]

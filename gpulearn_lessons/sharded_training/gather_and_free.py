@@ -98,7 +98,7 @@ class LayersWork:
             numbers[f"the gradients of layer {number}"] = trial.as_row(row)
         return numbers, {"most": live.most, "first": layers[0].bytes or 0}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """This rank's part of the mean gradient of one process."""
         layers = [TanhLayer(self.width) for _ in range(self.layers)]
         rows = [self.row(number).requires_grad_() for number in range(self.layers)]

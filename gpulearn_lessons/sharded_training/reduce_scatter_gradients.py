@@ -53,7 +53,7 @@ class GradientWork:
         changed = sum(int((p.detach() != 1).sum()) for p in parameters)
         return {"the numbers that are returned": shard}, {"left": left, "changed": changed}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """This rank's part of the mean."""
         row = np.zeros(self.ranks * self.length)
         for other in range(self.ranks):

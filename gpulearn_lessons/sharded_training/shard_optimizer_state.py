@@ -29,7 +29,7 @@ OPTIMIZERS: dict[str, Any] = {
 STEPPED = "the optimiser's numbers"
 
 
-def _stepped(optimizer: Any) -> list[Tensor]:
+def _parameters(optimizer: Any) -> list[Tensor]:
     """The tensors that an optimiser steps."""
     return [tensor for group in optimizer.param_groups for tensor in group["params"]]
 
@@ -55,7 +55,7 @@ class StateWork:
 
         def make(parameters: Any) -> Any:
             optimizers.append(OPTIMIZERS[self.optimizer](parameters))
-            before.append([p.detach().clone() for p in _stepped(optimizers[-1])])
+            before.append([p.detach().clone() for p in _parameters(optimizers[-1])])
             return optimizers[-1]
 
         weights = self.numbers(0)
@@ -64,13 +64,13 @@ class StateWork:
             step(self.numbers(1 + number, 1 + rank()))
         state = [v for o in optimizers for s in o.state.values() for v in s.values()]
         size = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
-        after = [_stepped(optimizer) for optimizer in optimizers]
+        after = [_parameters(optimizer) for optimizer in optimizers]
         padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
         stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
         numbers = {"the weights": trial.as_row(weights), STEPPED: "stay" if stay else "change"}
         return numbers, {"state": size}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """The weights of one process with the mean gradients."""
         weights = torch.nn.Parameter(self.numbers(0))
         optimizer = OPTIMIZERS[self.optimizer]([weights])

@@ -40,7 +40,7 @@ class ShardWork(Protocol):
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank: what it ends with, and what it kept."""
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """What a rank is to end with."""
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
@@ -81,7 +81,7 @@ def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ())
 def expected(case: Case) -> ShardingOutcome:
     """What should come out of a case; what it may keep and send its work says."""
     work: ShardWork = case.args[0]
-    return ShardingOutcome(work, numbers=[work.wanted(number) for number in range(work.ranks)])
+    return ShardingOutcome(work, numbers=[work.target(number) for number in range(work.ranks)])
 
 
 def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:

@@ -44,7 +44,7 @@ class ForwardLog:
             self.graphs += 1
 
     @staticmethod
-    def told(modes: list[str]) -> str:
+    def in_words(modes: list[str]) -> str:
         """The mode, where it is the same for all images."""
         return modes[0] if len({*modes}) == 1 else "on for some of them only"
 
@@ -68,8 +68,8 @@ def run(answer: Answer, case: Case) -> Outcome:
         {
             "how many training images go through the model in all epochs": len(passes.trained),
             "how many held-out images it judges by in all epochs": len(passes.judged),
-            "dropout for the training images": passes.told(passes.trained),
-            "dropout for the held-out images": passes.told(passes.judged),
+            "dropout for the training images": passes.in_words(passes.trained),
+            "dropout for the held-out images": passes.in_words(passes.judged),
             "the parameters at the end": flat(model.parameters()),
             "the mean training losses": losses,
             "the shares of held-out images that are right": shares,

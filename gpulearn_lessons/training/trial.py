@@ -37,18 +37,18 @@ def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
             if not np.isclose(value, want, rtol=tolerance, atol=tolerance, equal_nan=True):
                 return f"{phrase} is {told_apart(value, want)}"
         elif value != want:
-            return NOTHING if value is None else f"{phrase} is {said(value)}, expected {said(want)}"
+            return NOTHING if value is None else f"{phrase} is {text(value)}, expected {text(want)}"
     return None
 
 
-def said(value: Any) -> str:
+def text(value: Any) -> str:
     """A fact as it stands in a sentence."""
     return value if isinstance(value, str) else f"{value:.6g}" if is_number(value) else shown(value)
 
 
 def _arrays(phrase: str, value: Any, want: np.ndarray, tolerance: float) -> str | None:
     if not isinstance(value, np.ndarray) or value.shape != want.shape:
-        count = value.size or "no" if isinstance(value, np.ndarray) else said(value)
+        count = value.size or "no" if isinstance(value, np.ndarray) else text(value)
         return f"{phrase}: {count} numbers, expected {want.size} (a .grad that is None has none)"
     scale = float(np.abs(want[np.isfinite(want)]).max(initial=0)) or 1.0
     close = np.isclose(value, want, rtol=0, atol=tolerance * scale, equal_nan=True)

@@ -66,7 +66,7 @@ class CrashRun:
         """What is wrong, in one sentence without its full stop, or None."""
         after = f"{self.summary}: " if self.summary else ""
         if self.stuck is not None:
-            return f"{after}{_named(self.stuck)} is sent again and again and never acknowledged"
+            return f"{after}{_push_name(self.stuck)} is sent again and again and never acknowledged"
         for where, counts in (("primary", self.applied), ("backup", self.on_backup)):
             for worker, number in np.argwhere(counts != 1):
                 push, count = f"push {number + 1} of worker {worker}", counts[worker, number]
@@ -95,7 +95,7 @@ class _Pair:
             if crash.event != number:
                 continue
             whom = f"worker {push.worker}" if crash.whom == "worker" else f"the {crash.whom}"
-            self.words.append(f"{whom} dies at {_named(push)}, {WORDS[name]}")
+            self.words.append(f"{whom} dies at {_push_name(push)}, {WORDS[name]}")
             if crash.whom == "primary":
                 raise _ServerCrash
             if crash.whom == "worker":
@@ -149,7 +149,7 @@ def _own(push: Push) -> Push:
     return Push(push.worker, push.number, push.gradient.copy())
 
 
-def _named(push: Push) -> str:
+def _push_name(push: Push) -> str:
     return f"push {push.number} of worker {push.worker}"
 
 
