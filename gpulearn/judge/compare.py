@@ -49,7 +49,7 @@ def same_numbers(one: Any, other: Any, relative: float = 1e-9) -> bool:
 
 
 def odd(got: Any) -> str | None:
-    """What is amiss with what is no result at all, or None."""
+    """What is wrong with something that is no result at all, or None."""
     if isinstance(got, types.GeneratorType):
         return "it yields its results one by one: write return, not yield"
     if isinstance(got, types.CoroutineType):

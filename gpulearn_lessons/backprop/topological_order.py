@@ -22,7 +22,7 @@ LOOKS = 20  # at the parents of a node, in the mean; a few are enough
 
 @dataclass(frozen=True)
 class NodeList:
-    """The names that an answer lists, and what is amiss with them, in one sentence."""
+    """The names that an answer lists, and what is wrong with them, in one sentence."""
 
     names: tuple[str, ...]
     complaint: str | None
@@ -155,18 +155,18 @@ def run(answer: Answer, case: Case) -> NodeList | None:
         )
     names = {id(node): node.name or f"the unnamed {node.data:g}" for node in order}
     listed = tuple(names.get(id(node), shown(node)) for node in out)
-    amiss = complaint(list(out), order, names)
-    if amiss is None and len(looks) > LOOKS * len(order):
-        amiss = (
+    fault = complaint(list(out), order, names)
+    if fault is None and len(looks) > LOOKS * len(order):
+        fault = (
             f"the list is right, but it asks for parents {len(looks):,} times in a graph of "
             f"{len(order)} nodes: it goes on from a node once for each way that leads to it. "
             "Remember where it has been"
         )
-    return NodeList(listed, amiss)
+    return NodeList(listed, fault)
 
 
 def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
-    """What is amiss with a list of nodes."""
+    """What is wrong with a list of nodes."""
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:
@@ -187,7 +187,7 @@ def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """What is amiss; any order in which operands stand before results is right."""
+    """What is wrong; any order in which operands stand before results is right."""
     return got.complaint if isinstance(got, NodeList) else compare.NOTHING
 
 

@@ -48,7 +48,7 @@ class PipelineRun:
 
 @dataclass(frozen=True)
 class PipelineOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     plan: PipelineRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did

@@ -52,7 +52,7 @@ class CountingStrategy(Strategy):
 
 @dataclass(frozen=True)
 class MirroredOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     weights: np.ndarray  # afterwards
     losses: Any  # as they are returned; described if they are no list of numbers

@@ -43,7 +43,7 @@ class ServerPlan:
 
 @dataclass(frozen=True)
 class ServerOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     plan: ServerPlan  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did

@@ -94,7 +94,7 @@ class FakeDevices(list[torch.device]):
 
 @dataclass(frozen=True)
 class ProgramOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     plan: ProgramRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did

@@ -23,7 +23,7 @@ CLASSES = 4
 
 @dataclass
 class TrainingLog:
-    """What was seen of a training."""
+    """A log of a training."""
 
     images: Tensor  # (n, …), what it may train on
     # the rows of `images` in each batch that it learned from; −1 is none of them

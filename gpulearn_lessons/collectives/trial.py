@@ -89,7 +89,7 @@ class Work:
 
 @dataclass(frozen=True)
 class CollectiveOutcome:
-    """What came of an answer on all ranks."""
+    """An answer's outcome on all ranks."""
 
     work: Work  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did

@@ -20,7 +20,7 @@ Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a d
 
 @dataclass(frozen=True)
 class Buckets:
-    """What an answer gave."""
+    """The buckets that an answer returned."""
 
     # the numbers of the parameters in each bucket; what is none of them is described
     buckets: tuple[tuple[int | str, ...], ...] = ()

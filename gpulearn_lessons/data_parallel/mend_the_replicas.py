@@ -52,7 +52,7 @@ class ReplicaRun:
 
 @dataclass(frozen=True)
 class ReplicasOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     failure: RankFailure | None = None  # how it failed, if it did
     weights: list[Any] = field(default_factory=list)  # of each rank, afterwards

@@ -23,7 +23,7 @@ Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were t
 
 @dataclass(frozen=True)
 class HooksOutcome:
-    """What an answer did."""
+    """The backward passes with an answer's hooks."""
 
     groups: Groups  # the buckets
     # for each `backward`, the parameters in the order in which their gradients came

@@ -40,7 +40,7 @@ Shards = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ShardsOutcome:
-    """What an answer gave."""
+    """The shards that an answer returned."""
 
     count: int  # how many samples there are
     size: int  # how many ranks

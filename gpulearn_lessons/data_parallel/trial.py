@@ -109,7 +109,7 @@ class ReplicaStep:
 
 @dataclass(frozen=True)
 class RankOutcome:
-    """What came of an answer on all ranks."""
+    """An answer's outcome on all ranks."""
 
     step: ReplicaStep  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did

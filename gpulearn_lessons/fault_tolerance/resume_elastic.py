@@ -118,7 +118,7 @@ class TrialRun(ElasticRun):
 
 @dataclass(frozen=True)
 class ResumeOutcome:
-    """What came of a run that was started several times."""
+    """The outcome of a run that was started several times."""
 
     starts: Starts
     # of each start, the rows of each step, of all ranks together

@@ -59,7 +59,7 @@ WRAPPERS = {
 
 @dataclasses.dataclass
 class RunResult:
-    """What a run gives; the same on every rank."""
+    """The result of a run; the same on every rank."""
 
     # of each step, the mean cross-entropy over all its images, before the step
     losses: list[float] = dataclasses.field(default_factory=list)

@@ -56,7 +56,7 @@ class TwoStageRun:
 
 @dataclass(frozen=True)
 class StagesOutcome:
-    """What came of it."""
+    """The outcome of a run."""
 
     plan: TwoStageRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did

@@ -54,7 +54,7 @@ class SplitLayer:
 
 @dataclass(frozen=True)
 class LayerResult:
-    """What came of an answer on all ranks."""
+    """An answer's outcome on all ranks."""
 
     layer: SplitLayer  # what was dealt out
     failure: RankFailure | None = None  # how it failed, if it did

@@ -24,7 +24,7 @@ MAX_H = {"float64": 3e-4, "float32": 0.5}
 
 @dataclass(frozen=True)
 class GradientOutcome:
-    """A gradient, and in what manner it was found."""
+    """A gradient and how it was computed."""
 
     gradient: Array  # what was returned
     sides: str  # "ahead" or "behind" of x, "both" or "none": where values were asked for

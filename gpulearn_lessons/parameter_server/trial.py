@@ -47,7 +47,7 @@ class RankWork(Protocol):
 
 @dataclass(frozen=True)
 class WeightsOutcome:
-    """What came of an answer on all ranks."""
+    """An answer's outcome on all ranks."""
 
     failure: RankFailure | None = None  # how it failed, if it did
     after: list[np.ndarray] = field(default_factory=list)  # each rank's weights at the end

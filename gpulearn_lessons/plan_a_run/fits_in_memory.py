@@ -49,7 +49,7 @@ def cases() -> list[Case]:
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """What an answer says."""
+    """An answer's verdict on each memory."""
 
     fits: Any  # in the memory of the case
     around: tuple[Any, ...]  # in smaller and larger ones, by which wrong answers are told apart

@@ -17,7 +17,7 @@ from gpulearn_lessons.sharded_training.checkpoints import reshard_checkpoint
 
 @dataclass(frozen=True)
 class ReshardOutcome:
-    """What came of an answer on each of the new ranks."""
+    """An answer's outcome on each of the new ranks."""
 
     count: int  # numbers in the row, without padding
     # what each rank returned, as lists; in words what was no row of numbers

@@ -49,7 +49,7 @@ class ShardWork(Protocol):
 
 @dataclass(frozen=True)
 class ShardingOutcome:
-    """What came of an answer on all ranks."""
+    """An answer's outcome on all ranks."""
 
     work: ShardWork  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did

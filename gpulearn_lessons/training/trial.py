@@ -19,7 +19,7 @@ TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to f
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was seen of an answer, in the order in which it is worth telling."""
+    """What an answer did, the most important facts first."""
 
     # a phrase, such as "the loss that it returns", to a number, an array or a word
     facts: dict[str, Any]
