@@ -90,12 +90,12 @@ def installed(name: str) -> str | None:
 def same_length(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are lists of one length."""
 
-    def check(given: dict[str, Any]) -> None:
+    def check(args: dict[str, Any]) -> None:
         lengths = {}
         for name in names:
-            if not hasattr(given[name], "__len__") or isinstance(given[name], str):
-                raise BadInput(f"{name} is {shown(given[name])}: give a list of numbers.")
-            lengths[name] = len(given[name])
+            if not hasattr(args[name], "__len__") or isinstance(args[name], str):
+                raise BadInput(f"{name} is {shown(args[name])}: give a list of numbers.")
+            lengths[name] = len(args[name])
         if len(set(lengths.values())) > 1:
             both = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise BadInput(f"{both} entries: they must be as many.")
@@ -113,13 +113,13 @@ def from_zero(name: str, value: object) -> int:
     return _integer(name, value, 0, "from 0")
 
 
-def _integer(name: str, value: object, least: int, wanted: str) -> int:
+def _integer(name: str, value: object, least: int, expected: str) -> int:
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = least - 1
     if number < least:
-        raise BadInput(f"{name} is {shown(value)}: give a whole number {wanted}.")
+        raise BadInput(f"{name} is {shown(value)}: give a whole number {expected}.")
     return number
 
 
@@ -156,31 +156,31 @@ def several(name: str, values: Any, such_as: str = "") -> tuple[Any, ...]:
     return tuple(values)
 
 
-def named(name: str, values: Any, wanted: str, most: float = math.inf) -> Mapping[str, Any]:
+def named(name: str, values: Any, expected: str, most: float = math.inf) -> Mapping[str, Any]:
     """Return a mapping of one to `most` entries, such as {"label": numbers}.
 
-    `wanted` says what to give, for the sentence.
+    `expected` says what to give, for the sentence.
     """
     if not isinstance(values, Mapping) or not 0 < len(values) <= most:
-        raise BadInput(f"{name} is {shown(values)}: give {wanted}.")
+        raise BadInput(f"{name} is {shown(values)}: give {expected}.")
     return values
 
 
-def each(values: Mapping[str, Any], kind: type | str, wanted: str, start: str = "{} is") -> None:
+def each(values: Mapping[str, Any], kind: type | str, expected: str, start: str = "{} is") -> None:
     """Check that all values of a mapping are of one kind: of a class, or with an attribute.
 
-    `wanted` says what to give, for the sentence; in `start`, {} stands for the value's name.
+    `expected` says what to give, for the sentence; in `start`, {} stands for the value's name.
     """
     for name, value in values.items():
         if not (hasattr(value, kind) if isinstance(kind, str) else isinstance(value, kind)):
-            raise BadInput(f"{start.format(name)} {shown(value)}: give {wanted}.")
+            raise BadInput(f"{start.format(name)} {shown(value)}: give {expected}.")
 
 
-def all_of(kind: type, values: Iterable[Any], word: str, wanted: str) -> None:
+def all_of(kind: type, values: Iterable[Any], word: str, expected: str) -> None:
     """Check that all values are of one class, which a sentence calls by `word`."""
     for value in values:
         if not isinstance(value, kind):
-            raise BadInput(f"{shown(value)} is no {word}: give {wanted}.")
+            raise BadInput(f"{shown(value)} is no {word}: give {expected}.")
 
 
 def ascending(name: str, values: object) -> tuple[int, ...]:
@@ -194,7 +194,7 @@ def ascending(name: str, values: object) -> tuple[int, ...]:
 
 def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are whole numbers above zero."""
-    return together(lambda given: given.update({n: whole(n, given[n]) for n in names}))
+    return together(lambda args: args.update({n: whole(n, args[n]) for n in names}))
 
 
 def positive(
@@ -202,10 +202,10 @@ def positive(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are numbers above zero, or may be zero."""
 
-    def check(given: dict[str, Any]) -> None:
+    def check(args: dict[str, Any]) -> None:
         for name in (*names, *or_zero):
-            if name in names or given[name] != 0:
-                above_zero(name, given[name])
+            if name in names or args[name] != 0:
+                above_zero(name, args[name])
 
     return together(check)
 
@@ -213,9 +213,9 @@ def positive(
 def checked(**judges: Callable[[object], object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a judge of its own look at each named argument before each call."""
 
-    def check(given: dict[str, Any]) -> None:
+    def check(args: dict[str, Any]) -> None:
         for name, judge in judges.items():
-            judge(given[name])
+            judge(args[name])
 
     return together(check)
 
@@ -223,12 +223,12 @@ def checked(**judges: Callable[[object], object]) -> Callable[[Callable[P, R]], 
 def same_shape(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are arrays of numbers of one shape."""
 
-    def check(given: dict[str, Any]) -> None:
+    def check(args: dict[str, Any]) -> None:
         for name in names:
-            if not _is_numeric(given[name]):
-                raise BadInput(f"{name} is {shown(given[name])}: give an array of numbers.")
-        if len({given[name].shape for name in names}) > 1:
-            both = ", ".join(f"{name} has shape {given[name].shape}" for name in names)
+            if not _is_numeric(args[name]):
+                raise BadInput(f"{name} is {shown(args[name])}: give an array of numbers.")
+        if len({args[name].shape for name in names}) > 1:
+            both = ", ".join(f"{name} has shape {args[name].shape}" for name in names)
             raise BadInput(f"{both}: they must be the same.")
 
     return together(check)
@@ -240,23 +240,23 @@ def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     A letter stands for one size wherever it occurs.
     """
 
-    def check(given: dict[str, Any]) -> None:
-        seen: dict[str, tuple[str, int]] = {}
+    def check(args: dict[str, Any]) -> None:
+        sizes_of: dict[str, tuple[str, int]] = {}
         for name, letters in expected.items():
-            array, wanted = given[name], f"({', '.join(letters.split())})"
+            array, form = args[name], f"({', '.join(letters.split())})"
             shape = getattr(array, "shape", None)
             if shape is None or not _is_numeric(array, unknown="f"):
                 raise BadInput(
-                    f"{name} is {shown(array)}: give an array of numbers of shape {wanted}."
+                    f"{name} is {shown(array)}: give an array of numbers of shape {form}."
                 )
             if len(shape) != len(letters.split()):
-                raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")
+                raise BadInput(f"{name} has shape {tuple(shape)}: it must be {form}.")
             for letter, size in zip(letters.split(), shape, strict=True):
-                owner, known = seen.setdefault(letter, (name, size))
+                owner, known = sizes_of.setdefault(letter, (name, size))
                 if size != known:
                     raise BadInput(
                         f"{name} has shape {tuple(shape)}, but {letter} is {known} in {owner}: "
-                        f"{name} must be {wanted}."
+                        f"{name} must be {form}."
                     )
 
     return together(check)

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")
         try:
-            done = grade(options.folder, settings, journal, workers=options.jobs, told=bar)
+            done = grade(options.folder, settings, journal, workers=options.jobs, progress=bar)
         finally:
             end()
     except GpulearnError as error:
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (".csv", write_csv), (".json", write_json), (".xml", write_junit), (".html", write_page),
     ):  # fmt: skip
         write(done, output.with_suffix(suffix))
-    return _told(done, output)
+    return _report(done, output)
 
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
@@ -84,10 +84,8 @@ def _settings(options: argparse.Namespace) -> GradingSettings:
     file = options.settings or (usual if usual.is_file() else None)
     settings = settings_of.load(file) if file else GradingSettings()
     if options.exercises:
-        places = [find(one.strip()) for one in options.exercises.split(",")]
-        names = [
-            f"{Path(one.file).resolve()}:{one.name}" if one.file else one.name for one in places
-        ]
+        places = [find(name.strip()) for name in options.exercises.split(",")]
+        names = [f"{Path(e.file).resolve()}:{e.name}" if e.file else e.name for e in places]
         settings = dataclasses.replace(settings, exercises=tuple(names))
     return settings
 
@@ -105,7 +103,7 @@ def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]
     return lambda done, of: print(f"{done} of {of} answers", file=sys.stderr), lambda: None
 
 
-def _told(done: Grading, output: Path) -> int:
+def _report(done: Grading, output: Path) -> int:
     verdicts = [verdict for student in done.students for verdict in student.verdicts]
     passed = sum(verdict.passed for verdict in verdicts)
     print(

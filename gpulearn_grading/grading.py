@@ -33,7 +33,7 @@ TRIES = 2  # of an answer at which a judge got lost
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedStudent:
     """A student's verdicts and score."""
 
     student: str  # as the submission is called
@@ -46,7 +46,7 @@ class Graded:
 class Grading:
     """What came of a folder."""
 
-    students: list[Graded] = field(default_factory=list)  # in the order of their names
+    students: list[GradedStudent] = field(default_factory=list)  # in the order of their names
     exercises: tuple[str, ...] = ()  # names, in their order
     most: float = 0.0  # points of a student who has everything right
     lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
@@ -59,7 +59,7 @@ def grade(
     journal: Path,
     *,
     workers: int = 0,
-    told: Callable[[int, int], object] = lambda done, of: None,
+    progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> Grading:
     """Grade a folder of submissions.
 
@@ -69,7 +69,7 @@ def grade(
         journal: a file to which each verdict is added. What stands there already, of the same
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
-        told: is called with how many answers are done, of how many.
+        progress: is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
@@ -79,20 +79,20 @@ def grade(
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
     # all answers to one exercise in a row: what a judge finds out of its known ones is used again
-    tasks = [(one, place) for place in exercises for one in handed_in]
-    keys = [_key(one, place, settings) for one, place in tasks]
+    tasks = [(submission, place) for place in exercises for submission in handed_in]
+    keys = [_key(submission, place, settings) for submission, place in tasks]
     known, lacks = _known(journal)
     todo = [n for n, key in enumerate(keys) if key not in known]
-    told(len(tasks) - len(todo), len(tasks))
+    progress(len(tasks) - len(todo), len(tasks))
     if todo:
-        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, told)
+        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, progress)
     graded = []
     for n, student in enumerate(handed_in):
         mine = [known[key] for key in keys[n :: len(handed_in)]]
         days = settings.days_late(student.student, student.moment)
         points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
         score = round(points * settings.kept(days), 4)
-        graded.append(Graded(student.student, tuple(mine), score, days))
+        graded.append(GradedStudent(student.student, tuple(mine), score, days))
     names = tuple(find(place).name for place in exercises)
     most = sum(settings.weights.get(name, 1.0) for name in names)
     return Grading(graded, names, most, lacks, time.monotonic() - begin)
@@ -109,24 +109,24 @@ def _without(
     own = {Path(place.rpartition(":")[0]).name for place in exercises}
     beside = {folder / name for name in own}
     return [
-        dataclasses.replace(one, files=tuple(file for file in one.files if file.name not in own))
-        for one in handed_in
-        if not (one.files and beside.issuperset(one.files))
+        dataclasses.replace(s, files=tuple(file for file in s.files if file.name not in own))
+        for s in handed_in
+        if not (s.files and beside.issuperset(s.files))
     ]
 
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    statements = (statement for one in handed_in for statement in read(one).statements)
+    statements = (statement for s in handed_in for statement in read(s).statements)
     defined = {name for statement in statements for name in binds(statement.node)}
     return tuple(name for name in places() if name in defined)
 
 
-def _key(one: Submission, place: str, settings: GradingSettings) -> str:
+def _key(submission: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
-    about = [_package(), one.student, place, vars(settings.limits)]
+    about = [_package(), submission.student, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
-    for path in [*one.files, *([file] if file.name else [])]:
+    for path in [*submission.files, *([file] if file.name else [])]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
 
@@ -152,7 +152,7 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
             data = json.loads(line)
             key, lacks = data.pop("key"), data.pop("lacks")
             verdicts[key] = Verdict(**{**data, "notes": tuple(data["notes"])})
-    return {key: one for key, one in verdicts.items() if one.kind != "not judged"}, lacks
+    return {key: v for key, v in verdicts.items() if v.kind != "not judged"}, lacks
 
 
 def _judge_all(
@@ -164,7 +164,7 @@ def _judge_all(
     journal: Path,
     settings: GradingSettings,
     workers: int,
-    told: Callable[[int, int], object],
+    progress: Callable[[int, int], object],
 ) -> str:
     """Judge what is left to do, and add each verdict to the journal at once; which walls lacked."""
     waiting = iter(todo)  # shared by the threads
@@ -178,7 +178,7 @@ def _judge_all(
             line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
-            told(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
+            progress(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
 
     def work(box: Path) -> None:
         box.mkdir()
@@ -225,4 +225,4 @@ def hidden(folder: Path, results: Path) -> list[Path]:
     needed = [path.resolve() for path in paths if path.name]
     candidates = [*map(Path, SOCKETS), Path.home(), folder, results]
     folders = dict.fromkeys(path.resolve() for path in candidates if path.is_dir())
-    return [path for path in folders if not any(one.is_relative_to(path) for one in needed)]
+    return [path for path in folders if not any(inner.is_relative_to(path) for inner in needed)]

@@ -34,7 +34,7 @@ from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.limits import time_limit
 from gpulearn.require import shorten
 from gpulearn_grading import rebuilt, ways
-from gpulearn_grading.apart.box import Box, Gone
+from gpulearn_grading.apart.box import Box, BoxLost
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
@@ -127,7 +127,7 @@ class Judge:
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source="".join(one.text for one in statements),
+                        source="".join(statement.text for statement in statements),
                         name=exercise.name,
                         reference=_place_of(exercise) if closed else "",
                         exercise="" if closed else place,
@@ -165,7 +165,7 @@ class Judge:
             if long and stubs.same_code(answer, own):
                 notes["has the lines of gl.solution"] = ""
             if boxes and boxes[0].ended:
-                raise Gone(boxes[0].ended)
+                raise BoxLost(boxes[0].ended)
             return "passed", f"right in all {count} cases."
         except _NotLoaded as error:
             return str(error.args[0]), str(error.args[1])
@@ -180,7 +180,7 @@ class Judge:
         except (MissingPackage, NotData) as error:
             return "not judged", str(error)
         except GpulearnError as error:
-            ended = (boxes[0].ended if boxes else "") or (isinstance(error, Gone) and str(error))
+            ended = (boxes[0].ended if boxes else "") or (isinstance(error, BoxLost) and str(error))
             if not ended:
                 return "not judged", str(error)
             return ended, f"{exercise.name}: {self._sentence(ended)}"
@@ -223,7 +223,7 @@ def _patches(code: SubmittedCode) -> dict[str, str]:
     for statement in code.statements:
         for node in ast.walk(statement.node):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            changed: list[ast.expr] = [one for one in targets if isinstance(one, ast.Attribute)]
+            changed: list[ast.expr] = [t for t in targets if isinstance(t, ast.Attribute)]
             match node:
                 case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
                     changed = [target]

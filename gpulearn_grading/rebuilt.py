@@ -46,19 +46,19 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
     space: dict[str, Any] = {"__name__": "submission"}
     unknown: list[str] = []
     files: list[str] = []
-    for one in statements:
-        if isinstance(one.node, ast.Import | ast.ImportFrom):
-            _import(one.node, space)
-        elif not isinstance(one.node, ast.FunctionDef) and not _assigned(one.node, space):
-            unknown += sorted(binds(one.node))
+    for part in statements:
+        if isinstance(part.node, ast.Import | ast.ImportFrom):
+            _import(part.node, space)
+        elif not isinstance(part.node, ast.FunctionDef) and not _assigned(part.node, space):
+            unknown += sorted(binds(part.node))
     if unknown:
         space |= values(unknown)
-    for one in statements:
-        if isinstance(one.node, ast.FunctionDef):
-            function = _defined(one, space, files)
-            space[one.node.name] = _decorated(function, one.node.decorator_list, space)
-    for one in statements:  # kernel = cuda.jit(function)
-        _assigned(one.node, space)
+    for part in statements:
+        if isinstance(part.node, ast.FunctionDef):
+            function = _defined(part, space, files)
+            space[part.node.name] = _decorated(function, part.node.decorator_list, space)
+    for part in statements:  # kernel = cuda.jit(function)
+        _assigned(part.node, space)
     return space.get(name), lambda: _forget(files)
 
 
@@ -66,14 +66,14 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
     """A function like the answer, to be looked at and not called; None if it is no function."""
     files: list[str] = []
     space: dict[str, Any] = {"__name__": "submission"}
-    for one in reversed(statements):
-        node = one.node
+    for statement in reversed(statements):
+        node = statement.node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-            return _lifeless(_defined(one, space, files)), lambda: _forget(files)
+            return _lifeless(_defined(statement, space, files)), lambda: _forget(files)
         if isinstance(node, ast.Assign) and name in binds(node):
             if not isinstance(node.value, ast.Lambda):
                 break
-            bare = _without_defaults(ast.parse(one.text).body[0])
+            bare = _without_defaults(ast.parse(statement.text).body[0])
             exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
             return _lifeless(space[name]), lambda: None
     return None, lambda: None
@@ -81,9 +81,9 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
 
 def text_of(statements: Sequence[Statement], name: str) -> str | None:
     """The text that a name stands for, as a literal or as the argument of `gl.cpp`."""
-    for one in reversed(statements):
-        if isinstance(one.node, ast.Assign) and name in binds(one.node):
-            value = one.node.value
+    for statement in reversed(statements):
+        if isinstance(statement.node, ast.Assign) and name in binds(statement.node):
+            value = statement.node.value
             if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
                 value = value.args[0] if value.args else value
             text = value.value if isinstance(value, ast.Constant) else None
@@ -94,23 +94,23 @@ def text_of(statements: Sequence[Statement], name: str) -> str | None:
 def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
     """Carry out an import of a module that is known; another one binds nothing."""
     if isinstance(node, ast.Import):
-        for one in node.names:
-            if one.name in MODULES:
-                module = importlib.import_module(one.name)
-                top = one.name.partition(".")[0]
-                space[one.asname or top] = module if one.asname else importlib.import_module(top)
+        for item in node.names:
+            if item.name in MODULES:
+                module = importlib.import_module(item.name)
+                top = item.name.partition(".")[0]
+                space[item.asname or top] = module if item.asname else importlib.import_module(top)
         return
     home = node.module or ""
     ours = home.startswith(("gpulearn.kernels.", "gpulearn_lessons."))
     if (home in MODULES or ours) and not node.level:
         module = importlib.import_module(home)
         stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
-        for one in node.names:
-            for name in stars if one.name == "*" else [one.name]:
+        for alias in node.names:
+            for name in stars if alias.name == "*" else [alias.name]:
                 value = getattr(module, name, MISSING)
                 known = not isinstance(value, ModuleType) or value.__name__ in MODULES | CUDA
                 if value is not MISSING and known:
-                    space[one.asname or name] = value
+                    space[alias.asname or name] = value
 
 
 def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
@@ -151,8 +151,8 @@ def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
 
 def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str, Any]) -> Any:
     """A function under those of its decorators that compile it, with their plain options."""
-    for one in reversed(decorators):
-        name, keywords = (one.func, one.keywords) if isinstance(one, ast.Call) else (one, [])
+    for d in reversed(decorators):
+        name, keywords = (d.func, d.keywords) if isinstance(d, ast.Call) else (d, [])
         try:
             jit = _followed(name, space)
         except LookupError:
@@ -167,12 +167,12 @@ def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str
     return function
 
 
-def _defined(one: Statement, space: dict[str, Any], files: list[str]) -> Any:
+def _defined(statement: Statement, space: dict[str, Any], files: list[str]) -> Any:
     """The function of a `def`; its globals are the space, its text can be found."""
-    node = one.node
+    node = statement.node
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     filename = f"<submission {next(_number)}>"
-    cell = one.cell
+    cell = statement.cell
     linecache.cache[filename] = len(cell), None, cell.splitlines(keepends=True), filename
     files.append(filename)
     begin = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -203,8 +203,8 @@ def _without_defaults(node: ast.stmt) -> ast.stmt:
         if isinstance(inner, ast.arg):
             inner.annotation = None
     args = node.value.args if isinstance(node, ast.Assign) else node.args  # type: ignore[attr-defined]
-    args.defaults = [_constant(one) for one in args.defaults]
-    args.kw_defaults = [one and _constant(one) for one in args.kw_defaults]
+    args.defaults = [_constant(default) for default in args.defaults]
+    args.kw_defaults = [default and _constant(default) for default in args.kw_defaults]
     return node
 
 
@@ -217,5 +217,5 @@ def _constant(node: ast.expr) -> ast.expr:
 
 
 def _forget(files: Sequence[str]) -> None:
-    for one in files:
-        linecache.cache.pop(one, None)
+    for file in files:
+        linecache.cache.pop(file, None)

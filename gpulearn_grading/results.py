@@ -25,10 +25,10 @@ def write_csv(grading: Grading, file: Path) -> None:
         lines = csv.writer(out)
         lines.writerow(HEADINGS)
         for student in grading.students:
-            for one in student.verdicts:
+            for v in student.verdicts:
                 cells = [
-                    student.student, one.exercise, int(one.passed), one.kind, one.seconds, one.hint,
-                    "; ".join(one.notes), student.points, grading.most, student.days_late,
+                    student.student, v.exercise, int(v.passed), v.kind, v.seconds, v.hint,
+                    "; ".join(v.notes), student.points, grading.most, student.days_late,
                 ]  # fmt: skip
                 lines.writerow(map(_cell, cells))
 
@@ -47,22 +47,22 @@ def write_junit(grading: Grading, file: Path) -> None:
     """A suite for each student and a case for each exercise, as CI servers read them."""
     root = ElementTree.Element("testsuites", name="gpulearn grade")
     for student in grading.students:
-        wrong = [one for one in student.verdicts if not one.passed]
-        errors = sum(one.kind == "not judged" for one in wrong)
-        name, seconds = _fit(student.student), sum(one.seconds for one in student.verdicts)
+        wrong = [v for v in student.verdicts if not v.passed]
+        errors = sum(v.kind == "not judged" for v in wrong)
+        name, seconds = _fit(student.student), sum(v.seconds for v in student.verdicts)
         suite = ElementTree.SubElement(
             root, "testsuite", name=name, tests=str(len(student.verdicts)),
             failures=str(len(wrong) - errors), errors=str(errors), time=f"{seconds:.2f}",
         )  # fmt: skip
-        for one in student.verdicts:
+        for v in student.verdicts:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=name, name=one.exercise, time=f"{one.seconds:.2f}"
+                suite, "testcase", classname=name, name=v.exercise, time=f"{v.seconds:.2f}"
             )
-            if not one.passed:
-                word = "error" if one.kind == "not judged" else "failure"
-                ElementTree.SubElement(case, word, type=one.kind, message=_fit(one.hint))
-            if one.notes:
-                ElementTree.SubElement(case, "system-out").text = _fit("\n".join(one.notes))
+            if not v.passed:
+                word = "error" if v.kind == "not judged" else "failure"
+                ElementTree.SubElement(case, word, type=v.kind, message=_fit(v.hint))
+            if v.notes:
+                ElementTree.SubElement(case, "system-out").text = _fit("\n".join(v.notes))
     ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
 
 

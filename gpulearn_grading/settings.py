@@ -61,9 +61,9 @@ def load(file: Path) -> GradingSettings:
     for key in data:
         require.choice(f"setting in {file.name}", key, KEYS)
     exercises = data.get("exercises", [])
-    if not isinstance(exercises, list) or not all(isinstance(one, str) for one in exercises):
+    if not isinstance(exercises, list) or not all(isinstance(item, str) for item in exercises):
         raise BadInput(f'exercises is {shown(exercises)}: give a list of names, ["vector_add"].')
-    places = tuple(_place(one, file.parent) for one in exercises)
+    places = tuple(_place(place, file.parent) for place in exercises)
     names = [find(place).name for place in places]
     weights = {}
     for name, weight in _table(data, "weights").items():
@@ -78,8 +78,8 @@ def load(file: Path) -> GradingSettings:
         due=_moment("due", deadline["due"]) if "due" in deadline else None,
         lost_per_day=_number("lost_per_day", deadline.get("lost_per_day", 0)),
         handed_in={
-            student: _moment(f"handed_in of {student}", one)
-            for student, one in _table(deadline, "handed_in").items()
+            student: _moment(f"handed_in of {student}", when)
+            for student, when in _table(deadline, "handed_in").items()
         },
         limits=_limits(_table(data, "limits")),
     )
@@ -87,21 +87,21 @@ def load(file: Path) -> GradingSettings:
 
 def written(settings: GradingSettings) -> str:
     """Settings as the text of a file, from which `load` makes the same."""
-    lines = ["exercises = [", *(f"    {_text(one)}," for one in settings.exercises), "]", ""]
-    lines += _lines("weights", {name: f"{one:.15g}" for name, one in settings.weights.items()})
+    lines = ["exercises = [", *(f"    {_text(place)}," for place in settings.exercises), "]", ""]
+    lines += _lines("weights", {name: f"{w:.15g}" for name, w in settings.weights.items()})
     if settings.due is not None:
-        named = {student: _date(one) for student, one in settings.handed_in.items()}
-        each = ", ".join(f"{_text(student)} = {one}" for student, one in named.items())
+        named = {student: _date(moment) for student, moment in settings.handed_in.items()}
+        each = ", ".join(f"{_text(student)} = {date}" for student, date in named.items())
         deadline = {"due": _date(settings.due), "lost_per_day": f"{settings.lost_per_day:.15g}"}
         lines += _lines("deadline", deadline | ({"handed_in": f"{{ {each} }}"} if each else {}))
     amounts = {key: getattr(settings.limits, key.removesuffix("_mib")) / unit
                for key, unit in LIMITS.items()}  # fmt: skip
-    return "\n".join([*lines, *_lines("limits", {k: f"{one:.15g}" for k, one in amounts.items()})])
+    return "\n".join([*lines, *_lines("limits", {k: f"{n:.15g}" for k, n in amounts.items()})])
 
 
 def _lines(table: str, values: Mapping[str, str]) -> list[str]:
     """A table of a TOML file, and an empty line below it."""
-    return [f"[{table}]", *(f"{key} = {one}" for key, one in values.items()), ""] * bool(values)
+    return [f"[{table}]", *(f"{key} = {value}" for key, value in values.items()), ""] * bool(values)
 
 
 def _text(value: str) -> str:
@@ -139,9 +139,9 @@ def _moment(what: str, value: Any) -> float:
     return value.timestamp()
 
 
-def _limits(given: Mapping[str, Any]) -> Limits:
+def _limits(table: Mapping[str, Any]) -> Limits:
     fields: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in table.items():
         unit = LIMITS[require.choice("limit", key, LIMITS)]
         if _number(key, value) <= 0:
             raise BadInput(f"{key} is {shown(value)}: give a number above 0.")

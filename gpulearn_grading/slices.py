@@ -19,36 +19,36 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
     """The statements that a name needs, in their order; none if nothing defines it.
 
     >>> code = "import math; a = 2; b = 3" + chr(10) + "def f(x): return a * math.sqrt(x)"
-    >>> parts = [Statement(one, ast.unparse(one), code) for one in ast.parse(code).body]
-    >>> [one.text for one in slice_of(parts, "f")][:2]
+    >>> parts = [Statement(node, ast.unparse(node), code) for node in ast.parse(code).body]
+    >>> [part.text for part in slice_of(parts, "f")][:2]
     ['import math', 'a = 2']
     """
-    kept: set[int] = set()
-    wanted, done = [name], set[str]()
-    while wanted:
-        if (needed := wanted.pop()) in done:
+    indices: set[int] = set()
+    pending, done = [name], set[str]()
+    while pending:
+        if (needed := pending.pop()) in done:
             continue
         done.add(needed)
         for number in _making(statements, needed):
-            if number not in kept:
-                kept.add(number)
+            if number not in indices:
+                indices.add(number)
                 nodes = ast.walk(statements[number].node)  # of functions that it defines too
-                wanted += [inner.id for inner in nodes if isinstance(inner, ast.Name)]
-    if not kept:
+                pending += [inner.id for inner in nodes if isinstance(inner, ast.Name)]
+    if not indices:
         return []
-    kept |= {n for n, one in enumerate(statements) if _is_star(one.node) or _is_future(one.node)}
-    in_order = [statements[number] for number in sorted(kept)]
-    return sorted(in_order, key=lambda one: not _is_future(one.node))  # these must come first
+    indices |= {n for n, s in enumerate(statements) if _is_star(s.node) or _is_future(s.node)}
+    in_order = [statements[number] for number in sorted(indices)]
+    return sorted(in_order, key=lambda s: not _is_future(s.node))  # these must come first
 
 
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
     """Which statements bind a name or change what it stands for, from its last `def` on."""
-    binding = [n for n, one in enumerate(statements) if name in binds(one.node)]
+    binding = [n for n, part in enumerate(statements) if name in binds(part.node)]
     if not binding:
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
-    changed = [n for n, one in enumerate(statements) if n > first and name in _changes(one.node)]
+    changed = [n for n, part in enumerate(statements) if n > first and name in _changes(part.node)]
     return sorted({*changed, *(n for n in binding if n >= first)})
 
 
@@ -61,7 +61,7 @@ def binds(node: ast.stmt) -> set[str]:
         if isinstance(inner, FUNCTIONS):
             names.add(inner.name)
         elif isinstance(inner, ast.Import | ast.ImportFrom):
-            names |= {(one.asname or one.name).partition(".")[0] for one in inner.names}
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in inner.names}
         elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             names.add(inner.id)
         elif not isinstance(inner, ast.Lambda):
@@ -73,7 +73,7 @@ def _changes(node: ast.stmt) -> set[str]:
     """The names whose elements or attributes a statement sets, or whose method it calls alone."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
-        targets = [one for one in node.targets if isinstance(one, ast.Subscript | ast.Attribute)]
+        targets = [t for t in node.targets if isinstance(t, ast.Subscript | ast.Attribute)]
     elif isinstance(node, ast.AugAssign):
         targets = [node.target]
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

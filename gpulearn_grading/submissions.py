@@ -14,8 +14,8 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
 KINDS = (".ipynb", ".py")
-LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
-MOST_FILES = 50
+MAX_BYTES = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
+MAX_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
@@ -31,7 +31,7 @@ class Submission:
     @property
     def moment(self) -> float:
         """When the last of its files was written, in seconds since 1970."""
-        return max((one.stat().st_mtime for one in self.files), default=0.0)
+        return max((file.stat().st_mtime for file in self.files), default=0.0)
 
 
 class Statement(NamedTuple):
@@ -66,7 +66,7 @@ def students(folder: Path) -> list[Submission]:
             continue
         if entry.is_dir():
             inside = [p for p in sorted(entry.rglob("*")) if _is_code(p, entry)]
-            files = sorted(inside[:MOST_FILES], key=lambda one: one.stat().st_mtime)
+            files = sorted(inside[:MAX_FILES], key=lambda path: path.stat().st_mtime)
             submissions.append(Submission(entry.name, tuple(files)))
         elif _is_code(entry, folder):
             submissions.append(Submission(entry.stem, (entry,)))
@@ -101,8 +101,8 @@ def read(submission: Submission) -> SubmittedCode:
 
 def _cells(path: Path) -> Iterator[str]:
     """The cells of a notebook; of a `.py` file those between `# %%`, or all of it."""
-    if path.stat().st_size > LARGEST:
-        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
     text = path.read_text(encoding="utf-8-sig")
     if path.suffix == ".py":
         yield from CELL.split(text)
@@ -123,7 +123,7 @@ def _add(code: SubmittedCode, cell: str) -> None:
     lines = cell.splitlines(keepends=True)
     for node in tree.body:
         decorators = getattr(node, "decorator_list", [])
-        begin = min([node.lineno, *(one.lineno for one in decorators)]) - 1
+        begin = min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
         assert node.end_lineno is not None
         text = "".join(lines[begin : node.end_lineno])
         if node.col_offset or not text.endswith("\n"):  # after a semicolon, or the last line

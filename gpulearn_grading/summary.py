@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from gpulearn_grading.grading import Graded, Grading
+from gpulearn_grading.grading import GradedStudent, Grading
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
@@ -51,7 +51,7 @@ def write_page(grading: Grading, file: Path) -> None:
 
 
 def _in_short(grading: Grading) -> str:
-    middle = statistics.median(one.points for one in grading.students)
+    middle = statistics.median(student.points for student in grading.students)
     text = f"Median score {middle:g} of {grading.most:g}."
     if grading.lacks:
         text += (
@@ -78,7 +78,7 @@ def _scores(grading: Grading) -> str:
     return f'<div class="wide">{table}</div>'
 
 
-def _score(student: Graded, most: float) -> str:
+def _score(student: GradedStudent, most: float) -> str:
     cells = "".join(
         f'<td class="{"passed" if v.passed else "" if v.kind in HONEST else "odd"}" '
         f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'
@@ -93,9 +93,9 @@ def _hints(grading: Grading, name: str) -> str:
     """What an exercise's wrong answers were told, the commonest first."""
     who: dict[str, list[str]] = defaultdict(list)
     for student in grading.students:
-        for one in student.verdicts:
-            if one.exercise == name and not one.passed and one.kind not in ABSENT:
-                who[one.hint].append(student.student)
+        for verdict in student.verdicts:
+            if verdict.exercise == name and not verdict.passed and verdict.kind not in ABSENT:
+                who[verdict.hint].append(student.student)
     if not who:
         return f"<h3>{escape(name)}</h3><p>Nobody has it wrong.</p>"
     ranked = sorted(who, key=lambda hint: -len(who[hint]))
@@ -113,10 +113,10 @@ def _hints(grading: Grading, name: str) -> str:
 def _to_look_at(grading: Grading) -> str:
     """What no honest answer comes to, and what was noted of any."""
     rows = [
-        (student.student, one.exercise, one.kind, "; ".join(one.notes) or one.hint)
+        (student.student, verdict.exercise, verdict.kind, "; ".join(verdict.notes) or verdict.hint)
         for student in grading.students
-        for one in student.verdicts
-        if one.notes or one.kind not in HONEST
+        for verdict in student.verdicts
+        if verdict.notes or verdict.kind not in HONEST
     ]
     if not rows:
         return "<h2>To look at</h2><p>Nothing: no answer did more than answer.</p>"

@@ -13,9 +13,9 @@ import numpy as np
 
 from gpulearn.errors import WrongAnswer
 from gpulearn.judge.catalogue import find
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch
-from gpulearn.judge.trial import Raised, tried
+from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
@@ -50,7 +50,7 @@ def way(place: str) -> str:
         except NotData:
             continue
         if all(
-            not isinstance(got, Raised) and not exercise.difference(got, exercise.expected(case))
+            not isinstance(got, Failure) and not exercise.difference(got, exercise.expected(case))
             for got, case in zip(outcomes, cases, strict=True)
         ):
             return word
@@ -108,9 +108,9 @@ def _called(
     """Call an answer in its process; its result, or its exception."""
     reply = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
     if reply.get("borrowed"):
-        raise Refused(f"it calls the library's {exercise.name}: write it yourself")
+        raise Violation(f"it calls the library's {exercise.name}: write it yourself")
     if "large" in reply:
-        raise Refused("it returns more than 64 MiB")
+        raise Violation("it returns more than 64 MiB")
     for number, new in dict(reply.get("changed", {})).items():
         _write_back(args[int(number)], decoded(str(new).encode()))
     if "raised" in reply:

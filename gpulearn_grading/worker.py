@@ -19,7 +19,7 @@ from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, SubmittedCode, read
 
-MOST_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
+MAX_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 
 
 class WorkerLost(Exception):  # noqa: N818 - it says what happened
@@ -33,7 +33,7 @@ class Worker:
         # in a session of its own: Ctrl-C is the grader's to deal with
         self._process, end = start(__spec__.name, confinement, start_new_session=True)
         self._channel = MessageChannel(end)
-        self._seconds = MOST_SECONDS + 8 * confinement.limits.seconds
+        self._seconds = MAX_SECONDS + 8 * confinement.limits.seconds
 
     def verdict(self, submission: Submission, place: str) -> tuple[Verdict, str]:
         """What becomes of an answer, and which walls it lacked."""

@@ -31,9 +31,9 @@ def main() -> None:
         new = Path(folder) / "recorded.json"
         client = NotebookClient(notebook, timeout=600, kernel_name="python3")
         client.execute(cwd=str(NOTEBOOK.parent), env={**os.environ, NOTE: str(new)})
-        kept = json.loads(new.read_text(encoding="utf-8"))
-    FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(kept['calls'])} calls, {FILE.stat().st_size:,} bytes")
+        recordings = json.loads(new.read_text(encoding="utf-8"))
+    FILE.write_text(json.dumps(recordings, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(recordings['calls'])} calls, {FILE.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -44,10 +44,10 @@ def fault_of_python(version: tuple[int, int], has_venv: bool, platform: str) -> 
 
 def torch_pin() -> str:
     """The exact torch requirement of the constraints file, such as `torch==2.13.0`."""
-    found = re.search(r"^torch==[\w.]+$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^torch==[\w.]+$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
         raise SystemExit(f"{CONSTRAINTS.name} has no line torch==VERSION: add one.")
-    return found.group()
+    return match.group()
 
 
 def torch_from_pip(python: str, run: Run) -> bool:

@@ -50,14 +50,14 @@ def rewritten(path: Path, address: str) -> str:
     if path.suffix != ".ipynb":
         text = CLONE.sub(f"git clone {address} && cd {address.rpartition('/')[2]}", text)
         text = INSTALL.sub(f'"gpulearn @ git+{address}"', text)
-        return BADGE.sub(lambda found: badge(address, found[1]), text)
+        return BADGE.sub(lambda match: badge(address, match[1]), text)
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         if "setup" in cell["metadata"].get("tags", ()):
             source = setup_cell(address)
         elif cell["cell_type"] == "markdown":
-            source = BADGE.sub(lambda found: badge(address, found[1]), source)
+            source = BADGE.sub(lambda match: badge(address, match[1]), source)
         cell["source"] = source.splitlines(keepends=True)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 

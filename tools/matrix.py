@@ -79,8 +79,8 @@ class Outcome:
     def row(self) -> tuple[str, ...]:
         """Its cells in the table."""
         counts = (str(self.passed), str(self.failed), str(self.skipped), f"{self.seconds:.0f}")
-        said = self.fault or ("passed" if self.ok else "failed")
-        return (self.python, self.numpy, self.numba, *counts, said)
+        verdict = self.fault or ("passed" if self.ok else "failed")
+        return (self.python, self.numpy, self.numba, *counts, verdict)
 
 
 def clean_environment() -> dict[str, str]:
@@ -88,7 +88,7 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in FOREIGN}
 
 
-def told(command: Sequence[str]) -> str | None:
+def output_of(command: Sequence[str]) -> str | None:
     """What a command prints, without the newline at its end; None where it fails."""
     try:
         done = subprocess.run(
@@ -102,7 +102,7 @@ def told(command: Sequence[str]) -> str | None:
 def version_of(python: str) -> str | None:
     """The version of a Python that can make environments, such as "3.12.1", or None."""
     code = "import ensurepip, venv, platform; print(platform.python_version())"
-    return told([python, "-c", code])
+    return output_of([python, "-c", code])
 
 
 def found_pythons() -> list[str]:
@@ -110,24 +110,24 @@ def found_pythons() -> list[str]:
 
     The one that runs this is preferred, then what PATH calls by its version, then pyenv's.
     """
-    root = Path(told(["pyenv", "root"]) or "~/.pyenv").expanduser()
-    found = []
+    root = Path(output_of(["pyenv", "root"]) or "~/.pyenv").expanduser()
+    pythons = []
     for minor in range(VERSIONS[0][1], VERSIONS[1][1] + 1):
         version = f"{VERSIONS[0][0]}.{minor}"
         places = [sys.executable, shutil.which(f"python{version}")]
         places += map(str, sorted(root.glob(f"versions/{version}.*/bin/python"), reverse=True))
-        able = (one for one in places if one and f"{version_of(one)}.".startswith(f"{version}."))
+        able = (p for p in places if p and f"{version_of(p)}.".startswith(f"{version}."))
         if python := next(able, None):
-            found.append(python)
+            pythons.append(python)
         else:
             print(f"Python {version} is not here, and is left out.", flush=True)
-    return found
+    return pythons
 
 
 def oldest_allowed(project: str) -> list[str]:
     """The lower bounds of a `pyproject.toml`'s dependencies as pins, such as "numpy==2.0"."""
     bounds = tomllib.loads(project)["project"]["dependencies"]
-    pins = [re.sub(r"^([\w-]+)>=([\d.]+)(;.*)?$", r"\1==\2", one) for one in bounds]
+    pins = [re.sub(r"^([\w-]+)>=([\d.]+)(;.*)?$", r"\1==\2", bound) for bound in bounds]
     for pin in pins:
         if "==" not in pin:
             raise SystemExit(
@@ -151,11 +151,11 @@ def outcome_of(python: str, folder: Path, pins: Sequence[str] = ()) -> Outcome:
     print(f"== Python {version} {' '.join(pins)}".rstrip(), flush=True)
     subprocess.run([python, "-m", "venv", str(folder / "env")], check=True, env=env)
     inside = python_of(folder / "env")
-    wanted = [str(ROOT), *NEEDED, *pins]
-    if subprocess.run([inside, *INSTALL, *wanted], check=False, env=env).returncode:
+    requirements = [str(ROOT), *NEEDED, *pins]
+    if subprocess.run([inside, *INSTALL, *requirements], check=False, env=env).returncode:
         return Outcome(version, fault="pip could not install it")
     code = "import numpy, numba; print(numpy.__version__, numba.__version__)"
-    versions = (told([inside, "-c", code]) or "– –").split()
+    versions = (output_of([inside, "-c", code]) or "– –").split()
 
     for name in COPIED:
         source, target = ROOT / "tests" / name, folder / "tests" / name
@@ -166,8 +166,8 @@ def outcome_of(python: str, folder: Path, pins: Sequence[str] = ()) -> Outcome:
             shutil.copy(source, target)
     results = folder / "results.xml"
     command = [inside, "-m", "pytest", *OPTIONS, "--import-mode=importlib", f"--junitxml={results}"]
-    command += [f"tests/{one}" for one in TESTS]
-    command += [f"--ignore=tests/{one}" for one in LEFT_OUT]
+    command += [f"tests/{name}" for name in TESTS]
+    command += [f"--ignore=tests/{name}" for name in LEFT_OUT]
     begin = time.monotonic()
     status = subprocess.run(command, check=False, cwd=folder, env=env).returncode
     seconds = time.monotonic() - begin
@@ -191,7 +191,7 @@ def counted(results: Path) -> tuple[int, int, int]:
 def report(outcomes: Sequence[Outcome]) -> Table:
     """One row for each Python."""
     headings = ("python", "numpy", "numba", "passed", "failed", "skipped", "seconds", "")
-    return Table(headings, tuple(one.row for one in outcomes))
+    return Table(headings, tuple(outcome.row for outcome in outcomes))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--into", type=Path, help="a folder that keeps the environments, 0/env …")
     options = parser.parse_args(arguments)
-    rows: list[tuple[str, list[str]]] = [(one, []) for one in options.pythons or found_pythons()]
+    rows: list[tuple[str, list[str]]] = [(p, []) for p in options.pythons or found_pythons()]
     if options.oldest:
         project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
         rows.append((rows[0][0], oldest_allowed(project)))
@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for row, (python, pins) in enumerate(rows)
         ]
     print(report(outcomes))
-    return 0 if outcomes and all(one.ok for one in outcomes) else 1
+    return 0 if outcomes and all(outcome.ok for outcome in outcomes) else 1
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ NAMES = {
     **{"minimum": "maximum", "maximum": "minimum", "argmin": "argmax", "argmax": "argmin"},
     **{"append": "extend", "sqrt": "square", "isfinite": "isnan", "train": "eval"},
 }
-FEWEST_SECONDS = 3.0  # that a mutant has, however fast the solution is
+MIN_SECONDS = 3.0  # that a mutant has, however fast the solution is
 
 
 def mutants(source: str) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _others(node: ast.AST) -> Iterator[list[Any]]:
     elif isinstance(node, ast.comprehension) and node.ifs:
         yield [_with(node, ifs=[])]
     elif isinstance(node, ast.expr):
-        yield from ([one] for one in _other_expressions(node))
+        yield from ([expression] for expression in _other_expressions(node))
 
 
 def _other_statements(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -108,10 +108,10 @@ def _other_statements(node: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield [ast.Assign([target], ast.BinOp(target, op, value))]
             yield [ast.Assign([target], value)]
         case ast.Assign(value=ast.expr() as value) | ast.Return(value=ast.expr() as value):
-            for one in ast.walk(value):
-                match one:
+            for inner in ast.walk(value):
+                match inner:
                     case ast.BinOp(left=ast.Name() as left, op=op, right=right):  # in place
-                        rest = copy.deepcopy(node, {id(one): left})
+                        rest = copy.deepcopy(node, {id(inner): left})
                         yield [ast.AugAssign(left, op, right), rest]
         case ast.For(iter=rounds):  # the first round alone
             first = ast.Slice(None, ast.Constant(1))
@@ -140,7 +140,7 @@ def _other_expressions(node: ast.expr) -> Iterator[ast.expr]:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             yield from (body, orelse, ast.IfExp(test, orelse, body))
         case ast.Tuple(elts=[*several]):
-            yield from (_with(node, elts=one) for one in _exchanged(several))
+            yield from (_with(node, elts=order) for order in _exchanged(several))
         case ast.Subscript(slice=ast.Slice() as part):
             yield from (_with(node, slice=other) for other in _other_slices(part))
         case ast.Subscript(slice=index) if not isinstance(index, ast.Constant | ast.Tuple):
@@ -152,12 +152,12 @@ def _other_expressions(node: ast.expr) -> Iterator[ast.expr]:
 def _other_slices(part: ast.Slice) -> Iterator[ast.Slice]:
     for name in ("lower", "upper", "step"):
         if end := getattr(part, name):
-            yield from (_with(part, **{name: one}) for one in (None, _plus(end, -1), _plus(end, 1)))
+            yield from (_with(part, **{name: v}) for v in (None, _plus(end, -1), _plus(end, 1)))
 
 
 def _other_calls(node: ast.Call) -> Iterator[ast.expr]:
     args = node.args
-    yield from (_with(node, args=one) for one in _exchanged(args))
+    yield from (_with(node, args=order) for order in _exchanged(args))
     match node.func:
         case ast.Name("range"):
             for i, by in ((i, by) for i in range(len(args)) for by in (-1, 1)):
@@ -197,9 +197,9 @@ def judged(exercise: Exercise) -> Iterator[tuple[str, str | None]]:
     """For each mutant of the solution, how it differs and what it is told; None if it passes."""
     source = notebook_source(unwrapped(exercise.reference), decorators=False)
     began = time.perf_counter()
-    if told := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
-        raise AssertionError(f"the solution of {exercise.name} does not pass: {told}")
-    seconds = FEWEST_SECONDS + 5 * (time.perf_counter() - began)
+    if hint := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
+        raise AssertionError(f"the solution of {exercise.name} does not pass: {hint}")
+    seconds = MIN_SECONDS + 5 * (time.perf_counter() - began)
     plain = ast.unparse(ast.parse(source)).splitlines()
     for text in mutants(source):
         lines = difflib.unified_diff(plain, text.splitlines(), lineterm="", n=0)
@@ -219,18 +219,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("topic")
     parser.add_argument("exercise", nargs="?")
     parser.add_argument("--told", type=int, default=0, metavar="N")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     ends = {name: topic.__name__.rpartition(".")[2] for name, topic in places().items()}
-    for name in (n for n, topic in ends.items() if topic == asked.topic):
-        if asked.exercise not in (None, name) or find(name).kernel:  # kernel: in C++
+    for name in (n for n, topic in ends.items() if topic == options.topic):
+        if options.exercise not in (None, name) or find(name).kernel:  # kernel: in C++
             continue
-        found = list(judged(find(name)))
-        passed = [difference for difference, told in found if told is None]
-        refused = [(difference, told) for difference, told in found if told is not None]
-        print(f"{name}: {len(found)} mutants, {len(refused)} refused, {len(passed)} passed")
+        verdicts = list(judged(find(name)))
+        passed = [difference for difference, hint in verdicts if hint is None]
+        refused = [(difference, hint) for difference, hint in verdicts if hint is not None]
+        print(f"{name}: {len(verdicts)} mutants, {len(refused)} refused, {len(passed)} passed")
         print(*passed, sep="\n\n", end="\n\n", flush=True)
-        for difference, told in random.Random(0).sample(refused, min(asked.told, len(refused))):
-            print(f"{difference}\n    told: {told}\n", flush=True)
+        for difference, hint in random.Random(0).sample(refused, min(options.told, len(refused))):
+            print(f"{difference}\n    told: {hint}\n", flush=True)
 
 
 if __name__ == "__main__":

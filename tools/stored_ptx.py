@@ -49,19 +49,19 @@ def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
     Of a whole program its kernels are one: what is launched where no host part can be compiled.
     """
     texts: dict[str, Any] = {}
-    given: list[tuple[ast.expr, ...]] = []
+    calls: list[tuple[ast.expr, ...]] = []
     instances: list[str] = []
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value=str(text))):
                 texts[name] = text
             case ast.Call(func=ast.Attribute(value=ast.Name("gl"), attr="cpp"), args=passed):
-                given.append(tuple(passed))
+                calls.append(tuple(passed))
             case ast.Call(func=ast.Name("run_product"), args=[ast.Name(name), *_]) if name in texts:
-                given.append((ast.Constant(kernel_part(texts[name])),))
+                calls.append((ast.Constant(kernel_part(texts[name])),))
             case ast.Subscript(slice=ast.Constant(value=str(name))) if "<" in name:
                 instances.append(" ".join(name.split()))
-    for args in given:
+    for args in calls:
         values = [texts[a.id] if isinstance(a, ast.Name) else ast.literal_eval(a) for a in args]
         source, *more = values
         options = tuple(more[0]) if more else ()
@@ -72,10 +72,10 @@ def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
                 yield Compilation(source, options, (name,))
 
 
-def entry(one: Compilation) -> dict[str, Any]:
+def entry(compilation: Compilation) -> dict[str, Any]:
     """What the compiler makes of a source, as it is kept: without the folder of this computer."""
     try:
-        ptx, lowered = compile_to_ptx(*one)
+        ptx, lowered = compile_to_ptx(*compilation)
     except KernelError as error:
         return {"refused": str(error)}
     ptx = re.sub(r'(\.file\s+\d+ ")[^"]*?([^/\\"]+")', r"\1\2", ptx)
@@ -86,13 +86,13 @@ def entry(one: Compilation) -> dict[str, Any]:
 
 def release() -> str:
     """The compiler's own version, as it writes it into its PTX."""
-    found = re.search(r"release [^\n]*", compile_to_ptx("__global__ void f() {}")[0])
-    return found[0] if found else ""
+    match = re.search(r"release [^\n]*", compile_to_ptx("__global__ void f() {}")[0])
+    return match[0] if match else ""
 
 
 def main() -> None:
     """Write the store anew."""
-    entries = {key(*one): entry(one) for one in compilations()}
+    entries = {key(*compilation): entry(compilation) for compilation in compilations()}
     content = {"compiler": release(), "entries": dict(sorted(entries.items()))}
     FILE.write_text(json.dumps(content, indent=0) + "\n", encoding="utf-8")
     print(f"{len(entries)} compilations, {FILE.stat().st_size:,} bytes")

@@ -67,8 +67,8 @@ def _at_most(
         if number <= allowed + SLACK:
             return None
         s = "s" * (f"{number:.3g}" != "1")
-        told = text.format(count=number, s=s, name=name, line=_line(report, line))
-        return f"{told}, the budget is {f'{allowed:,}'.removesuffix('.0')}"
+        sentence = text.format(count=number, s=s, name=name, line=_line(report, line))
+        return f"{sentence}, the budget is {f'{allowed:,}'.removesuffix('.0')}"
 
     return Budget(excess, advice)
 
@@ -129,11 +129,11 @@ def bytes_moved(limit: Limit, *, advice: str, of: int | None = None) -> Budget:
 
     def excess(report: Report, launch: Launch) -> str | None:
         names = launch.names(report)
-        seen = names if of is None else {of: names[of]}
+        arrays = names if of is None else {of: names[of]}
         counts = report.totals if of is None else report.arrays[names[of]]
         updates = sum(
             report.arrays[name].atomics * 2 * launch.args[position].itemsize
-            for position, name in seen.items()
+            for position, name in arrays.items()
         )
         moved, allowed = counts.bytes_moved + updates, limit(launch)
         if moved <= allowed:

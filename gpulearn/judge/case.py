@@ -34,8 +34,8 @@ class ExerciseCall:
 
     def text(self, name: str, parameters: Sequence[str]) -> str:
         """The call and what it should give; what takes several lines stands by itself."""
-        given = [*zip(parameters, self.args, strict=False), *self.options.items()]
-        texts = {key: _plain(value) for key, value in given}
+        arguments = [*zip(parameters, self.args, strict=False), *self.options.items()]
+        texts = {key: _plain(value) for key, value in arguments}
         apart = [key for key, text in texts.items() if "\n" in text or len(text) > WIDTH]
         named = [key if key in apart else f"{key}={text}" for key, text in texts.items()]
         lines = [f"{name}({', '.join(named)})", *(f"{key} =\n{texts[key]}" for key in apart)]
@@ -138,9 +138,9 @@ def _calls(exercise: Exercise, case: Case) -> list[ExerciseCall]:
     @functools.wraps(exercise.reference)
     def watched(*args: Any, **options: Any) -> Any:
         args = tuple(list(a) if inspect.isgenerator(a) else a for a in args)
-        given = copy.deepcopy((args, options))
+        inputs = copy.deepcopy((args, options))
         result = exercise.reference(*args, **options)
-        calls.append(ExerciseCall(*given, copy.deepcopy(result)))
+        calls.append(ExerciseCall(*inputs, copy.deepcopy(result)))
         return result
 
     with undisturbed():

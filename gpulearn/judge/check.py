@@ -19,7 +19,7 @@ from gpulearn.require import shown
 
 
 @dataclass(frozen=True)
-class Passed:
+class Success:
     """What `check` returns for a right answer; the last value of a cell, it shows itself."""
 
     name: str
@@ -36,7 +36,7 @@ class Passed:
         )
 
 
-def check(name: str, answer: Answer) -> Passed:
+def check(name: str, answer: Answer) -> Success:
     """Judge an answer to an exercise, at once.
 
     The answer runs on inputs chosen to tell right from nearly right; a wrong one is told
@@ -67,7 +67,7 @@ def check(name: str, answer: Answer) -> Passed:
         raise
     unsaved = progress.record(exercise.place)
     note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
-    return Passed(exercise.name, cases, note)
+    return Success(exercise.name, cases, note)
 
 
 def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -> int:
@@ -122,7 +122,7 @@ def _tally(exercise: Exercise) -> str:
     solved = progress.load().solved
     if exercise.file:
         there = exercises_of(exercise.file).values()
-        return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
+        return f"{sum(e.place in solved for e in there)} of {len(there)} solved in this file."
     names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 

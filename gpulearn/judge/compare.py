@@ -33,7 +33,7 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if got is None:
         return NOTHING
     if not is_number(got):
-        return odd(got) or f"it returns {_named(got)}, expected {shown(expected)}"
+        return odd(got) or f"it returns {_with_type(got)}, expected {shown(expected)}"
     # two answers are compared as well, so that neither need be a number
     if not is_number(expected) or not _close(got, expected, relative):
         return f"it returns {shown(got)}, expected {shown(expected)}"
@@ -49,7 +49,7 @@ def same_numbers(one: Any, other: Any, relative: float = 1e-9) -> bool:
 
 
 def odd(got: Any) -> str | None:
-    """What is amiss with what is no result at all, or None."""
+    """What is wrong with something that is no result at all, or None."""
     if isinstance(got, types.GeneratorType):
         return "it yields its results one by one: write return, not yield"
     if isinstance(got, types.CoroutineType):
@@ -60,7 +60,7 @@ def odd(got: Any) -> str | None:
     return None
 
 
-def _named(got: Any) -> str:
+def _with_type(got: Any) -> str:
     text = shown(got)
     return text if text.startswith("an object of") else f"{text} ({type(got).__name__})"
 
@@ -92,14 +92,14 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
         return NOTHING
-    if isinstance(got, tuple) and any(isinstance(one, np.ndarray) for one in got):
+    if isinstance(got, tuple) and any(isinstance(item, np.ndarray) for item in got):
         if len(got) == 1:
             return "it returns a tuple with the array in it: take away the comma after the result"
         return f"it returns {len(got)} things, expected one array"
     if isinstance(got, list | tuple):
         return f"it returns a {type(got).__name__}; wrap it in np.array"
     if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
-        return odd(got) or f"it returns {_named(got)}, expected a plain NumPy array"
+        return odd(got) or f"it returns {_with_type(got)}, expected a plain NumPy array"
     got = np.asarray(got)
     if got.dtype.kind not in "iuf":
         return f"it returns an array of {got.dtype}, expected numbers"

@@ -41,7 +41,7 @@ def cpp_exercise(
     exercise = kernel_exercise(
         replace(twin, kernel=solution, reference=lambda *args: twin.reference(*args[:count])),
         task=task,
-        cases=lambda: [replace(one, args=(*one.args, *sizes(*one.args))) for one in cases()],
+        cases=lambda: [replace(c, args=(*c.args, *sizes(*c.args))) for c in cases()],
         budgets=budgets,
         alone=alone,
     )
@@ -58,7 +58,7 @@ def fault(solution: CppSource, answer: Answer) -> str | None:
     for mine, given in zip(answer.parameters, solution.parameters, strict=False):
         if same and not takes(mine, given):
             if reordered:
-                order = ", ".join(f"{one} {one.name}" for one in solution.parameters)
+                order = ", ".join(f"{p} {p.name}" for p in solution.parameters)
                 return f"its parameters are handed over in another order: write ({order})."
             return (
                 f"{mine.name} is declared as {mine}, and what is handed over is {given}: write "

@@ -12,11 +12,11 @@ from gpulearn.errors import MachineFault
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Wrong
 from gpulearn.judge.compare import relation
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import Printouts, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
-from gpulearn.judge.trial import Raised, cannot_be_called, tried
+from gpulearn.judge.trial import Failure, cannot_be_called, tried
 from gpulearn.require import shown
 
 WHOLE = "all cases together"
@@ -72,11 +72,11 @@ def examine(
         with time_limit(limit), printed.during(WHOLE), undisturbed():
             demanded = None if failures else exercise.demand(ready, outcomes)
     except TimeoutError as error:
-        seen = str(error) or f"it did not end within {limit:g} s"
+        message = str(error) or f"it did not end within {limit:g} s"
         slow = "a loop never stops, or runs far too often"
         if len(outcomes) == len(cases):
             slow += ". Or this computer has much else to do: then run the check again"
-        unfinished = f"{seen}: {slow}"
+        unfinished = f"{message}: {slow}"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
     if failures:
@@ -98,10 +98,10 @@ def examine(
             return Diagnosis(hint)
         return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
     if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
-        common = relation(outcomes, [exercise.expected(one) for one in cases])
+        common = relation(outcomes, [exercise.expected(c) for c in cases])
         sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
-    broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
+    broken = unfinished or getattr(outcomes[number], "kind", "") == Violation.__name__
     by_hand = exercise.by_hand and not broken
     sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
     return Diagnosis(sentence, number + 1 if by_hand else None)
@@ -119,13 +119,14 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
         try:
             return behaviour(number, case)
         except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
-            return Raised(type(failed).__name__, str(failed))
+            return Failure(type(failed).__name__, str(failed))
 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):
             if (
-                all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes))
-                and _said(outcomes) == _said([known(number, i) for i in range(len(outcomes))])
+                all(_alike(same, got, known(number, case)) for case, got in enumerate(outcomes))
+                and _exception_text(outcomes)
+                == _exception_text([known(number, i) for i in range(len(outcomes))])
                 and _true_of(answer, wrong, exercise.reference)
             ):
                 return wrong.hint
@@ -171,12 +172,12 @@ def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     return outcome
 
 
-def _said(outcomes: Sequence[Any]) -> str:
+def _exception_text(outcomes: Sequence[Any]) -> str:
     """The words of an exception, where an answer gives no result in any case to be known by.
 
     Its line is left out, and a file's path, which differs from run to run.
     """
-    if all(isinstance(one, Raised) for one in outcomes):
+    if all(isinstance(outcome, Failure) for outcome in outcomes):
         return re.sub(r" in line \d+ of your function|'[^']*[/\\][^']*'", "", outcomes[0].sentence)
     return ""
 
@@ -190,9 +191,9 @@ def _failures(
     exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Any]
 ) -> list[tuple[Case, str]]:
     failures = []
-    returns = any(one is not None and not isinstance(one, Raised) for one in outcomes)
+    returns = any(outcome is not None and not isinstance(outcome, Failure) for outcome in outcomes)
     for case, outcome in zip(cases, outcomes, strict=True):
-        if isinstance(outcome, Raised):
+        if isinstance(outcome, Failure):
             failures.append((case, outcome.sentence))
         elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
             if outcome is None and sentence == compare.NOTHING and returns:  # on some paths
@@ -202,10 +203,10 @@ def _failures(
 
 
 def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
-    if isinstance(one, Raised) and isinstance(other, Raised):
-        rule = Refused.__name__
+    if isinstance(one, Failure) and isinstance(other, Failure):
+        rule = Violation.__name__
         return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)
-    if isinstance(one, Raised) or isinstance(other, Raised):
+    if isinstance(one, Failure) or isinstance(other, Failure):
         return False
     if one is None or other is None:
         return one is other

@@ -14,7 +14,7 @@ from gpulearn.judge.answers import Answer, Answers
 FREE_BLOCKS = 8  # of one size, or more than NumPy keeps
 
 
-class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
+class Violation(Exception):  # noqa: N818 - it is the answer that is at fault
     """What a trial raises when an answer breaks its rules; the message says which."""
 
 

@@ -167,7 +167,7 @@ class _Reader:
             self.defined[definition[1]] = self._filled(" ".join(map(str.strip, parts)), self.at)
         elif base := BASE.fullmatch(line):
             self.at += 1
-            self.base = self._named(base[1], self.at)()
+            self.base = self._function(base[1], self.at)()
         else:
             self._read_answers()
 
@@ -205,7 +205,7 @@ class _Reader:
             self._while(lambda line: bool(line.strip()) and line not in ends and line[0] != ">")
         )
         if len(body) == 1 and body[0].isidentifier():
-            return self._named(body[0], number)
+            return self._function(body[0], number)
         edits = list(self._edits(body, number))
         if not edits:
             self._fail(number, "an answer is missing here: write an edit `old → new`")
@@ -255,7 +255,7 @@ class _Reader:
         self.functions[name] = maker
         return maker
 
-    def _named(self, name: str, number: int) -> Maker:
+    def _function(self, name: str, number: int) -> Maker:
         """A function that is written out above, or defined where the answers' names are."""
         if name in self.functions:
             return self.functions[name]

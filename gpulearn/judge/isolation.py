@@ -130,24 +130,24 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
 @contextmanager
 def told_of_calls(codes: Collection[CodeType], tell: Callable[[FrameType], None]) -> Iterator[None]:
     """Call `tell` with the frame of each call of functions with such code in this thread."""
-    wanted = {id(code) for code in codes}  # equal code may be another function's
+    ids = {id(code) for code in codes}  # equal code may be another function's
     before: Any = sys.getprofile()
     outer = before if isinstance(before, FunctionType) else None
 
     def look(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and id(frame.f_code) in wanted:
+        if event == "call" and id(frame.f_code) in ids:
             tell(frame)
         if outer:
             outer(frame, event, argument)
 
-    if wanted:
+    if ids:
         sys.setprofile(look)
     try:
         yield
     finally:
         if hasattr(before, "enable"):  # cProfile, for which Python has another way
             before.enable()
-        elif wanted:
+        elif ids:
             sys.setprofile(before)
 
 

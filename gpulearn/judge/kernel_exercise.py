@@ -15,7 +15,7 @@ from gpulearn.errors import MachineFault
 from gpulearn.judge import compare, launches, patterns
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.budgets import ALONE, Budget, lanes
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch as Launch
 from gpulearn.judge.stubs import uncalled
 from gpulearn.kernels.specification import Array, Specification, poison
@@ -141,7 +141,7 @@ def even(
     @functools.cache
     def largest() -> tuple[str, Shares]:
         measured = [c for c in cases() if c.measured] or cases()
-        launch = max(measured, key=lambda one: np.prod(one.grid) * np.prod(one.block))
+        launch = max(measured, key=lambda c: np.prod(c.grid) * np.prod(c.block))
         return launch.label, simulate(solution, launch).report.shares
 
     def excess(report: Report, launch: Launch) -> str | None:
@@ -206,34 +206,34 @@ def run(answer: Answer, case: Case) -> Outcome:
             return outcomes[-1]
     for other in outcomes[1:]:
         if difference(other, outcomes[0].results):
-            raise Refused(
+            raise Violation(
                 "its result depends on the order in which blocks and threads happen to run"
             )
     if selection.current().kind == "gpu" and not isinstance(answer, CppSource):
         on_gpu = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
-        if sentence := difference(on_gpu, outcomes[0].results):
-            raise Refused(f"on the GPU its result is another than on the SIMT machine: {sentence}")
+        if fault := difference(on_gpu, outcomes[0].results):
+            raise Violation(f"on the GPU its result is another than on the SIMT machine: {fault}")
     return outcomes[0]
 
 
 def simulate(answer: Answer, launch: Launch) -> Outcome:
     """One launch on the SIMT machine, with everything on."""
-    given = launch.arguments()
-    on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    arguments = launch.arguments()
+    on_device = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
         report = xray(answer)[launch.grid, launch.block](*on_device)
     for finding in report.findings:
         if finding.kind == "machine-fault":
             raise MachineFault(str(finding))
     names = launch.names(report)
-    for position, (before, after) in enumerate(zip(given, on_device, strict=True)):
+    for position, (before, after) in enumerate(zip(arguments, on_device, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue
         counts = report.arrays.get(names.get(position, ""))
         stored = counts is not None and counts.global_store_requests  # even what was there before
         same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
         if stored or not same:
-            raise Refused(f"it writes to {names[position]}, which is an input")
+            raise Violation(f"it writes to {names[position]}, which is an input")
     return Outcome(tuple(on_device[p].copy_to_host() for p in launch.results), report, launch)
 
 
@@ -242,8 +242,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     assert isinstance(got, Outcome)
     if got.finding:
         return got.evidence
-    for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
-        if compare.arrays(array, wanted):
+    for position, array, want in zip(got.launch.results, got.results, expected, strict=True):
+        if compare.arrays(array, want):
             empty = poison(array.dtype) if position in got.launch.outputs else None
             names = got.launch.names(got.report)
             name = names.get(position, f"argument number {position + 1}")
@@ -256,7 +256,7 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"holds at the start means nothing"
                 )
             pattern = patterns.describe(
-                array, wanted, got.launch, position, empty, name, stored=stored, names=names
+                array, want, got.launch, position, empty, name, stored=stored, names=names
             )
             fixed = patterns.fixed_size(got.report.source, got.launch)
             return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))

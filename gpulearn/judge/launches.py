@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Refused
+from gpulearn.judge.exercise import Case, Violation
 from gpulearn.kernels.specification import Array, Shape, Specification, poison
 from simt.device import numba_cuda
 
@@ -88,15 +88,15 @@ def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...
     if type(answer) is type(kernel):
         kernel = answer  # it has compiled for these types, in another case, and keeps the result
     padded: dict[int, Any] = {}
-    given: list[Any] = []
+    arguments: list[Any] = []
     for position, value in enumerate(launch.arguments()):
         if isinstance(value, np.ndarray):
             edge = np.full(PAD, _canary(value.dtype), value.dtype)
             padded[position] = cuda.to_device(np.concatenate([edge, value.ravel(), edge]))
-            given.append(padded[position][PAD:-PAD].reshape(value.shape))
+            arguments.append(padded[position][PAD:-PAD].reshape(value.shape))
         else:
-            given.append(value)
-    kernel[launch.grid, launch.block](*given)
+            arguments.append(value)
+    kernel[launch.grid, launch.block](*arguments)
     cuda.synchronize()
     results = {}
     for position, there in padded.items():
@@ -104,7 +104,7 @@ def on_gpu(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...
         canary = _canary(back.dtype)
         for side in (back[:PAD], back[-PAD:]):
             if not np.array_equal(side, np.full(PAD, canary), equal_nan=back.dtype.kind == "f"):
-                raise Refused(f"on the GPU it writes beside its argument number {position + 1}")
+                raise Violation(f"on the GPU it writes beside its argument number {position + 1}")
         results[position] = back[PAD:-PAD].reshape(launch.args[position].shape)
     return tuple(results[position] for position in launch.results)
 

@@ -46,8 +46,8 @@ def progress(export: str | Path | None = None) -> Table:
     if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     if export is not None:
-        asked = {name: prediction.notebook for name, prediction in predictions().items()}
-        write_portfolio(Path(export).expanduser(), state, notebooks, asked, caption)
+        where = {name: prediction.notebook for name, prediction in predictions().items()}
+        write_portfolio(Path(export).expanduser(), state, notebooks, where, caption)
         caption += f" Written to {export}."
     return table(rows, caption)
 

@@ -52,9 +52,9 @@ class ExerciseReport:
             f"{self.name}: {count - len(bad)} of {count} known answers are told what they should."
         ]
         for known in bad:
-            wanted = f"must be told: {known.wanted}" if known.wanted else "must pass"
+            expectation = f"must be told: {known.wanted}" if known.wanted else "must pass"
             result = f"is told: {known.message}" if known.message else "passes"
-            lines += [f"  {known.answer} {wanted}", f"  {' ' * len(known.answer)} {result}"]
+            lines += [f"  {known.answer} {expectation}", f"  {' ' * len(known.answer)} {result}"]
         return "\n".join([*lines, *(f"  {advice}" for advice in self.advice)])
 
 

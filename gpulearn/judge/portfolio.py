@@ -24,20 +24,20 @@ def write_portfolio(
     file: Path,
     state: Progress,
     notebooks: Mapping[str, Sequence[str]],
-    asked: Mapping[str, str],
+    where: Mapping[str, str],
     caption: str,
 ) -> None:
     """Write the page; its caption says what all of it comes to.
 
-    `notebooks` has the exercises of each notebook, `asked` the notebook of each prediction.
+    `notebooks` has the exercises of each notebook, `where` the notebook of each prediction.
     """
     if file.suffix != ".html":
         raise BadInput(f'export is "{file}": give a file that ends in .html.')
     sections = [
-        _section(notebook, names, state, asked)
+        _section(notebook, names, state, where)
         for notebook, names in notebooks.items()
         if any(name in state.tried or name in state.solved for name in names)
-        or any(asked.get(name) == notebook for name in state.predicted)
+        or any(where.get(name) == notebook for name in state.predicted)
     ]
     today = datetime.date.today().isoformat()
     page = (
@@ -57,11 +57,11 @@ def write_portfolio(
         raise BadInput(f'export is "{file}", which cannot be written ({error}).') from None
 
 
-def _section(notebook: str, names: Sequence[str], state: Progress, asked: Mapping[str, str]) -> str:
+def _section(notebook: str, names: Sequence[str], state: Progress, where: Mapping[str, str]) -> str:
     rows = "".join(_row(name, state) for name in names if name in state.tried | state.solved)
-    mine = [kept for name, kept in state.predicted.items() if asked.get(name) == notebook]
-    seen = [kept.foresaw for kept in mine if kept.foresaw is not None]
-    foreseen = f"<p>Foresaw {sum(seen)} of {len(seen)} outcomes.</p>" if seen else ""
+    foresights = [f for name, f in state.predicted.items() if where.get(name) == notebook]
+    outcomes = [f.foresaw for f in foresights if f.foresaw is not None]
+    foreseen = f"<p>Foresaw {sum(outcomes)} of {len(outcomes)} outcomes.</p>" if outcomes else ""
     headings = "".join(
         f'<th scope="col">{heading}</th>'
         for heading in ("exercise", "solved", "tries", "hints met")

@@ -81,8 +81,8 @@ class Question:
         """Hold what was predicted against what came; None if nothing was predicted."""
         self.came, self.over = self.prediction.value(names), True
         name = self.prediction.name
-        kept = progress.load().predicted.get(name)
-        answer = self.answer or (kept.said if kept is not None and kept.foresaw is None else "")
+        last = progress.load().predicted.get(name)
+        answer = self.answer or (last.said if last is not None and last.foresaw is None else "")
         if not answer:
             return None
         comparison = self.prediction.judged(answer, self.came)

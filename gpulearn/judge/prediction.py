@@ -227,17 +227,17 @@ def parse(text: str, file: str, notebook: str = "") -> dict[str, Prediction]:
     result = {}
     for name, table in tables.items():
         try:
-            result[name] = _prediction(name, _joined(table), notebook)
+            result[name] = _prediction(name, _one_line(table), notebook)
         except BadInput as error:
             line = text[: max(text.find(f"[{name}"), 0)].count("\n") + 1
             raise BadInput(f"{file}, line {line}, {name}: {error}") from None
     return result
 
 
-def _joined(value: Any) -> Any:
+def _one_line(value: Any) -> Any:
     """What a file has, with each text on one line, however many lines it was written on."""
     if isinstance(value, dict):
-        return {key: _joined(inner) for key, inner in value.items()}
+        return {key: _one_line(inner) for key, inner in value.items()}
     return " ".join(map(str.strip, value.splitlines())) if isinstance(value, str) else value
 
 
@@ -251,9 +251,9 @@ def _prediction(name: str, table: Any, notebook: str) -> Prediction:
         if isinstance(value, dict) != (key in TABLES) or not all(
             isinstance(inner, kind) for inner in values
         ):
-            wanted = "a text" if kind is str else "a number"
+            expected = "a text" if kind is str else "a number"
             each = " for each answer" if key in TABLES else ""
-            raise BadInput(f"{key} needs {wanted}{each}, not {shown(value)}.")
+            raise BadInput(f"{key} needs {expected}{each}, not {shown(value)}.")
     for key in table.keys() & {"came", "pick"}:
         try:
             compile(table[key], key, "eval")

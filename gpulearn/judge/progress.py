@@ -72,7 +72,7 @@ def load() -> Progress:
     except ValueError as error:
         return Progress(fault=f"{path} is damaged ({error})", damaged=True)
     try:
-        predicted = {name: Foresight(**kept) for name, kept in data["predicted"].items()}
+        predicted = {name: Foresight(**entry) for name, entry in data["predicted"].items()}
         solved = dict(data["solved"])
         tried = {
             name: Tries(int(kept["count"]), tuple(map(str, kept["hints"])))
@@ -99,9 +99,9 @@ def record(name: str) -> str:
     """Note an exercise as solved; return why that failed, or "". The first date stays."""
     today = datetime.date.today().isoformat()
 
-    def note(kept: Progress) -> None:
-        _count(kept, name, ())
-        kept.solved.setdefault(name, today)
+    def note(state: Progress) -> None:
+        _count(state, name, ())
+        state.solved.setdefault(name, today)
 
     return _keep(note)
 
@@ -111,23 +111,23 @@ def record_try(name: str, hint: str) -> str:
 
     Whatever is tried once an exercise is solved does not count.
     """
-    return _keep(lambda kept: _count(kept, name, (hint,)))
+    return _keep(lambda state: _count(state, name, (hint,)))
 
 
-def _count(kept: Progress, name: str, hints: tuple[str, ...]) -> None:
-    if name not in kept.solved:
-        before = kept.tried.get(name, Tries())
+def _count(state: Progress, name: str, hints: tuple[str, ...]) -> None:
+    if name not in state.solved:
+        before = state.tried.get(name, Tries())
         latest = tuple(dict.fromkeys((*before.hints, *hints)))[-MAX_HINTS:]
-        kept.tried[name] = Tries(before.count + 1, latest)
+        state.tried[name] = Tries(before.count + 1, latest)
 
 
 def record_prediction(name: str, foresight: Foresight) -> str:
     """Note what was predicted; return why that failed, or "". What was seen to come stays."""
 
-    def note(kept: Progress) -> None:
-        before = kept.predicted.get(name)
+    def note(state: Progress) -> None:
+        before = state.predicted.get(name)
         if before is None or before.foresaw is None:
-            kept.predicted[name] = foresight
+            state.predicted[name] = foresight
 
     return _keep(note)
 
@@ -138,14 +138,14 @@ def _keep(change: Callable[[Progress], object]) -> str:
     Nothing is raised, and a damaged file is kept beside the new one, as `progress.damaged`.
     """
     path = file()
-    kept = load()
-    if kept.fault and not kept.damaged:
-        return kept.fault
-    change(kept)
-    data: dict[str, Any] = asdict(kept)
+    state = load()
+    if state.fault and not state.damaged:
+        return state.fault
+    change(state)
+    data: dict[str, Any] = asdict(state)
     text = json.dumps({key: data[key] for key in ("solved", "tried", "predicted")}, indent=1)
     try:
-        if kept.damaged:
+        if state.damaged:
             others = (path.with_suffix(f".damaged-{number}") for number in itertools.count(2))
             aside = itertools.chain([path.with_suffix(".damaged")], others)
             path.replace(next(place for place in aside if not place.exists()))

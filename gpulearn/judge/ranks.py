@@ -165,10 +165,8 @@ def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterat
     In `library` a module stands for the functions that it makes public.
     """
     called: set[str] = set()
-    public = [
-        getattr(one, name) for one in library if isinstance(one, ModuleType) for name in one.__all__
-    ]
-    codes = [found[-1].__code__ for one in (*library, *public) if (found := layers(one))]
+    public = [getattr(m, name) for m in library if isinstance(m, ModuleType) for name in m.__all__]
+    codes = [stack[-1].__code__ for function in (*library, *public) if (stack := layers(function))]
     places = {(code.co_filename, code.co_name) for code in codes}
     code = getattr(unwrapped(answer), "__code__", None)
     if code is None or code.co_filename in {file for file, _ in places}:

@@ -42,7 +42,7 @@ def altered(source: str, given: Any) -> str | None:
         texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
         same = [type(given)("", text, "").tokens for text in texts] == [given.tokens]
     else:
-        stands = [_lines(ast.unparse(one)) for one in _functions(source)]
+        stands = [_lines(ast.unparse(function)) for function in _functions(source)]
         same = stands == [_lines(notebook_source(given))]
     return None if same else "what is to be mended is not what the exercise gives"
 
@@ -68,10 +68,10 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     known = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     for node in _statements(stub):
-        kept = _head(node) in heads if hasattr(node, "body") else ast.unparse(node) in known
-        if not kept and not _has_hole(node):
+        present = _head(node) in heads if hasattr(node, "body") else ast.unparse(node) in known
+        if not present and not _has_hole(node):
             return f"the stub's line {ast.unparse(node)!r} is not in the solution"
-        if hasattr(node, "body") and not kept:
+        if hasattr(node, "body") and not present:
             return f"the stub's line {_head(node)!r} is not in the solution"
     return None
 
@@ -84,8 +84,8 @@ def _drift_of_text(stub_source: str, solution: Any) -> str | None:
     text = str(node.value.value)
 
     def tokens(line: str) -> list[str]:
-        found: list[str] = type(solution)("", line, "").tokens
-        return found
+        result: list[str] = type(solution)("", line, "").tokens
+        return result
 
     known = list(map(tokens, ("", "...", *solution.text.splitlines())))
     new = [line for line in text.splitlines() if tokens(line) not in known]

@@ -14,7 +14,7 @@ import numpy as np
 from gpulearn.errors import MachineFault
 from gpulearn.judge import limits, stubs
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import borrowing, undisturbed
 from gpulearn.require import shorten
 
@@ -22,7 +22,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its mes
 
 
 @dataclass(frozen=True)
-class Raised:
+class Failure:
     """An answer ended in an exception, or broke the trial's rules, instead of giving a result."""
 
     kind: str
@@ -35,9 +35,9 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
     That is by position, but for what the solution takes by name only. An input check of the
     solution may add arguments that the solution itself does not have.
     """
-    wanted = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
-    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
-    placed = [p.name for p in wanted if p.name not in named]
+    parameters = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
+    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    placed = [p.name for p in parameters if p.name not in named]
     if inspect.isgeneratorfunction(answer) or inspect.iscoroutinefunction(answer):
         word = "yield" if inspect.isgeneratorfunction(answer) else "async"
         return (
@@ -45,14 +45,14 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
             f"without {word}."
         )
     try:
-        given = inspect.signature(answer)
+        takes = inspect.signature(answer)
     except Exception:  # some built-in functions have none, some objects a broken one
         return None
     try:
-        given.bind(*placed, **dict.fromkeys(named))
+        takes.bind(*placed, **dict.fromkeys(named))
     except TypeError:
         by_name = f", and {', '.join(named)} by name" if named else ""
-        return f"it takes {given}, and is called with ({', '.join(placed)}), by position{by_name}."
+        return f"it takes {takes}, and is called with ({', '.join(placed)}), by position{by_name}."
     return None
 
 
@@ -61,21 +61,21 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
     fresh = replace(case, args=copy.deepcopy(case.args))
     try:
         with undisturbed(), borrowing(exercise.reference) as callers:
-            got = exercise.run(answer, fresh)
+            result = exercise.run(answer, fresh)
     except (KeyboardInterrupt, TimeoutError, MachineFault):
         raise
-    except Refused as refused:
-        return Raised(Refused.__name__, str(refused))
+    except Violation as refused:
+        return Failure(Violation.__name__, str(refused))
     except BaseException as error:
-        return Raised(type(error).__name__, _sentence_of(error, answer))
+        return Failure(type(error).__name__, _sentence_of(error, answer))
     if callers:
-        return Raised(
-            Refused.__name__, f"it calls the library's {exercise.name}: write it yourself"
+        return Failure(
+            Violation.__name__, f"it calls the library's {exercise.name}: write it yourself"
         )
     for before, after in zip(case.args, fresh.args, strict=True):
         if isinstance(before, np.ndarray | list | set | dict) and not _unchanged(before, after):
-            return Raised(Refused.__name__, "it changes its input; work on a copy")
-    return got
+            return Failure(Violation.__name__, "it changes its input; work on a copy")
+    return result
 
 
 def _unchanged(before: Any, after: Any) -> bool:

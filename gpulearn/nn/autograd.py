@@ -213,19 +213,19 @@ def _applied(operation: Operation, *operands: Any) -> Variable:
     try:
         data = operation.forward(*arrays)
     except (ValueError, TypeError) as error:
-        said = str(error) if isinstance(error, BadInput) or len(arrays) == 1 else "they do not fit."
+        why = str(error) if isinstance(error, BadInput) or len(arrays) == 1 else "they do not fit."
         shapes = " and ".join(str(array.shape) for array in arrays)
-        raise BadInput(f"{operation.name} on shape {shapes}: {said}") from None
-    made = Variable(0.0, requires_grad=any(parent.requires_grad for parent in parents))
-    made.data = np.asarray(data, np.result_type(*arrays))
-    made.operation, made.parents = operation.name, parents
-    made._pulls, made._arrays = operation.pulls, arrays
-    return made
+        raise BadInput(f"{operation.name} on shape {shapes}: {why}") from None
+    result = Variable(0.0, requires_grad=any(parent.requires_grad for parent in parents))
+    result.data = np.asarray(data, np.result_type(*arrays))
+    result.operation, result.parents = operation.name, parents
+    result._pulls, result._arrays = operation.pulls, arrays
+    return result
 
 
 def _constant(value: Any, like: Variable) -> Variable:
     """A constant beside a Variable; Python's numbers and whole ones take its dtype."""
-    made = Variable(value, requires_grad=False)
+    constant = Variable(value, requires_grad=False)
     if isinstance(value, Real) or np.asarray(value).dtype.kind != "f":
-        made.data = made.data.astype(like.data.dtype)
-    return made
+        constant.data = constant.data.astype(like.data.dtype)
+    return constant

@@ -149,9 +149,9 @@ def transpose(*axes: Any) -> Operation:
 
 def _spread(g: Array, x: Array, axis: Axes) -> Array:
     """A reduction's gradient, repeated over all elements that were reduced to one."""
-    gone = range(x.ndim) if axis is None else [i % x.ndim for i in np.atleast_1d(axis)]
-    kept = [1 if i in gone else n for i, n in enumerate(x.shape)]
-    return np.broadcast_to(g.reshape(kept), x.shape)
+    reduced = range(x.ndim) if axis is None else [i % x.ndim for i in np.atleast_1d(axis)]
+    shape = [1 if i in reduced else n for i, n in enumerate(x.shape)]
+    return np.broadcast_to(g.reshape(shape), x.shape)
 
 
 def sum_over(axis: Axes = None, keepdims: bool = False) -> Operation:

@@ -103,9 +103,9 @@ def backward_residual(
     return grad_x, grad_v, grad_b, grad_w
 
 
-def _labelled(given: dict[str, Any]) -> None:
+def _labelled(args: dict[str, Any]) -> None:
     """Labels are whole numbers, each the number of a class, and there is at least one."""
-    labels, (n, classes) = given["labels"], given["logits"].shape
+    labels, (n, classes) = args["labels"], args["logits"].shape
     if labels.dtype.kind not in "iu":
         raise BadInput(f"labels has dtype {labels.dtype}: give each row's class as a whole number.")
     if n == 0:
@@ -147,17 +147,17 @@ def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
     return loss, gradient / n
 
 
-def _fits(given: dict[str, Any]) -> None:
+def _fits(args: dict[str, Any]) -> None:
     """A kernel lies within the image, and a gradient has the size of the output."""
-    images, kernels = given["images"].shape, given["kernels"].shape
+    images, kernels = args["images"].shape, args["kernels"].shape
     if kernels[2] > images[2] or kernels[3] > images[3] or 0 in kernels[2:]:
         raise BadInput(
             f"kernels has shape {kernels}: {kernels[2]} × {kernels[3]} does not fit into images "
             f"of {images[2]} × {images[3]}."
         )
-    wanted = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
-    if "gradient" in given and given["gradient"].shape != wanted:
-        raise BadInput(f"gradient has shape {given['gradient'].shape}: the output's is {wanted}.")
+    expected = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
+    if "gradient" in args and args["gradient"].shape != expected:
+        raise BadInput(f"gradient has shape {args['gradient'].shape}: the output's is {expected}.")
 
 
 @require.shapes(images="n c h w", kernels="k c r s")
@@ -184,8 +184,8 @@ def conv2d(images: Array, kernels: Array) -> Array:
     out = np.zeros((n, k, rows * columns), np.result_type(images, kernels))
     for i in range(r):
         for j in range(s):
-            seen = images[:, :, i : i + rows, j : j + columns]
-            out += kernels[:, :, i, j] @ seen.reshape(n, c, rows * columns)
+            patch = images[:, :, i : i + rows, j : j + columns]
+            out += kernels[:, :, i, j] @ patch.reshape(n, c, rows * columns)
     return out.reshape(n, k, rows, columns)
 
 

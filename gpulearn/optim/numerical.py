@@ -98,9 +98,9 @@ def largest_stable_step(hessian: Array) -> float:
     return 2 / steepest if steepest > 0 else np.inf
 
 
-def _check_shrinking(given: dict[str, Any]) -> None:
-    values, share = given["curvatures"], given["share"]
-    given["curvatures"] = curvatures = require.real_array("curvatures", values)
+def _check_shrinking(args: dict[str, Any]) -> None:
+    values, share = args["curvatures"], args["share"]
+    args["curvatures"] = curvatures = require.real_array("curvatures", values)
     if curvatures.ndim != 1 or not curvatures.size or not np.isfinite(curvatures).all():
         raise BadInput(f"curvatures is {shown(values)}: give one finite number for each direction.")
     if share >= 1:
@@ -156,8 +156,8 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     return factor[()]
 
 
-def _check_limit(given: dict[str, Any]) -> None:
-    lr, curvature = given["lr"], given["curvature"]
+def _check_limit(args: dict[str, Any]) -> None:
+    lr, curvature = args["lr"], args["curvature"]
     if lr * curvature >= 2:
         raise BadInput(
             f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "

@@ -98,8 +98,8 @@ def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
     return lr * min(1.0, (step + 1) / warm_up)
 
 
-def _check_warm_up(given: dict[str, Any]) -> None:
-    warm_up, steps = given["warm_up"], given["steps"]
+def _check_warm_up(args: dict[str, Any]) -> None:
+    warm_up, steps = args["warm_up"], args["steps"]
     if warm_up >= steps:
         raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
 
@@ -199,13 +199,13 @@ def plateau_step(
     require.above_zero("factor", factor)
     if not isinstance(factor, int | float) or factor >= 1:
         raise BadInput(f"factor is {factor}: give a number between 0 and 1.")
-    kept = np.array(require.real_array("theta", theta))  # a copy: the caller's may change in place
+    copied = np.array(require.real_array("theta", theta))  # the caller's may change in place
     if state is None:
         if not math.isfinite(loss):
             raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
-        return theta, lr, Plateau(float(loss), kept, 0)
+        return theta, lr, Plateau(float(loss), copied, 0)
     if loss < state.loss * (1 - threshold) and math.isfinite(loss):
-        return theta, lr, Plateau(float(loss), kept, 0)
+        return theta, lr, Plateau(float(loss), copied, 0)
     waited = state.waited + 1
     if waited <= patience and math.isfinite(loss):
         return theta, lr, state._replace(waited=waited)

@@ -104,15 +104,15 @@ def descend(
     )
 
 
-def _check_range(given: dict[str, Any]) -> None:
-    lowest, highest, steps = given["lowest"], given["highest"], given["steps"]
-    given["start"] = require.real_array("start", given["start"])
+def _check_range(args: dict[str, Any]) -> None:
+    lowest, highest, steps = args["lowest"], args["highest"], args["steps"]
+    args["start"] = require.real_array("start", args["start"])
     if steps < 2 or lowest >= highest:
         raise BadInput(
             f"lowest is {lowest:g}, highest {highest:g}, steps {steps}: give two or more "
             f"steps that go up."
         )
-    first = given["landscape"].value(given["start"])
+    first = args["landscape"].value(args["start"])
     if not 0 < first < math.inf:
         raise BadInput(
             f"the loss at the start is {first:g}: it must be above zero and "

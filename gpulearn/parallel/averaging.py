@@ -14,7 +14,7 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import (
-    Summing,
+    PendingSum,
     begin_sum,
     copy_from,
     largest_over_ranks,
@@ -26,11 +26,11 @@ P = ParamSpec("P")
 NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
 
-def _averageable(given: dict[str, Any]) -> None:
-    if not isinstance(given["model"], nn.Module):
-        raise BadInput(f"model is {require.shown(given['model'])}: give the model.")
-    _count_of_samples(given["samples"])
-    for parameter in given["model"].parameters():
+def _averageable(args: dict[str, Any]) -> None:
+    if not isinstance(args["model"], nn.Module):
+        raise BadInput(f"model is {require.shown(args['model'])}: give the model.")
+    _count_of_samples(args["samples"])
+    for parameter in args["model"].parameters():
         if parameter.grad is not None:
             need_dense(parameter.grad)
 
@@ -204,7 +204,7 @@ class Bucket:
             part.view(parameter.shape)
             for part, parameter in zip(parts, self.parameters, strict=True)
         ]
-        self.summing: Summing | None = None  # while it is on its way
+        self.summing: PendingSum | None = None  # while it is on its way
         self.filled: dict[int, bool] = {}  # the parameters that are in, and who has a gradient
 
     def fill(self, number: int, share: float) -> None:

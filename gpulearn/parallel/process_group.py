@@ -61,14 +61,14 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     >>> torchrun_environment({"HOME": "/root"})
     {}
     """
-    given = [name for name in VARIABLES if variables.get(name)]
-    if not given:
+    present = [name for name in VARIABLES if variables.get(name)]
+    if not present:
         return {}
-    if absent := [name for name in VARIABLES if name not in given]:
-        are, are_not = (f"{listed(n)} {'are' if len(n) > 1 else 'is'}" for n in (given, absent))
+    if absent := [name for name in VARIABLES if name not in present]:
+        are, are_not = (f"{listed(n)} {'are' if len(n) > 1 else 'is'}" for n in (present, absent))
         raise BadInput(
             f"{are} set, and {are_not} not: torchrun sets all four; start by "
-            f"torchrun, or unset {listed(given)} to run as one process."
+            f"torchrun, or unset {listed(present)} to run as one process."
         )
     size = _number(variables, "WORLD_SIZE", 1)
     _number(variables, "MASTER_PORT", 1, 65536)
@@ -139,7 +139,7 @@ def _number(variables: Mapping[str, str], name: str, low: int, above: int | None
 
 
 R = TypeVar("R")
-LONGEST = 1e8  # seconds that torch can be told to wait: three years
+MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
         yield present
         return
     before = torch.get_num_threads()
-    limit = datetime.timedelta(seconds=min(float(timeout), LONGEST))
+    limit = datetime.timedelta(seconds=min(float(timeout), MAX_TIMEOUT))
     position = torchrun_environment(os.environ)
     rank, size = position.get("rank", 0), position.get("size", 1)
     try:

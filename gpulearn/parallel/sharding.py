@@ -17,15 +17,15 @@ from gpulearn.parallel.communicator import world_size
 UNEVEN = ("pad", "drop", "keep")
 
 
-def _sensible(given: dict[str, Any]) -> None:
-    given["uneven"] = require.choice("uneven", given["uneven"], UNEVEN)
-    given["epoch"] = require.from_zero("epoch", given["epoch"])
-    given["rank"] = require.from_zero("rank", given["rank"])
-    if given["seed"] is not None:
-        given["seed"] = require.from_zero("seed", given["seed"])
-    if given["rank"] >= given["size"]:
+def _sensible(args: dict[str, Any]) -> None:
+    args["uneven"] = require.choice("uneven", args["uneven"], UNEVEN)
+    args["epoch"] = require.from_zero("epoch", args["epoch"])
+    args["rank"] = require.from_zero("rank", args["rank"])
+    if args["seed"] is not None:
+        args["seed"] = require.from_zero("seed", args["seed"])
+    if args["rank"] >= args["size"]:
         raise BadInput(
-            f"rank is {given['rank']}, but there are {given['size']} ranks, counted from 0."
+            f"rank is {args['rank']}, but there are {args['size']} ranks, counted from 0."
         )
 
 

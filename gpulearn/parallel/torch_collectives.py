@@ -15,7 +15,7 @@ from gpulearn.parallel.communicator import Handle, current, irecv, isend
 from gpulearn.parallel.torch_messages import TorchChannel
 
 
-class Summing(Protocol):
+class PendingSum(Protocol):
     """A sum over all ranks that is under way."""
 
     def wait(self) -> object:
@@ -47,7 +47,7 @@ class _DirectSum:
         self._tensor.detach().copy_(total)
 
 
-def begin_sum(tensor: Tensor) -> Summing:
+def begin_sum(tensor: Tensor) -> PendingSum:
     """Begin to add a tensor over all ranks, and go on at once.
 
     Until `wait()` of what is returned, the tensor belongs to the sum: neither read nor change it.
@@ -62,7 +62,7 @@ def begin_sum(tensor: Tensor) -> Summing:
     [[6.0, 60.0], [6.0, 60.0], [6.0, 60.0]]
     """
     if isinstance(current(), TorchChannel):
-        work: Summing = dist.all_reduce(tensor.detach(), async_op=True)  # the library's own
+        work: PendingSum = dist.all_reduce(tensor.detach(), async_op=True)  # the library's own
         return work
     return _DirectSum(tensor)
 

@@ -145,12 +145,12 @@ class GpuSpec:
     @property
     def memories(self) -> dict[str, str]:
         """Its memories, from those of a multiprocessor outwards, as a row of a table."""
-        one = self.multiprocessor
+        sm = self.multiprocessor
         return {
             "GPU": self.name,
             "multiprocessors": str(self.multiprocessors),
-            "registers of each": f"{4 * one.registers // KB} KB",
-            "L1 and shared memory of each": f"{one.cache_bytes // KB} KB",
+            "registers of each": f"{4 * sm.registers // KB} KB",
+            "L1 and shared memory of each": f"{sm.cache_bytes // KB} KB",
             "L2 of all": f"{self.l2_bytes // MB} MB",
             "memory": f"{self.memory / 1e9:g} GB",
             "bandwidth of memory": f"{self.bandwidth / 1e9:,.0f} GB/s",

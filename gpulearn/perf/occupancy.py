@@ -59,8 +59,8 @@ def blocks_that_fit(
     fits = {"threads": sm.threads // WARP // warps, "blocks": sm.blocks}
     # from capability 8.0 on the system takes 1 KB of each block
     system, unit = (1024, 128) if sm.capability >= (8, 0) else (0, 256)
-    if taken := _up(require.from_zero("shared_bytes", shared_bytes) + system, unit):
-        fits["shared memory"] = sm.shared_bytes // taken
+    if allocated := _up(require.from_zero("shared_bytes", shared_bytes) + system, unit):
+        fits["shared memory"] = sm.shared_bytes // allocated
     if registers is not None:
         of_a_warp = _up(require.whole("registers", registers) * WARP, REGISTER_UNIT)
         possible = registers <= MAX_REGISTERS and of_a_warp * _up(warps, PARTS) <= sm.registers

@@ -42,9 +42,9 @@ class Recording:
         """The label under which these numbers are shown."""
         return Provenance("recorded", self.device, self.date)
 
-    def where(self, **wanted: Any) -> list[dict[str, Any]]:
+    def where(self, **fields: Any) -> list[dict[str, Any]]:
         """The rows that have all the given values, such as `where(dtype="float32")`."""
-        return [row for row in self.rows if all(row.get(k) == v for k, v in wanted.items())]
+        return [row for row in self.rows if all(row.get(k) == v for k, v in fields.items())]
 
 
 # field of a file → what it must be

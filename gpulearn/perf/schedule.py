@@ -98,12 +98,12 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
 
     def start(i: int) -> tuple[float, int | None]:
         """When a waiting task can begin, and what keeps it until then."""
-        asked, waited = waiting[i]
+        since, waited = waiting[i]
         engine = [last[tasks[i].engine]] if tasks[i].engine in last else []
         ends = {before: spans[before].end for before in (*tasks[i].after, *engine)}
         latest = max(ends, key=ends.__getitem__, default=None)
-        if latest is None or ends[latest] <= asked:
-            return asked, waited
+        if latest is None or ends[latest] <= since:
+            return since, waited
         return ends[latest], latest
 
     def go_on(until: float, ended: int | None = None) -> None:
@@ -114,8 +114,8 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
             begin, reason = start(i)
             if begin > until:
                 return
-            asked, _ = waiting.pop(i)
-            spans[i] = Span(tasks[i], asked, begin, begin + tasks[i].seconds, reason)
+            since, _ = waiting.pop(i)
+            spans[i] = Span(tasks[i], since, begin, begin + tasks[i].seconds, reason)
             if tasks[i].engine:
                 last[tasks[i].engine] = i
 
@@ -253,12 +253,12 @@ def _measured(program: Callable[[], object]) -> Timeline:
 
 def from_profiler(events: Iterable[Any], device: str) -> Timeline:
     """The timeline of what torch's profiler saw on a GPU, among `profiler.events()`."""
-    seen = [event for event in events if event.device_type.name == "CUDA"]
-    seen.sort(key=lambda event: event.time_range.start)
+    gpu_events = [event for event in events if event.device_type.name == "CUDA"]
+    gpu_events.sort(key=lambda event: event.time_range.start)
     spans: list[Span] = []
-    for event in seen:
+    for event in gpu_events:
         times = event.time_range.start, event.time_range.end
-        begin, end = ((time - seen[0].time_range.start) * 1e-6 for time in times)
+        begin, end = ((time - gpu_events[0].time_range.start) * 1e-6 for time in times)
         engine = next((e for mark, e in COPIES.items() if mark in event.name), "compute")
         task = EngineTask(engine, end - begin, stream=event.device_resource_id, name=event.name)
         # the last operation that had ended by then: what is seen of the order from outside

@@ -184,8 +184,8 @@ def _host_times(function: Callable[[], object], seconds: float, until_stable: bo
     while len(times) < MIN_REPEATS or (spent < seconds and len(times) < MAX_REPEATS):
         if until_stable and spent > seconds / 3 and _stable(times):
             break
-        spent += (taken := timer.timeit(calls))
-        times.append(taken / calls)
+        spent += (elapsed := timer.timeit(calls))
+        times.append(elapsed / calls)
     return times
 
 
@@ -271,17 +271,17 @@ def watch_neighbours() -> Iterator[Neighbours]:
     except ModuleNotFoundError:
         yield neighbours
         return
-    before = _used(psutil)
+    before = _cpu_time(psutil)
     yield neighbours
-    system, own, elapsed = (after - b for after, b in zip(_used(psutil), before, strict=True))
+    system, own, elapsed = (after - b for after, b in zip(_cpu_time(psutil), before, strict=True))
     if elapsed > 0.05:  # the system's clock ticks are a hundredth of a second
         neighbours.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
 
 
-def _used(psutil: Any) -> tuple[float, float, float]:
+def _cpu_time(psutil: Any) -> tuple[float, float, float]:
     """Seconds of CPU that all processes used, that this one used, and the time."""
     system = psutil.cpu_times()
-    used = (
+    busy = (
         sum(system) - system.idle - getattr(system, "iowait", 0.0) - getattr(system, "guest", 0.0)
     )
-    return used, process_time(), monotonic()
+    return busy, process_time(), monotonic()

@@ -151,8 +151,8 @@ def compare_precisions(batch: int = 1024) -> Table:
         peak = gpu_spec(sheet).peak.get(precision)
         row = {"precision": precision, f"{sheet}: TFLOP/s": f"{peak / 1e12:,.0f}" if peak else "–"}
         for network in networks:
-            wanted: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
-            seconds = times.seconds(**wanted) if times else None
+            fields: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
+            seconds = times.seconds(**fields) if times else None
             row[network] = f"{batch / seconds:,.0f}" if seconds else "–"
         rows.append(row)
     caption = f"Images a second at a batch of {batch:,}: {times.provenance}." if times else NOTHING

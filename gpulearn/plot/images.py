@@ -17,7 +17,7 @@ HEIGHT, WIDTH = 600, 512
 FACE = (0.5, 0.2)  # where a crop is centered, as shares of width and height
 MAX_ALONE = 4  # pictures of which each is described by itself
 VISIBLE = 0.01  # the part of a picture that is worth a word
-CHANGED = 0.9  # the part of a picture that may differ; beyond that it is another picture
+MAX_CHANGED = 0.9  # the part of a picture that may differ; beyond that it is another picture
 
 
 def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
@@ -127,7 +127,7 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
     differs = np.mean(image != first)
     if not differs:
         return f"it is equal to {title}"
-    if differs > CHANGED:
+    if differs > MAX_CHANGED:
         return ""
     return f"{percent(differs)} of it differs from {title}"
 

@@ -64,8 +64,8 @@ def curves(
         dots: labels of curves that are drawn as single points, such as measurements; the others
             then have no points.
     """
-    wanted = f'{{"label": numbers, …}}, one to {len(LINES)} of them'
-    require.named("curves", curves, wanted, len(LINES))
+    expected = f'{{"label": numbers, …}}, one to {len(LINES)} of them'
+    require.named("curves", curves, expected, len(LINES))
     require.choice("choice of logarithmic axes", log, AXES)
     lines = {label: curve(label, data) for label, data in curves.items()}
     with figure(7.6, 4.0) as (fig, axes):

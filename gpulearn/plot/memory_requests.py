@@ -22,7 +22,7 @@ DTYPES = ("uint8", "float16", "float32", "float64")
 STRIDES, OFFSETS = (-4, 33), (0, 32)
 TALL = 0.3  # of a sector's box
 MARGIN = 0.04  # at both sides of a box
-WIDEST = 2.0  # few sectors look like few, and are wide enough to read
+MAX_WIDTH = 2.0  # few sectors look like few, and are wide enough to read
 LEGEND = "filled: asked for; hatched: moved and not used; below: the sector's number"
 
 
@@ -233,7 +233,7 @@ def draw_request(axes: Any, addresses: np.ndarray[Any, Any], size: int) -> None:
     """
     active = {lane: byte for lane, byte in enumerate(addresses.tolist()) if byte != AWAY}
     touched = sorted({(byte + k) // SECTOR for byte in active.values() for k in (0, size - 1)})
-    step = min(WIDEST, WARP / max(len(touched), 1))
+    step = min(MAX_WIDTH, WARP / max(len(touched), 1))
     left = (WARP - step * len(touched)) / 2 + MARGIN
     place = {sector: left + step * k for k, sector in enumerate(touched)}
     wide = step - 2 * MARGIN

@@ -25,7 +25,7 @@ WHY_ABOVE = (
     "from the memory that was measured."
 )
 # where a point's name may stand, the best first: points to the right and up, the side it begins at
-BESIDE = (
+LABEL_OFFSETS = (
     *((6, -13, "left"), (-6, 6, "right"), (-6, -13, "right"), (6, 6, "left")),
     *((0, 8, "center"), (0, -18, "center"), (-10, 8, "left"), (10, -18, "right")),
     *((6, -27, "left"), (-6, -27, "right")),
@@ -116,25 +116,25 @@ def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
     fig.draw_without_rendering()  # it lays out the axes; at another size they move a little
     inner = axes.bbox.padded(-4)
     lines = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
-    taken = [text.get_window_extent() for text in axes.texts]
+    occupied = [text.get_window_extent() for text in axes.texts]
     for point in points:
         place = (point.intensity, point.rate / 1e9)
         names = [
             axes.annotate(
                 point.name, place, away, textcoords="offset points", ha=side, fontsize=8.5
             )
-            for *away, side in BESIDE
+            for *away, side in LABEL_OFFSETS
         ]
         boxes = [name.get_window_extent().padded(1) for name in names]
         collisions = [
             (not inner.x0 < box.x0 < box.x1 < inner.x1)
-            + box.count_overlaps(taken)
+            + box.count_overlaps(occupied)
             + sum(box.count_contains(line) for line in lines)
             + sum(Path(line).intersects_bbox(box, filled=False) for line in lines)
             for box in boxes
         ]
         best = collisions.index(min(collisions))
-        taken.append(boxes[best])
+        occupied.append(boxes[best])
         for name in names[:best] + names[best + 1 :]:
             name.remove()
 

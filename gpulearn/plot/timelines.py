@@ -62,8 +62,8 @@ def timeline(
         height = 1.3 * len(ranks) + 0.38 * sum(ranks)
     with figure(9.0, height, len(named), **grid) as (fig, panels):
         sentences = []
-        for axes, (name, run), taken in zip(panels[:, 0], named.items(), seconds, strict=True):
-            time, title = f"{taken * scale:.3g} {unit}", name
+        for axes, (name, run), duration in zip(panels[:, 0], named.items(), seconds, strict=True):
+            time, title = f"{duration * scale:.3g} {unit}", name
             if of_engines:
                 engines.draw(axes, run, scale, longest)
                 sentences.append(engines.sentence(name, run, time))

@@ -17,7 +17,7 @@ from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.recompute import Stages
 
 
-class Saved(NamedTuple):
+class SavedTensor(NamedTuple):
     """One tensor that is kept: the layer it is for, what it is there, its shape and dtype."""
 
     layer: str
@@ -38,7 +38,7 @@ class Ledger:
         self.low = PRECISIONS[precision]
         self.device = device
         self.dtypes: dict[int, torch.dtype] = {}
-        self.kept: dict[Any, Saved] = {}
+        self.kept: dict[Any, SavedTensor] = {}
         self.alive: list[Tensor] = []  # so that no storage's number is given out again
 
     def know(self, tensor: Tensor, dtype: torch.dtype) -> None:
@@ -49,13 +49,13 @@ class Ledger:
     def keep(self, layer: str, what: str, tensor: Tensor) -> None:
         """List a tensor that passes between layers."""
         key = storage_number(tensor)
-        self.kept.setdefault(key, Saved(layer, what, tuple(tensor.shape), self.dtypes[key]))
+        self.kept.setdefault(key, SavedTensor(layer, what, tuple(tensor.shape), self.dtypes[key]))
 
     def add(
         self, layer: str, what: str, shape: torch.Size, dtype: torch.dtype, use: object = None
     ) -> None:
         """List a tensor that the layer makes for itself, anew at each `use` of the layer."""
-        self.kept.setdefault((layer, what, use), Saved(layer, what, tuple(shape), dtype))
+        self.kept.setdefault((layer, what, use), SavedTensor(layer, what, tuple(shape), dtype))
 
     def product(
         self, name: str, layer: Any, x: Tensor, *, input_needed: bool, weight_needed: bool
@@ -130,7 +130,7 @@ def storage_number(tensor: Tensor) -> int:
 
 def saved_for_backward(
     model: nn.Module, batch: tuple[int, ...], precision: str = "float32"
-) -> list[Saved]:
+) -> list[SavedTensor]:
     """List what is kept for the backward pass of a batch's mean cross-entropy.
 
     Only shapes go through the model (on torch's meta device, which has no memory). What each
@@ -153,8 +153,8 @@ def saved_for_backward(
     require.choice("precision", precision, PRECISIONS)
     ledger = Ledger(precision, next((p.device.type for p in model.parameters()), "cpu"))
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
-    moments: list[dict[Any, Saved]] = []
-    open_stages: list[dict[Any, Saved]] = []  # what was kept when a stage began
+    moments: list[dict[Any, SavedTensor]] = []
+    open_stages: list[dict[Any, SavedTensor]] = []  # what was kept when a stage began
 
     def begin(stage: nn.Module, args: tuple[Any, ...]) -> None:
         ledger.keep("stages", "input", args[0])
@@ -179,7 +179,7 @@ def saved_for_backward(
     ledger.add("loss", "sum of weights", torch.Size(()), torch.float32)
     moments.append(ledger.kept)
 
-    def size(kept: dict[Any, Saved]) -> int:
+    def size(kept: dict[Any, SavedTensor]) -> int:
         return sum(saved.elements * saved.dtype.itemsize for saved in kept.values())
 
     return list(max(moments, key=size).values())
@@ -231,7 +231,7 @@ def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> Tensor:
 
 
 def _shadows(model: nn.Module) -> dict[str, Tensor]:
-    """A tensor without memory for each parameter and buffer; for one in two layers, the same."""
+    """A tensor without memory for each parameter and buffer; the same where layers share it."""
     by_id: dict[int, Tensor] = {}
     by_name: dict[str, Tensor] = {}
     for prefix, layer in model.named_modules():  # a layer that is used twice comes once

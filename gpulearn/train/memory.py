@@ -54,8 +54,8 @@ class MemoryBudget(NamedTuple):
         }
 
 
-def _check(given: dict[str, Any]) -> None:
-    model, batch = given["model"], given["batch"]
+def _check(args: dict[str, Any]) -> None:
+    model, batch = args["model"], args["batch"]
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {require.shown(model)}: give a torch.nn.Module.")
     if not isinstance(batch, tuple) or not batch:
@@ -64,7 +64,7 @@ def _check(given: dict[str, Any]) -> None:
         )
     for size in batch:
         require.whole("a size in batch", size)
-    require.choice("optimizer", given["optimizer"], STATES)
+    require.choice("optimizer", args["optimizer"], STATES)
 
 
 @require.together(_check)
@@ -104,7 +104,7 @@ def memory_budget(
     return MemoryBudget(parameters, gradients, STATES[optimizer] * gradients, activations)
 
 
-class Kept:
+class SavedMeter:
     """On any device: the memory of the tensors that torch keeps for the backward pass.
 
     torch hands each of them to a hook; a storage counts once, the parameters' not at all.
@@ -130,7 +130,7 @@ class Kept:
         return sum(t.untyped_storage().nbytes() for t in self.tensors.values())
 
 
-class InUse:
+class GpuMeter:
     """On a GPU: what its allocator has handed out since the start."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -147,6 +147,9 @@ class InUse:
         """What is in use more than at the start."""
         torch.clear_autocast_cache()  # copies of weights that would go when the pass ends
         return in_use() - self.before
+
+
+Meter = type[SavedMeter] | type[GpuMeter]
 
 
 def in_use() -> int:
@@ -181,41 +184,37 @@ def measured_memory(
     on_gpu = images.device.type == "cuda"
     with torch.random.fork_rng([images.device] if on_gpu else []):
         if on_gpu:  # libraries take memory of their own at their first use, once
-            _activations(copy.deepcopy(model), images, labels, passes, InUse)
+            _activations(copy.deepcopy(model), images, labels, passes, GpuMeter)
         twin = copy.deepcopy(model)
-        activations = _activations(twin, images, labels, passes, InUse if on_gpu else Kept)
+        activations = _activations(twin, images, labels, passes, GpuMeter if on_gpu else SavedMeter)
     update = TORCH_OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
     update.step()
     return MemoryBudget(
         parameters=sum(p.nbytes for p in twin.parameters()),
         gradients=sum(p.grad.nbytes for p in twin.parameters() if p.grad is not None),
-        state=sum(value.nbytes for kept in update.state.values() for value in kept.values()),
+        state=sum(value.nbytes for buffers in update.state.values() for value in buffers.values()),
         activations=activations,
     )
 
 
 def _activations(
-    model: nn.Module,
-    images: Tensor,
-    labels: Tensor,
-    passes: Precision,
-    meter: type[Kept] | type[InUse],
+    model: nn.Module, images: Tensor, labels: Tensor, passes: Precision, meter: Meter
 ) -> int:
     """The most that is kept at once for the backward pass; leaves the gradients in the model."""
-    kept = meter(model)
+    activations = meter(model)
     begun: list[tuple[nn.Module, Tensor, int]] = []
 
     def begin(stage: nn.Module, args: tuple[Tensor, ...]) -> None:
         x = args[0]
-        kept.keep(x)  # as the checkpoint is about to do
+        activations.keep(x)  # as the checkpoint is about to do
         cut = x.detach().requires_grad_(x.requires_grad)  # outside its graph, which may then go
-        begun.append((stage, cut, kept.bytes()))
+        begun.append((stage, cut, activations.bytes()))
 
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
     handles = [stage.register_forward_pre_hook(begin) for stage in stages]
-    with kept.watch(), passes.autocast():
+    with activations.watch(), passes.autocast():
         loss = nn.functional.cross_entropy(model(images.clone()), labels.clone())
-    most = kept.bytes()
+    most = activations.bytes()
     for handle in handles:
         handle.remove()
     passes.backward(loss)
@@ -224,19 +223,19 @@ def _activations(
     return most
 
 
-def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: type[Kept] | type[InUse]) -> int:
+def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: Meter) -> int:
     """What a stage keeps besides its input when it is computed again."""
-    kept = meter(stage)
-    kept.keep(x)
-    before = kept.bytes()
-    with kept.watch(), passes.autocast():
+    activations = meter(stage)
+    activations.keep(x)
+    before = activations.bytes()
+    with activations.watch(), passes.autocast():
         graph = stage(x).grad_fn  # holds what is kept, and not the output
-    after = kept.bytes()
+    after = activations.bytes()
     del graph
     return after - before
 
 
-class Live(TorchDispatchMode):
+class LiveMemory(TorchDispatchMode):
     """Within it, counts the memory of every tensor from when it is made until it is dropped.
 
     torch hands every operation to it, those of the backward pass on a CPU too.
@@ -255,14 +254,14 @@ class Live(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an operation, and count the memory of its results where it is new."""
-        given = _storages((*args, *(kwargs or {}).values()))
-        for number, storage in given.items():  # freed or filled again, as sharded training does
+        inputs = _storages((*args, *(kwargs or {}).values()))
+        for number, storage in inputs.items():  # freed or filled again, as sharded training does
             if number in self.sizes:
                 self.now += storage.nbytes() - self.sizes[number]
                 self.sizes[number] = storage.nbytes()
         out = func(*args, **(kwargs or {}))
         for number, storage in _storages(out if isinstance(out, tuple | list) else [out]).items():
-            if number not in given and number not in self.sizes:
+            if number not in inputs and number not in self.sizes:
                 self.sizes[number] = storage.nbytes()
                 self.now += storage.nbytes()
                 weakref.finalize(storage, self._drop, number)
@@ -288,7 +287,7 @@ def peak_memory(step: Callable[[], object]) -> int:
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
     """
-    live, before = Live(), None
+    live, before = LiveMemory(), None
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         before = in_use()
         torch.cuda.reset_peak_memory_stats()

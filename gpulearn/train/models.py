@@ -39,15 +39,15 @@ class LeNet(Stages):
             raise BadInput(f"dropout is {require.shown(dropout)}: give a share from 0 to below 1.")
         with seeded(seed):
             super().__init__()
-            self.stage1 = _named(
+            self.stage1 = _sequential(
                 conv1=nn.Conv2d(1, width, 3, padding=1), relu1=nn.ReLU(), pool1=nn.MaxPool2d(2)
             )
-            self.stage2 = _named(
+            self.stage2 = _sequential(
                 conv2=nn.Conv2d(width, 2 * width, 3, padding=1),
                 relu2=nn.ReLU(),
                 pool2=nn.MaxPool2d(2),
             )
-            self.stage3 = _named(
+            self.stage3 = _sequential(
                 flatten=nn.Flatten(),
                 dropout=nn.Dropout(dropout),
                 linear1=nn.Linear(8 * width, 64),
@@ -80,8 +80,8 @@ class MLP(Stages):
                 layers[f"linear{number}"] = nn.Linear(sizes[number - 1], sizes[number])
                 if number < last:
                     layers[f"relu{number}"] = nn.ReLU()
-                self.add_module(f"stage{number}", _named(**layers))
+                self.add_module(f"stage{number}", _sequential(**layers))
 
 
-def _named(**layers: nn.Module) -> nn.Sequential:
+def _sequential(**layers: nn.Module) -> nn.Sequential:
     return nn.Sequential(OrderedDict(layers))

@@ -81,15 +81,15 @@ def set_random_state(device: torch.device, states: list[torch.Tensor]) -> None:
         torch.cuda.set_rng_state(states[1], device)
 
 
-def find_device(wanted: str | torch.device | None) -> torch.device:
+def find_device(name: str | torch.device | None) -> torch.device:
     """The device to train on; None is the GPU where torch can use one, else the CPU."""
     try:
-        default = "cuda" if wanted is None and selection.torch_gpu() else "cpu"
-        device = torch.device(default if wanted is None else wanted)
+        default = "cuda" if name is None and selection.torch_gpu() else "cpu"
+        device = torch.device(default if name is None else name)
         torch.zeros(1, device=device).item()  # "meta" has no numbers
     except (RuntimeError, AssertionError, TypeError):
         raise DeviceError(
-            f"There is no device {require.shown(wanted)} here that torch can use: leave `device` "
+            f"There is no device {require.shown(name)} here that torch can use: leave `device` "
             f"out, or give 'cpu'."
         ) from None
     return device

@@ -17,16 +17,16 @@ from gpulearn.train.data import check_batch
 from gpulearn.train.precision import Precision
 
 
-def _ready(given: dict[str, Any]) -> None:
+def _ready(args: dict[str, Any]) -> None:
     """Make a list of the parameters too: a generator runs only once."""
-    require.above_zero("max_norm", given["max_norm"])
-    parameters = given["parameters"]
+    require.above_zero("max_norm", args["max_norm"])
+    parameters = args["parameters"]
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if not all(isinstance(p, Tensor) for p in tensors):
         raise BadInput("parameters are no tensors: give model.parameters().")
     if all(p.grad is None for p in tensors):
         raise BadInput("No parameter has a gradient: clip after loss.backward().")
-    given["parameters"] = tensors
+    args["parameters"] = tensors
 
 
 @require.together(_ready)

@@ -24,7 +24,7 @@ PATIENCE = 6  # times its seconds, all in all: a demand has three times as long 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-class Gone(MachineFault):  # it passes through a trial untouched
+class BoxLost(MachineFault):  # it passes through a trial untouched
     """The process has ended, or was ended; its judge says why."""
 
 
@@ -36,7 +36,7 @@ class Box:
         self._limits = limits  # of all its processes together
         self.ended = ""  # why: a limit that it passed, or "ended" where it did so itself
         self.notes: dict[str, str] = {}  # what it did that is worth telling, and with what
-        self._base = _used(self._pid, 1)[0]
+        self._base = _usage(self._pid, 1)[0]
         self._over = threading.Event()
         # what it waits for a core does not count; but it may make itself wait, with its children
         self._last = time.monotonic() + PATIENCE * limits.seconds + 60
@@ -48,7 +48,7 @@ class Box:
     def ask(self, do: str, **what: Any) -> dict[str, Any]:
         """Ask for something, and wait for what comes."""
         if self.ended:
-            raise Gone(self.ended)
+            raise BoxLost(self.ended)
         heard = False
         try:
             self._channel.send({"do": do, **what})
@@ -59,7 +59,7 @@ class Box:
         except ChannelClosed:
             self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
             self.ended = self.ended or "ended"
-            raise Gone(self.ended) from None
+            raise BoxLost(self.ended) from None
         finally:
             if not heard:  # interrupted: what comes later would answer another question
                 self.ended = self.ended or "time"
@@ -88,7 +88,7 @@ class Box:
         printed = 0
         while not self._over.wait(LOOK_SECONDS):
             printed += self._drained(self._limits.output + 1 - printed)
-            anonymous, processes = _used(self._pid, self._limits.processes)
+            anonymous, processes = _usage(self._pid, self._limits.processes)
             passed = {
                 "output": printed > self._limits.output,
                 "processes": processes > self._limits.processes,
@@ -120,7 +120,7 @@ def _lives(pid: int) -> bool:
     return state is None or state[1] != "Z"
 
 
-def _used(pid: int, most: int) -> tuple[int, int]:
+def _usage(pid: int, most: int) -> tuple[int, int]:
     """Bytes of memory of its own, and number, of a process with its children; until too many."""
     bytes_, count = 0, 0
     waiting = [pid]

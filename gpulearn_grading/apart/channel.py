@@ -16,7 +16,7 @@ from typing import Any
 from gpulearn_grading.apart.limits import Confinement
 from simt.device.selection import ENVIRONMENT_VARIABLE
 
-LARGEST = 64 << 20  # bytes of one message
+MAX_BYTES = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
 
 
@@ -34,7 +34,7 @@ class MessageChannel:
     def send(self, message: dict[str, Any]) -> None:
         """Send a message."""
         text = json.dumps(message).encode()
-        if len(text) > LARGEST:
+        if len(text) > MAX_BYTES:
             text = json.dumps({"large": len(text)}).encode()
         try:
             with self._lock:
@@ -45,7 +45,7 @@ class MessageChannel:
     def receive(self) -> dict[str, Any]:
         """Wait for the next message."""
         (length,) = HEAD.unpack(self._exactly(HEAD.size))
-        if length > LARGEST:
+        if length > MAX_BYTES:
             raise ChannelClosed(f"a message of {length} bytes")
         message = None
         with suppress(ValueError, RecursionError):

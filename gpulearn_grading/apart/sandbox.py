@@ -35,7 +35,7 @@ AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 SECURE = 0x2F  # root is nobody special, and that stays so
 WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
-FEWEST_PIDS = 301  # the kernel takes no less
+MIN_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # where sockets of other programs lie, which no read-only mount closes
 SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
@@ -113,13 +113,13 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
         release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
         if release >= (6, 14):  # from which on it is the namespace's own; else everybody's
             with suppress(OSError):
-                Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS))
+                Path("/proc/sys/kernel/pid_max").write_text(str(MIN_PIDS))
         _attributes("/proc", set_=MS_RDONLY)
     home = confinement.box / "home"
     home.mkdir(exist_ok=True)
     os.chdir(home)
-    kept = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
-    for name in set(os.environ) - kept - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
+    keep = {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "GPULEARN_DEVICE"}
+    for name in set(os.environ) - keep - {"OMP_WAIT_POLICY", "LD_LIBRARY_PATH"}:
         del os.environ[name]
     os.environ.update({name: str(home) for name in ("HOME", "TMPDIR", "XDG_DATA_HOME")})
     _limit(confinement.limits)
@@ -129,10 +129,10 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
 
 def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
-    taken = data_bytes()  # by what is loaded before the answer
+    base = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     bounds = {
-        resource.RLIMIT_DATA: taken + limits.memory,
+        resource.RLIMIT_DATA: base + limits.memory,
         resource.RLIMIT_FSIZE: limits.disk,
         resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
         resource.RLIMIT_NOFILE: 256,
@@ -210,10 +210,10 @@ def _mount_all(confinement: Confinement) -> None:
 
 def _loopback_up() -> None:
     """Ranks that talk by sockets need it; it leads nowhere else."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
         with suppress(OSError):
-            fcntl.ioctl(one, SIOCSIFFLAGS, request)
+            fcntl.ioctl(sock, SIOCSIFFLAGS, request)
 
 
 def _drop_capabilities() -> None:

@@ -136,10 +136,10 @@ def _behind_walls(files: list[int], pipe: int, confinement: Confinement) -> None
     elif sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
-        channel, output = (os.dup2(one, 200 + n) for n, one in enumerate(files))
+        channel, output = (os.dup2(file, 200 + n) for n, file in enumerate(files))
         pipe = os.dup2(pipe, 202)
-        for one in (0, 1, 2):
-            os.dup2(output, one)
+        for fd in (0, 1, 2):
+            os.dup2(output, fd)
         os.closerange(3, 200)
         os.closerange(203, 4096)
         sandbox.confine(confinement, walls=not lacks)

@@ -207,22 +207,22 @@ class _Student:
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}
-        return {name: encoded(one, strict=False).decode() for name, one in values.items()}
+        return {name: encoded(value, strict=False).decode() for name, value in values.items()}
 
     def do_call(self, args: str, options: str) -> dict[str, Any]:
         """Call the answer; what it returns, and what it has changed of its arguments."""
-        given = decoded(args.encode())
-        before = [encoded(one) for one in given]
+        arguments = decoded(args.encode())
+        before = [encoded(argument) for argument in arguments]
         reply: dict[str, Any] = {}
         with borrowing(self.reference) as callers:
             try:
                 with self._heard():
-                    got = self.answer(*given, **decoded(options.encode()))
-                reply["same"] = next((n for n, one in enumerate(given) if one is got), None)
-                reply["result"] = encoded(got, strict=False).decode()
+                    result = self.answer(*arguments, **decoded(options.encode()))
+                reply["same"] = next((n for n, a in enumerate(arguments) if a is result), None)
+                reply["result"] = encoded(result, strict=False).decode()
             except BaseException as error:
                 reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
-        after = [encoded(one, strict=False) for one in given]
+        after = [encoded(argument, strict=False) for argument in arguments]
         reply["changed"] = {
             str(n): new.decode()
             for n, (old, new) in enumerate(zip(before, after, strict=True))
@@ -295,7 +295,7 @@ def _message(error: BaseException) -> str:
 def _close() -> None:
     """Take away what an answer to be called has no business with."""
     sys.meta_path.insert(0, _Closed())
-    for name in [one for one in sys.modules if _is_forbidden(one)]:
+    for name in [module for module in sys.modules if _is_forbidden(module)]:
         parent, _, attribute = name.rpartition(".")
         vars(sys.modules.get(parent, sys)).pop(attribute, None)
         del sys.modules[name]

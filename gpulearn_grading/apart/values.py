@@ -20,7 +20,7 @@ import numpy as np
 
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
-DEEPEST = 200
+MAX_DEPTH = 200
 
 
 class NotData(Exception):  # noqa: N818 - a plain statement about a value
@@ -53,7 +53,7 @@ def decoded(text: bytes) -> Any:
 
 def _out(value: Any, strict: bool, depth: int) -> Any:
     kind = type(value)
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         if strict:
             raise NotData("it is nested too deeply")
         return {"t": "foreign", "v": f"{kind.__name__}, nested too deeply"}
@@ -61,11 +61,11 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
         return value
     if kind is int:
         return value if abs(value) < SAFE_INTEGER else {"t": "int", "v": hex(value)}
-    inner: Callable[[Any], Any] = lambda one: _out(one, strict, depth + 1)  # noqa: E731
+    inner: Callable[[Any], Any] = lambda item: _out(item, strict, depth + 1)  # noqa: E731
     if kind in (list, tuple, set, frozenset):
-        return {"t": kind.__name__, "v": [inner(one) for one in value]}
+        return {"t": kind.__name__, "v": [inner(item) for item in value]}
     if kind is dict:
-        return {"t": "dict", "v": [[inner(key), inner(one)] for key, one in value.items()]}
+        return {"t": "dict", "v": [[inner(key), inner(item)] for key, item in value.items()]}
     if kind is complex:
         return {"t": "complex", "v": [value.real, value.imag]}
     if kind in (bytes, bytearray):
@@ -93,7 +93,7 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
 def _fields(kind: type) -> tuple[str, ...] | None:
     """The fields of a dataclass or a named tuple; None for any other class."""
     if dataclasses.is_dataclass(kind):
-        return tuple(one.name for one in dataclasses.fields(kind))
+        return tuple(field.name for field in dataclasses.fields(kind))
     return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
 
 
@@ -128,7 +128,7 @@ def _in(text: Any) -> Any:
 
 
 def _all(text: Any) -> list[Any]:
-    return [_in(one) for one in text["v"]]
+    return [_in(item) for item in text["v"]]
 
 
 def _dtype(descr: Any) -> np.dtype[Any]:

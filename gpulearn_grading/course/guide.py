@@ -16,7 +16,7 @@ from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.selection import Assignment
 
-MOST_HINTS = 5  # of an exercise; some have more than a hundred
+MAX_HINTS = 5  # of an exercise; some have more than a hundred
 OPENING = "## What you will do"
 MINUTES = re.compile(r"- \*\*Time:\*\* about (\d+) minutes")
 ABOUT = f"""\
@@ -26,7 +26,7 @@ For each notebook: what students are told they will do, how long it takes, which
 make and what a wrong one means, the exercises with their hints and solutions. Minutes are for a \
 student who meets the subject for the first time, with all exercises of the notebook.
 
-An exercise knows wrong answers, each with the hint that it gets. Up to {MOST_HINTS} \
+An exercise knows wrong answers, each with the hint that it gets. Up to {MAX_HINTS} \
 hints of each stand here, first those that most of its known wrong answers get. Which mistakes \
 *your* students make is counted on the page that `python -m gpulearn grade` writes.
 """
@@ -36,18 +36,18 @@ def guide(assignments: Sequence[Assignment]) -> str:
     """The guide to a pack, as Markdown."""
     text = [ABOUT, "| notebook | minutes | exercises that count | points |", "|---|---|---|---|"]
     text += [
-        f"| {one.title} | {_minutes(one)} | {', '.join(one.exercises) or 'none'} | {one.most:g} |"
-        for one in assignments
+        f"| {a.title} | {_minutes(a)} | {', '.join(a.exercises) or 'none'} | {a.most:g} |"
+        for a in assignments
     ]
-    for one in assignments:
-        text += ["", f"## {one.title}", ""]
-        if opening := _opening(one).splitlines():
+    for assignment in assignments:
+        text += ["", f"## {assignment.title}", ""]
+        if opening := _opening(assignment).splitlines():
             text += [*(f"> {line}".rstrip() for line in opening), ""]
-        if predictions := list(_predictions(one)):
+        if predictions := list(_predictions(assignment)):
             text += ["### Predictions", "", *predictions]
         text += ["### Exercises", ""]
-        for name, exercise in {**one.exercises, **one.optional}.items():
-            text += _exercise(exercise, one.points.get(name))
+        for name, exercise in {**assignment.exercises, **assignment.optional}.items():
+            text += _exercise(exercise, assignment.points.get(name))
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -70,8 +70,8 @@ def _predictions(assignment: Assignment) -> Iterator[str]:
             nodes = ast.walk(ast.parse(cell["source"]))
             call = next(node for node in nodes if isinstance(node, ast.Call))
             name, question = (
-                ast.literal_eval(one) if isinstance(one, ast.Constant) else ast.unparse(one)
-                for one in call.args
+                ast.literal_eval(arg) if isinstance(arg, ast.Constant) else ast.unparse(arg)
+                for arg in call.args
             )
             prediction = prediction_of(name)
             yield from (f"**{question}** {_right(prediction)}", "")
@@ -82,14 +82,14 @@ def _predictions(assignment: Assignment) -> Iterator[str]:
 def _right(prediction: Prediction) -> str:
     if not isinstance(prediction, Choices):
         return "(A number; the next cell computes it.)"
-    right = [one for one, why in prediction.choices.items() if not why]
+    right = [answer for answer, why in prediction.choices.items() if not why]
     return f"Right: *{right[0]}*." if right else "(What is right is measured by the next cell.)"
 
 
 def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
     counts = "optional" if points is None else counted(points, "point")
     hints = exercise.answers.hints
-    ranked = sorted(hints, key=lambda hint: -hints[hint])[:MOST_HINTS]
+    ranked = sorted(hints, key=lambda hint: -hints[hint])[:MAX_HINTS]
     if len(ranked) == len(hints):
         above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
     else:

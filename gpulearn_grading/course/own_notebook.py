@@ -20,13 +20,13 @@ def own_notebook(name: str, exercises: Sequence[Exercise]) -> dict[str, Any]:
         new_cell("imports", "code", "import numpy as np\n\nimport gpulearn as gl\n"
                  "from gpulearn import cuda"),
     ]  # fmt: skip
-    for one in exercises:
-        task = f"### Exercise: {one.name}\n\n{one.task}"
-        check = f'gl.check("{one.place}", {one.name})'
+    for exercise in exercises:
+        task = f"### Exercise: {exercise.name}\n\n{exercise.task}"
+        check = f'gl.check("{exercise.place}", {exercise.name})'
         cells += [
-            new_cell(f"{one.name}-task", "markdown", task),
-            new_cell(f"{one.name}-stub", "code", stub(one), "exercise"),
-            new_cell(f"{one.name}-check", "code", check, "check", "raises-exception"),
+            new_cell(f"{exercise.name}-task", "markdown", task),
+            new_cell(f"{exercise.name}-stub", "code", stub(exercise), "exercise"),
+            new_cell(f"{exercise.name}-check", "code", check, "check", "raises-exception"),
         ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}

@@ -35,18 +35,18 @@ os.environ["GPULEARN_PROGRESS"] = ".gpulearn_progress.json"
 
 def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[str, str]:
     """Path of each file in the pack → its text; exercises and weights are those of the pack."""
-    if not any(one.exercises for one in assignments):
+    if not any(assignment.exercises for assignment in assignments):
         raise BadInput("No exercise of these notebooks counts: give --exercises, or leave it out.")
     files: dict[str, str] = {}
-    for one in assignments:
+    for assignment in assignments:
         forms = {
-            f"student/{one.name}": for_students(one),
-            f"instructor/solutions/{one.name}": solved(one),
-            f"nbgrader/source/{one.name}/{one.name}": for_nbgrader(one),
-            f"otter/{one.name}": for_otter(one),
+            f"student/{assignment.name}": for_students(assignment),
+            f"instructor/solutions/{assignment.name}": solved(assignment),
+            f"nbgrader/source/{assignment.name}/{assignment.name}": for_nbgrader(assignment),
+            f"otter/{assignment.name}": for_otter(assignment),
         }
         files |= {f"{place}.ipynb": _stored(notebook) for place, notebook in forms.items()}
-        for path in one.files:
+        for path in assignment.files:
             text = path.read_text(encoding="utf-8")
             files |= {f"{Path(place).parent.as_posix()}/{path.name}": text for place in forms}
     grader = _requirement(_extras(assignments))
@@ -96,8 +96,8 @@ def _stored(notebook: Mapping[str, Any]) -> str:
 
 def _extras(assignments: Iterable[Assignment]) -> list[str]:
     """The extras of this package that judging takes, read from what the notebooks use."""
-    texts = [cell["source"] for one in assignments for cell in one.notebook["cells"]]
-    texts += [one.file.read_text(encoding="utf-8") for one in assignments if one.file]
+    texts = [cell["source"] for assignment in assignments for cell in assignment.notebook["cells"]]
+    texts += [a.file.read_text(encoding="utf-8") for a in assignments if a.file]
     return [extra for extra, sign in NEEDS.items() if any(map(sign.search, texts))]
 
 
@@ -112,18 +112,18 @@ def _requirement(extras: Sequence[str]) -> str:
 
 def _readme(assignments: Sequence[Assignment]) -> str:
     factor = scale(assignments)
-    own = [path.name for one in assignments for path in one.files]
+    own = [path.name for assignment in assignments for path in assignment.files]
     protected = [f"`{path}`" for path in (".github/**/*", *own)]
     rows = [
-        f"| {one.title} | `{one.name}` | {', '.join(one.exercises) or 'none'} "
-        f"| {counted(one.most, 'point')} |"
-        for one in assignments
+        f"| {assignment.title} | `{assignment.name}` | {', '.join(assignment.exercises) or 'none'} "
+        f"| {counted(assignment.most, 'point')} |"
+        for assignment in assignments
     ]
     return README.read_text(encoding="utf-8").format(
         version=__version__,
         rows="\n".join(rows),
         install=f'pip install "{_requirement(["lab"])}"',
-        first=next(one.name for one in assignments if one.exercises),
+        first=next(assignment.name for assignment in assignments if assignment.exercises),
         protected=" and ".join(filter(None, (", ".join(protected[:-1]), protected[-1]))),
         scaled=f" All points are {factor} times those here, since it counts whole ones."
         * (factor > 1),

@@ -66,7 +66,7 @@ def places_in(folder: str, assignments: Iterable[Assignment]) -> list[str]:
 
 def points_of(assignments: Iterable[Assignment]) -> dict[str, float]:
     """The points of each exercise that counts."""
-    return {name: points for one in assignments for name, points in one.points.items()}
+    return {name: points for a in assignments for name, points in a.points.items()}
 
 
 def usual_folder() -> Path:
@@ -107,18 +107,18 @@ def assignments(
         settings: of the grading; its weights are the points, 1 where it says nothing.
     """
     files = notebooks_in(folder)
-    names = sorted({_notebook(one.strip(), files) for one in notebooks})
+    names = sorted({_notebook(notebook.strip(), files) for notebook in notebooks})
     read = {name: _read(files[name]) for name in names}
     set_in = {exercise: name for name in names for exercise in _stubs(read[name])}
-    chosen = [one.strip() for one in exercises]
-    outside = [one for one in chosen if PLACE.fullmatch(one)]
-    inside = {_set_here(one, set_in) for one in chosen if one not in outside}
+    chosen = [exercise.strip() for exercise in exercises]
+    outside = [place for place in chosen if PLACE.fullmatch(place)]
+    inside = {_set_here(exercise, set_in) for exercise in chosen if exercise not in outside}
     if not chosen:
         inside = set(set_in)
     selected = []
     for name in names:
         counting, optional = {}, {}
-        for exercise in (one for one in set_in if set_in[one] == name):
+        for exercise in (e for e in set_in if set_in[e] == name):
             if exercise in inside:
                 counting[exercise] = find(exercise)
             else:
@@ -126,18 +126,18 @@ def assignments(
                     optional[exercise] = find(exercise)
         points = {exercise: settings.weights.get(exercise, 1.0) for exercise in counting}
         selected.append(Assignment(name, read[name], counting, optional, points))
-    named = Counter([*inside, *(find(one).name for one in dict.fromkeys(outside))])
+    named = Counter([*inside, *(find(place).name for place in dict.fromkeys(outside))])
     if twice := [name for name, count in named.items() if count > 1]:
         raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
     return [*selected, *_own(outside, settings, names)]
 
 
-def _notebook(asked: str, files: Mapping[str, Path]) -> str:
+def _notebook(text: str, files: Mapping[str, Path]) -> str:
     """A notebook's name, from the name, with or without `.ipynb`, or the number."""
     numbers = {name.partition("_")[0].lstrip("0"): name for name in files}
-    if (number := asked.upper().lstrip("0")) in numbers:
+    if (number := text.upper().lstrip("0")) in numbers:
         return numbers[number]
-    return require.choice("notebook", asked.removesuffix(".ipynb"), files)
+    return require.choice("notebook", text.removesuffix(".ipynb"), files)
 
 
 def _set_here(exercise: str, set_in: Mapping[str, str]) -> str:
@@ -170,7 +170,7 @@ def _stubs(notebook: Mapping[str, Any]) -> list[str]:
 
 
 def _own(
-    outside: Sequence[str], settings: GradingSettings, taken: Sequence[str]
+    outside: Sequence[str], settings: GradingSettings, names: Sequence[str]
 ) -> list[Assignment]:
     """A notebook for each file of the instructor's, with those of its exercises that count."""
     files: dict[Path, dict[str, Exercise]] = {}
@@ -180,7 +180,7 @@ def _own(
         # the notebook speaks of the file that lies beside it
         files.setdefault(path, {})[exercise.name] = replace(exercise, file=path.name)
     for path in files:
-        if path.stem in taken or [one.stem for one in files].count(path.stem) > 1:
+        if path.stem in names or [file.stem for file in files].count(path.stem) > 1:
             raise BadInput(f"Two notebooks would be called {path.stem}: rename {path}.")
     return [
         Assignment(

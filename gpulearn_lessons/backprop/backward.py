@@ -12,17 +12,17 @@ import numpy as np
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.nn.autograd import Variable, backward
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
 
 AGAIN = "the graph of 3·s + s, walked a second time"
-KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
+ACCUMULATED = "3·s + s with s = a·a, where .grad holds 7 from before"
 
 
 @dataclass(frozen=True)
-class Found:
+class Gradients:
     """What an answer gave to each node, in the order of the nodes; `more` is what it gave else.
 
     `again` is the first node that it asked for shares more than once, if there is one.
@@ -88,7 +88,7 @@ def cases() -> list[Case]:
         case(shared, 1.0, "3·s + s with s = a·a"),
         case(shared, 1.0, AGAIN),
         case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
-        case(shared, 1.0, KEPT),
+        case(shared, 1.0, ACCUMULATED),
         case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
         case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
         case(layer, np.arange(12.0).reshape(4, 3) - 5, "two layers with the same weights"),
@@ -97,52 +97,52 @@ def cases() -> list[Case]:
     ]
 
 
-def run(answer: Answer, case: Case) -> Found | None:
+def run(answer: Answer, case: Case) -> Gradients | None:
     """Let an answer walk through a graph that is made anew."""
     make, gradient = case.args
     nodes = make().order()[::-1]
-    given, handed = gradient.copy(), list(nodes)
+    seed, handed = gradient.copy(), list(nodes)
     for node in nodes:
-        node.grad = np.full(node.shape, 7.0) if case.label == KEPT else None
+        node.grad = np.full(node.shape, 7.0) if case.label == ACCUMULATED else None
     before = [copy.copy(node.grad) for node in nodes]
-    asked: list[Variable] = []
+    visited: list[Variable] = []
 
     def noted(node: Variable, *gradients: Any) -> Any:
-        asked.append(node)
+        visited.append(node)
         return shares(node, *gradients)
 
     shares = Variable.shares
     with without("backward"), patch.object(Variable, "shares", noted):
         if case.label == AGAIN:
-            answer(list(nodes), given)
-            asked.clear()
-        found = answer(handed, given)
-    if found is None:
+            answer(list(nodes), seed)
+            visited.clear()
+        result = answer(handed, seed)
+    if result is None:
         return None
-    if not isinstance(found, dict):
-        raise Refused(
-            compare.odd(found)
-            or f"it returns {shown(found)}, expected a dictionary of nodes and gradients"
+    if not isinstance(result, dict):
+        raise Violation(
+            compare.odd(result)
+            or f"it returns {shown(result)}, expected a dictionary of nodes and gradients"
         )
-    if not np.array_equal(given, gradient):
-        raise Refused("it changes the gradient that it was given")
+    if not np.array_equal(seed, gradient):
+        raise Violation("it changes the gradient that it was given")
     if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
-        raise Refused("it changes the list of nodes that it was given; work on a copy")
+        raise Violation("it changes the list of nodes that it was given; work on a copy")
     if not all(map(np.array_equal, (node.grad for node in nodes), before)):
-        raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
+        raise Violation("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
-    more = [key for key in found if not any(key is node for node in nodes)]
-    again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
-    return Found(names, tuple(_copied(found.get(node)) for node in nodes), len(more), again)
+    more = [key for key in result if not any(key is node for node in nodes)]
+    again = next((n for n, node in zip(names, nodes, strict=True) if visited.count(node) > 1), None)
+    return Gradients(names, tuple(_copied(result.get(node)) for node in nodes), len(more), again)
 
 
 def _copied(value: Any) -> Any:
     return np.array(value) if compare.is_number(value) or isinstance(value, np.ndarray) else value
 
 
-def difference(got: Any, expected: Found) -> str | None:
+def difference(got: Any, expected: Gradients) -> str | None:
     """One sentence on the first node, from the result on, whose gradient differs."""
-    if not isinstance(got, Found):
+    if not isinstance(got, Gradients):
         return compare.NOTHING
     for name, one, other in zip(got.names, got.gradients, expected.gradients, strict=True):
         if one is None:
@@ -166,7 +166,7 @@ def difference(got: Any, expected: Found) -> str | None:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two walks gave the same to every node, or nothing to the same ones."""
-    if not isinstance(one, Found) or not isinstance(other, Found) or one.more != other.more:
+    if not isinstance(one, Gradients) or not isinstance(other, Gradients) or one.more != other.more:
         return False
     if (one.again is None) != (other.again is None):
         return False

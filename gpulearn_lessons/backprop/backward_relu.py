@@ -36,7 +36,7 @@ def cases() -> list[Case]:
         Case("x close to zero and far from it", near),
         Case("x of whole numbers, gradients with fractions", whole),
         Case("images, x of shape (2, 3, 4, 5)", pair(2, 3, 4, 5)),
-        Case("float32 x of shape (4, 3)", tuple(one.astype(np.float32) for one in single)),
+        Case("float32 x of shape (4, 3)", tuple(array.astype(np.float32) for array in single)),
     ]
 
 

@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 MAX_SIDE = 12  # rows and columns of an image whose numbers can still be read
 
 
-class Filtered(NamedTuple):
+class FilterResult(NamedTuple):
     """One filter, placed everywhere on one image.
 
     The image has the shape (h, w), the kernel (r, s) and the output (h − r + 1, w − s + 1), whose
@@ -39,7 +39,7 @@ class Filtered(NamedTuple):
         return self.image[y : y + self.kernel.shape[0], x : x + self.kernel.shape[1]]
 
 
-def filtered(image: object, kernel: object) -> Filtered:
+def filtered(image: object, kernel: object) -> FilterResult:
     """Place a kernel everywhere on an image of at most 12 × 12, whose numbers can be read.
 
     >>> filtered(np.eye(3), np.ones((2, 2))).output
@@ -62,10 +62,10 @@ def filtered(image: object, kernel: object) -> Filtered:
             f"the kernel must fit into the image."
         )
     windows = np.lib.stride_tricks.sliding_window_view(pixels, weights.shape)
-    return Filtered(pixels, weights, np.einsum("yxij,ij->yx", windows, weights))
+    return FilterResult(pixels, weights, np.einsum("yxij,ij->yx", windows, weights))
 
 
-def draw(scene: Filtered, position: int) -> tuple[Picture, str]:
+def draw(scene: FilterResult, position: int) -> tuple[Picture, str]:
     """The picture of one position and its sentence; the explorer's whole logic."""
     (y, x), (rows, columns) = scene.place(position), scene.kernel.shape
     value, size = scene.output[y, x], " × ".join(map(str, scene.output.shape))

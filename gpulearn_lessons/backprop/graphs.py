@@ -150,8 +150,8 @@ def sentence(result: Variable, number: int) -> str:
     nodes, every = nodes_of(result), steps(result)
     now, names = every[number], [name_of(nodes, k) for k in range(len(nodes))]
     if now.phase == "given":
-        given = [f"{names[k]} is {written(nodes[k].data)}" for k in sorted(now.values)]
-        return f"Given: {', '.join(given)}."
+        inputs = [f"{names[k]} is {written(nodes[k].data)}" for k in sorted(now.values)]
+        return f"Given: {', '.join(inputs)}."
     same = [k for k, step in enumerate(every) if step.phase == now.phase]
     start = f"{now.phase.capitalize()}, step {same.index(number) + 1} of {len(same)}: "
     if now.node is None:

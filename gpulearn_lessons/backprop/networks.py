@@ -84,7 +84,7 @@ def dense_values(
 
 
 @dataclass(frozen=True)
-class Fit:
+class TrainingFit:
     """What a training left behind."""
 
     losses: list[float]  # the loss of each step's batch, before the step
@@ -110,7 +110,7 @@ def fit_dense(
     hidden: Hidden = relu_layer,
     seed: int = 0,
     data: Digits | None = None,
-) -> Fit:
+) -> TrainingFit:
     """Train layers on the digits, in place: the loop of notebook 12 as a function.
 
     The step function is one of `gpulearn.optim`; a batch is drawn at random with replacement, by
@@ -144,7 +144,7 @@ def fit_dense(
             parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], lr=lr)
     test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, hidden)
     right = test[-1].data.argmax(axis=1) == data.test_labels
-    return Fit(losses, float(right.mean()), silent_shares(images, layers, hidden))
+    return TrainingFit(losses, float(right.mean()), silent_shares(images, layers, hidden))
 
 
 def silent_shares(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Refused
+from gpulearn.judge.exercise import Case, Violation
 from gpulearn.nn.autograd import Variable
 from gpulearn.require import shown
 
@@ -29,15 +29,15 @@ def named(*names: str) -> Callable[[Any, Any], str | None]:
     >>> named("loss", "gradient")((1.0, np.zeros(2)), (2.0, np.zeros(2)))
     'loss: it returns 1.0, expected 2.0'
     """
-    wanted = " and ".join(names)
+    listing = " and ".join(names)
 
     def difference(got: Any, expected: tuple[Any, ...]) -> str | None:
         if got is None:
             return compare.NOTHING
         if not isinstance(got, tuple | list):
-            return f"it returns one thing, {shown(got)}, expected {wanted}"
+            return f"it returns one thing, {shown(got)}, expected {listing}"
         if len(got) != len(names):
-            return f"it returns {len(got)} things, expected {wanted}"
+            return f"it returns {len(got)} things, expected {listing}"
         for name, one, other in zip(names, got, expected, strict=True):
             compared = compare.arrays if np.ndim(other) else number
             if sentence := compared(one, other):
@@ -69,15 +69,15 @@ def without(name: str) -> Iterator[None]:
     ...     (2 * Variable(1.0)).order()
     Traceback (most recent call last):
     ...
-    gpulearn.judge.exercise.Refused: it calls .order(), which does just that: write it yourself
+    gpulearn.judge.exercise.Violation: it calls .order(), which does just that: write it yourself
     """
-    kept = getattr(Variable, name)
+    method = getattr(Variable, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise Refused(f"it calls .{name}(), which does just that: write it yourself")
+        raise Violation(f"it calls .{name}(), which does just that: write it yourself")
 
     setattr(Variable, name, refuse)
     try:
         yield
     finally:
-        setattr(Variable, name, kept)
+        setattr(Variable, name, method)

@@ -37,12 +37,12 @@ def cases() -> list[Case]:
 
 def same_but_for_overflow(one: Any, other: Any) -> bool:
     """A looser view: what overflowed may show as inf, −inf or nan."""
-    return same(_blurred(one), _blurred(other))
+    return same(_nan_for_infinite(one), _nan_for_infinite(other))
 
 
-def _blurred(results: Any) -> Any:
+def _nan_for_infinite(results: Any) -> Any:
     if isinstance(results, tuple | list):
-        return tuple(map(_blurred, results))
+        return tuple(map(_nan_for_infinite, results))
     return np.where(np.isfinite(results), results, np.nan)
 
 

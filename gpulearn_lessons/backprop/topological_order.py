@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.nn.autograd import Variable, topological_order
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
@@ -21,8 +21,8 @@ LOOKS = 20  # at the parents of a node, in the mean; a few are enough
 
 
 @dataclass(frozen=True)
-class Listed:
-    """The names that an answer lists, and what is amiss with them, in one sentence."""
+class NodeList:
+    """The names that an answer lists, and what is wrong with them, in one sentence."""
 
     names: tuple[str, ...]
     complaint: str | None
@@ -138,44 +138,46 @@ def looking() -> Iterator[list[int]]:
         yield looks
 
 
-def run(answer: Answer, case: Case) -> Listed | None:
+def run(answer: Answer, case: Case) -> NodeList | None:
     """Let an answer list a graph that is made anew."""
     result = case.args[0]()
-    wanted = topological_order(result)
+    order = topological_order(result)
     with without("order"), looking() as looks:
         if case.label == AGAIN:
             answer(result)
             looks.clear()
-        got = answer(result)
-    if got is None:
+        out = answer(result)
+    if out is None:
         return None
-    if not isinstance(got, list | tuple):
-        raise Refused(compare.odd(got) or f"it returns {shown(got)}, expected a list of Variables")
-    names = {id(node): node.name or f"the unnamed {node.data:g}" for node in wanted}
-    listed = tuple(names.get(id(node), shown(node)) for node in got)
-    amiss = complaint(list(got), wanted, names)
-    if amiss is None and len(looks) > LOOKS * len(wanted):
-        amiss = (
+    if not isinstance(out, list | tuple):
+        raise Violation(
+            compare.odd(out) or f"it returns {shown(out)}, expected a list of Variables"
+        )
+    names = {id(node): node.name or f"the unnamed {node.data:g}" for node in order}
+    listed = tuple(names.get(id(node), shown(node)) for node in out)
+    fault = complaint(list(out), order, names)
+    if fault is None and len(looks) > LOOKS * len(order):
+        fault = (
             f"the list is right, but it asks for parents {len(looks):,} times in a graph of "
-            f"{len(wanted)} nodes: it goes on from a node once for each way that leads to it. "
+            f"{len(order)} nodes: it goes on from a node once for each way that leads to it. "
             "Remember where it has been"
         )
-    return Listed(listed, amiss)
+    return NodeList(listed, fault)
 
 
-def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | None:
-    """What is amiss with a list of nodes."""
+def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
+    """What is wrong with a list of nodes."""
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:
             return f"it lists {shown(node)}, which is no Variable of this graph"
-    for node in wanted:
+    for node in want:
         name = names[id(node)]
         if id(node) not in places:
             return f"{name} is missing"
-        if (count := sum(one is node for one in got)) > 1:
+        if (count := sum(entry is node for entry in got)) > 1:
             return f"{name} stands there {count} times"
-    for node in wanted:
+    for node in want:
         for parent in node.parents:
             if places[id(parent)] > places[id(node)]:
                 return (
@@ -185,8 +187,8 @@ def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | Non
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """What is amiss; any order in which operands stand before results is right."""
-    return got.complaint if isinstance(got, Listed) else compare.NOTHING
+    """What is wrong; any order in which operands stand before results is right."""
+    return got.complaint if isinstance(got, NodeList) else compare.NOTHING
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -194,7 +196,7 @@ def alike(one: Any, other: Any) -> bool:
 
     An answer that keeps nodes in a set lists those of one depth as their addresses have it.
     """
-    if not (isinstance(one, Listed) and isinstance(other, Listed)):
+    if not (isinstance(one, NodeList) and isinstance(other, NodeList)):
         return False
     return one.names == other.names or (one.complaint is None and other.complaint is None)
 

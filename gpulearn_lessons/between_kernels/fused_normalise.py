@@ -30,12 +30,12 @@ def cases() -> list[Launch]:
         ("3 rows of 20 equal numbers, 3 blocks of 32", 3, 20, 2.0, 0.0, 32),
         ("2 rows of 1 number, one block of 128", 2, 1, 3.0, 0.0, 128),
     )
-    made = []
+    launches = []
     for label, m, n, middle, spread, block in shapes:
         x = (middle + rng.normal(0, 1, (m, n)) * spread).astype(np.float32)
         args = x, np.empty_like(x)
-        made.append(Launch.of(FUSED_NORMALISE, label, *args, block=block, measured=n == 96))
-    return made
+        launches.append(Launch.of(FUSED_NORMALISE, label, *args, block=block, measured=n == 96))
+    return launches
 
 
 EXERCISE = kernel_exercise(

@@ -34,9 +34,9 @@ def difference(got: Any, expected: Any) -> str | None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(WAYS):
         return f"it returns {shown(got)}: return two times, {' and '.join(WAYS)}"
-    for way, one, wanted in zip(WAYS, got, expected, strict=True):
-        if said := compare.numbers_or_none(one, wanted):
-            return f"{way}: {said}"
+    for way, value, want in zip(WAYS, got, expected, strict=True):
+        if sentence := compare.numbers_or_none(value, want):
+            return f"{way}: {sentence}"
     return None
 
 

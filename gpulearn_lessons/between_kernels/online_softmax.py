@@ -36,16 +36,16 @@ def cases() -> list[Launch]:
         ("1 row of 1 score, one block of 32", 1, 1, 0.0, 32),
         ("2 rows of 1,100 scores, 2 blocks of 32", 2, 1100, 0.0, 32),
     )
-    made = [
+    launches = [
         launch(label, middle + rng.uniform(-3, 3, (m, n)), block)
         for label, m, n, middle, block in shapes
     ]
     rising = np.linspace(-200, 200, 96) + rng.uniform(-1, 1, (16, 96))
-    made.insert(0, launch("16 rows of 96 scores, 4 blocks of 128", rng.uniform(-3, 3, (16, 96)),
+    launches.insert(0, launch("16 rows of 96 scores, 4 blocks of 128", rng.uniform(-3, 3, (16, 96)),
                           128, measured=True))  # fmt: skip
-    made.append(launch("16 rows of 96 scores that rise, 4 blocks of 128", rising, 128))
+    launches.append(launch("16 rows of 96 scores that rise, 4 blocks of 128", rising, 128))
     lowest = -1e35 * rng.integers(1, 4, (3, 40))
-    return [*made, launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96)]
+    return [*launches, launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96)]
 
 
 def allowed(launch: Launch) -> int:

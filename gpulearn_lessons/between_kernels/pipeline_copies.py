@@ -14,7 +14,7 @@ from gpulearn.perf.timing import format_seconds
 from gpulearn_lessons.between_kernels import trial
 from gpulearn_lessons.between_kernels.overlap import pipeline_copies
 from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
-from gpulearn_lessons.between_kernels.trial import GPU, SeenProgram
+from gpulearn_lessons.between_kernels.trial import GPU, StreamOutcome
 
 SLACK = 1.25  # times the solution's makespan: a few streams by turns, or another order, are within
 ONE_STREAM = (
@@ -38,11 +38,11 @@ def cases() -> list[Case]:
     """One chunk, chunks that do not divide the values, a value each; a large one with a budget."""
     works = ((1000, 1), (1000, 3), (5, 5), (300, 7), (10, 6), (2**18, 4))
     rng = np.random.default_rng(7)
-    made = []
+    result = []
     for n, chunks in works:
         label = f"{n:,} values in {chunks} chunk{'s' * (chunks > 1)}"
-        made.append(Case(label, (rng.random(n), np.zeros(n), chunks)))
-    return made
+        result.append(Case(label, (rng.random(n), np.zeros(n), chunks)))
+    return result
 
 
 run = functools.partial(trial.run, counters=True)
@@ -56,13 +56,13 @@ def best() -> float:
     return line.makespan
 
 
-def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     """Each case has all its chunks; the largest is done about as soon as by the solution."""
-    for case, seen in zip(cases(), outcomes, strict=True):
-        if seen.kernels != case.args[2]:
+    for case, outcome in zip(cases(), outcomes, strict=True):
+        if outcome.kernels != case.args[2]:
             return (
-                f"the results are right, but for {seen.label} the number of launches is "
-                f"{seen.kernels}, the budget is {case.args[2]}. {PARTS}"
+                f"the results are right, but for {outcome.label} the number of launches is "
+                f"{outcome.kernels}, the budget is {case.args[2]}. {PARTS}"
             )
     last = outcomes[-1]
     assert last.timeline is not None
@@ -75,7 +75,7 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
     took, allowed = last.timeline.makespan, SLACK * best()
     if took <= allowed:
         return None
-    said = (
+    sentence = (
         f"the results are right, but {last.label} take {format_seconds(took)} on a {GPU} by the "
         f"model, the budget is {format_seconds(allowed)}."
     )
@@ -86,7 +86,7 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
         HOST_WAITS: last.waits > 0,
         ONE_STREAM: len(streams) == 1,
     }
-    return " ".join([said, *(text for text, true in advice.items() if true)][:2])
+    return " ".join([sentence, *(text for text, true in advice.items() if true)][:2])
 
 
 EXERCISE = Exercise(

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class SeenProgram:
+class StreamOutcome:
     """What a program did."""
 
     out: Array  # what its output held when it returned
@@ -52,7 +52,7 @@ class SeenProgram:
     @property
     def kernels(self) -> int:
         """How many kernels were launched."""
-        return sum(one[0] == "kernel" for one in self.asked)
+        return sum(o[0] == "kernel" for o in self.asked)
 
     @property
     def waits(self) -> int:
@@ -60,22 +60,22 @@ class SeenProgram:
 
         Who asks an event until it has happened has waited.
         """
-        works = [i for i, one in enumerate(self.asked) if one[0] in WORKS]
-        return sum(one[3] for one in self.asked[: works[-1]]) + self.polled if works else 0
+        works = [i for i, o in enumerate(self.asked) if o[0] in WORKS]
+        return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
 
 
-def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
+def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
     """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
     With counters, kernels are counted, so that the times can be modelled.
     """
-    given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
-    output = next(one for one in reversed(given) if isinstance(one, np.ndarray))
+    arguments = [pinned(a) if isinstance(a, np.ndarray) else a for a in case.args]
+    output = next(a for a in reversed(arguments) if isinstance(a, np.ndarray))
     output[...] = poison(output.dtype)
     with warnings.catch_warnings(), record_work(counters=counters) as work, polls() as polled:
         warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
         try:
-            machines(answer)(*given)
+            machines(answer)(*arguments)
         except BaseException:
             api.synchronize()  # what it has asked for needs its arrays
             raise
@@ -83,25 +83,25 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
     streams: dict[int, int] = {}
     asked = tuple(
         (
-            one.kind,
-            streams.setdefault(one.stream, len(streams)),
-            one.after,
-            one.host_waits,
-            one.bytes or tuple(shape for _, shape in one.arguments.values()),
+            o.kind,
+            streams.setdefault(o.stream, len(streams)),
+            o.after,
+            o.host_waits,
+            o.bytes or tuple(shape for _, shape in o.arguments.values()),
         )
-        for one in work
+        for o in work
     )
-    return SeenProgram(
+    return StreamOutcome(
         out=out,
         later=output.copy(),
         race=first_race(work.findings),
         asked=asked,
-        default=any(one.stream == 0 for one in work if one.kind in WORKS),
-        pageable=any(one.pinned is False for one in work),
+        default=any(o.stream == 0 for o in work if o.kind in WORKS),
+        pageable=any(o.pinned is False for o in work),
         timeline=modelled(work, GPU) if counters else None,
         label=case.label,
         polled=bool(polled),
-        changed=changed(answer, given, case.args, output),
+        changed=changed(answer, arguments, case.args, output),
         warps=sum(map(warps, work)),
     )
 
@@ -114,8 +114,8 @@ def first_race(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
     first = findings[0]
-    alike = [one for one in findings if (one.line, one.array) == (first.line, first.array)]
-    return str(max(alike, key=lambda one: one.other_line or 0))
+    alike = [f for f in findings if (f.line, f.array) == (first.line, first.array)]
+    return str(max(alike, key=lambda finding: finding.other_line or 0))
 
 
 @contextmanager
@@ -135,26 +135,26 @@ def polls() -> Iterator[list[bool]]:
         Event.query = own  # type: ignore[method-assign]
 
 
-def changed(answer: Answer, given: list[Any], before: tuple[Any, ...], output: Array) -> str:
+def changed(answer: Answer, args: list[Any], before: tuple[Any, ...], output: Array) -> str:
     """The name of the first input that is not what it was, or ""."""
-    for name, now, was in zip(inspect.signature(answer).parameters, given, before, strict=False):
+    for name, now, was in zip(inspect.signature(answer).parameters, args, before, strict=False):
         if isinstance(now, np.ndarray) and now is not output and not np.array_equal(now, was):
             return name
     return ""
 
 
-def warps(one: StreamOperation) -> int:
+def warps(operation: StreamOperation) -> int:
     """How many warps a kernel is launched with; none where it is no kernel."""
-    if one.grid is None or one.block is None:
+    if operation.grid is None or operation.block is None:
         return 0
-    return int(np.prod(one.grid)) * -(-int(np.prod(one.block)) // WARP)
+    return int(np.prod(operation.grid)) * -(-int(np.prod(operation.block)) // WARP)
 
 
 def pinned(array: Array) -> Array:
     """A copy in pinned memory."""
-    made: Array = api.pinned_array(array.shape, array.dtype)
-    made[...] = array
-    return made
+    copy: Array = api.pinned_array(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def machines(answer: Answer) -> Answer:
@@ -177,7 +177,7 @@ def machines(answer: Answer) -> Answer:
 
 def difference(got: Any, expected: Array) -> str | None:
     """What is wrong with what a program did, in one sentence, or None."""
-    assert isinstance(got, SeenProgram)
+    assert isinstance(got, StreamOutcome)
     if got.race:
         return got.race
     if compare.arrays(got.out, expected):
@@ -197,9 +197,9 @@ def difference(got: Any, expected: Array) -> str | None:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two programs asked for the same, in the same order, and left the same."""
-    if not isinstance(one, SeenProgram) or not isinstance(other, SeenProgram):
+    if not isinstance(one, StreamOutcome) or not isinstance(other, StreamOutcome):
         return False
-    ways = [(seen.asked, seen.polled, seen.changed) for seen in (one, other)]
+    ways = [(outcome.asked, outcome.polled, outcome.changed) for outcome in (one, other)]
     return ways[0] == ways[1] and all(
         compare.arrays(a, b) is None for a, b in ((one.out, other.out), (one.later, other.later))
     )

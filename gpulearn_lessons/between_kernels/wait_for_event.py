@@ -10,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.between_kernels import trial
 from gpulearn_lessons.between_kernels.overlap import wait_for_event
-from gpulearn_lessons.between_kernels.trial import SeenProgram
+from gpulearn_lessons.between_kernels.trial import StreamOutcome
 
 HOST_WAITS = (
     "The host could do something else meanwhile: let the stream wait, by event.wait(stream), and "
@@ -29,23 +29,23 @@ PAGEABLE = (
 def cases() -> list[Case]:
     """Whole numbers and others; one block and several, full and not."""
     rng = np.random.default_rng(7)
-    made = []
+    result = []
     for n, dtype in ((1000, np.float32), (128, np.float64), (1, np.int32), (300, np.int64)):
         a, b = (100 * rng.random((2, n)) + 1).astype(dtype)
-        made.append(Case(f"{n} values of {np.dtype(dtype)}", (a, b, np.zeros_like(a))))
-    return made
+        result.append(Case(f"{n} values of {np.dtype(dtype)}", (a, b, np.zeros_like(a))))
+    return result
 
 
-def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     """The host waits once, for the end, and each array travels on its stream."""
-    waits = max(one.waits for one in outcomes)
+    waits = max(outcome.waits for outcome in outcomes)
     if not waits:
         copies = {stream for kind, stream, *_ in outcomes[0].asked if kind == "copy-in"}
         return ONE_STREAM if len(copies) == 1 else None
     return (
         f"the results are right, but the host waits {'once' if waits == 1 else f'{waits} times'} "
         f"before it has asked for everything, where the budget is no wait at all. "
-        f"{PAGEABLE if any(one.pageable for one in outcomes) else HOST_WAITS}"
+        f"{PAGEABLE if any(outcome.pageable for outcome in outcomes) else HOST_WAITS}"
     )
 
 

@@ -10,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_accumulation
-from gpulearn_lessons.training.trial import Seen, number, same
+from gpulearn_lessons.training.trial import Outcome, number, same
 
 
 def cases() -> list[Case]:
@@ -19,33 +19,33 @@ def cases() -> list[Case]:
     return [Case(f"{count} batches, {every} to a step", (count, every)) for count, every in plans]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train once: which batches are behind each step, and what each step does."""
     count, every = case.args
     images, labels = trial.pictures(4 * count, count)
     batches = list(zip(images.split(4), labels.split(4), strict=True))
     model, twin = trial.classifier(count), trial.classifier(count)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = number(answer(model, batches, every))
-    behind = np.diff([0, *seen.steps]).astype(float)
-    weights, _ = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps), divide=True)
-    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(seen.weights, weights, strict=True)]
+    behind = np.diff([0, *log.steps]).astype(float)
+    weights, _ = trial.replayed(twin, labels, log, [0.1] * len(log.steps), divide=True)
+    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(log.weights, weights, strict=True)]
     facts: dict[str, Any] = {
-        "the number of batches that go forward": len(seen.batches),
+        "the number of batches that go forward": len(log.batches),
         "the batches behind each step": ", ".join(f"{n:g}" for n in behind) or "no step",
         "what each step does with them": "a step of 0.1 times their mean gradient"
         if max(away, default=0.0) < 1e-9
         else "something else than a step of 0.1 times their mean gradient",
         "the number of steps that it returns": returned,
     }
-    return Seen(facts, (trial.numbers([w.sum() for w in seen.weights]),))
+    return Outcome(facts, (trial.numbers([w.sum() for w in log.weights]),))
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """Full groups, then what is left."""
     count, every = case.args
     groups = [min(every, count - first) for first in range(0, count, every)]
-    return Seen(
+    return Outcome(
         {
             "the number of batches that go forward": count,
             "the batches behind each step": ", ".join(map(str, groups)),
@@ -55,7 +55,7 @@ def expected(case: Case) -> Seen:
     )
 
 
-def alike(one: Seen, other: Seen) -> bool:
+def alike(one: Outcome, other: Outcome) -> bool:
     """Whether two loops step in the same places, to the same weights."""
     (mine,), (its,) = one.ways, other.ways
     return (

@@ -12,7 +12,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
-from gpulearn_lessons.training.trial import Seen, number, same
+from gpulearn_lessons.training.trial import Outcome, number, same
 
 OWN = "0.1 times the gradient of its images with their own labels"
 ZERO = "0.1 times the gradient of its images with the label 0"
@@ -24,29 +24,29 @@ def cases() -> list[Case]:
     return [Case(f"{n} images, {epochs} epochs", (n, epochs)) for n, epochs in plans]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train once: what goes through the model, and what it says of the held-out images."""
     n, epochs = case.args
     images, labels = trial.pictures(n, n)
     fresh = trial.pictures(37, n + 1, common=2)
     model, twin = trial.classifier(n), partial(trial.classifier, n)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = answer(model, (images, labels), fresh, epochs)
     two = isinstance(returned, tuple | list | np.ndarray | torch.Tensor) and len(returned) == 2
     accuracy, blind = returned if two else (None, None)
     goes_by = "something else"
     for words, given in ((OWN, labels), (ZERO, torch.zeros_like(labels))):
-        weights, _ = trial.replayed(twin(), given, seen, [0.1] * len(seen.steps))
-        if len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights)):
+        weights, _ = trial.replayed(twin(), given, log, [0.1] * len(log.steps))
+        if len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights)):
             goes_by = words
     with torch.no_grad():
         truth = (model(fresh[0]).argmax(1) == fresh[1]).double().mean().item()
-    sizes = [len(batch) for batch in seen.batches]
+    sizes = [len(batch) for batch in log.batches]
     accuracy = number(accuracy)
     facts: dict[str, Any] = {
         "the number of values that it returns": 2 if two else 1,
         "the images of a batch": f"up to {max(sizes, default=0)}",
-        "what it learns from": seen.by_epoch(epochs),
+        "what it learns from": log.by_epoch(epochs),
         "what a step goes by": goes_by,
         "the first value, beside the share of the held-out images that are right,": "the same"
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6
@@ -55,16 +55,16 @@ def run(answer: Answer, case: Case) -> Seen:
         else str(accuracy),
         "the share of held-out images with the label that is commonest in training": number(blind),
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """Each image once in each epoch, with its own label."""
     n, _ = case.args
     _, labels = trial.pictures(n, n)
     _, held_out = trial.pictures(37, n + 1, common=2)
     blind = (held_out == labels.bincount().argmax()).double().mean().item()
-    return Seen(
+    return Outcome(
         {
             "the number of values that it returns": 2,
             "the images of a batch": f"up to {min(32, n)}",

@@ -16,7 +16,7 @@ from gpulearn.judge.virtual_gpu import VirtualGpu, zigzag
 from gpulearn.require import shorten
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_gpu_loop
-from gpulearn_lessons.training.trial import Seen, apart
+from gpulearn_lessons.training.trial import Outcome, apart
 
 # A device of torch on which tensors have a place, a shape and a dtype, and no numbers.
 DRY = "meta"
@@ -25,7 +25,7 @@ FETCHES = ("item", "tolist", "__float__", "numpy", "cpu", "__format__", "__repr_
 EVERYWHERE = "all on the device"
 
 
-class Fetches(TorchFunctionMode):
+class DeviceReads(TorchFunctionMode):
     """Waits for a virtual GPU where numbers are fetched; those of the dry device are zeros."""
 
     def __init__(self, gpu: VirtualGpu | None = None) -> None:
@@ -52,7 +52,7 @@ def cases() -> list[Case]:
     return [Case(f"{n} images, {epochs} epochs", (n, epochs, busy)) for n, epochs, busy in plans]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train without numbers on another device, then with numbers and a clock on the CPU."""
     n, epochs, busy = case.args
     images, labels = trial.pictures(n, n)
@@ -61,33 +61,33 @@ def run(answer: Answer, case: Case) -> Seen:
     gpu = VirtualGpu(10e-3, zigzag, pending=busy)
     begin: list[float] = []
 
-    def forward(module: Any, given: Any) -> None:
+    def forward(module: Any, inputs: Any) -> None:
         if not begin:
             begin.append(max(gpu.now, gpu.busy_until))
         gpu.run()
 
     model.register_forward_pre_hook(forward)
-    with trial.watching(model, images) as seen, Fetches(gpu):
+    with trial.watching(model, images) as log, DeviceReads(gpu):
         returned = answer(model, images, labels, "cpu", gpu.clock, gpu.synchronize, epochs)
     two = isinstance(returned, tuple | list) and len(returned) == 2
     losses, seconds = returned if two else ("nothing of the kind", None)
-    weights, right = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps))
-    same = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
+    weights, right = trial.replayed(twin, labels, log, [0.1] * len(log.steps))
+    same = len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights))
     losses, right_losses = trial.numbers(losses), np.array(right)
     if not isinstance(losses, str):
-        kept = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
-        losses = "that of each batch" if kept else f"{len(losses)} numbers that are others"
+        equal = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
+        losses = "that of each batch" if equal else f"{len(losses)} numbers that are others"
     took = gpu.busy_until - begin[0] if begin else 0.0
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02
     facts |= {
-        "the images of a batch": f"up to {max(map(len, seen.batches), default=0)}",
-        "what it learns from": seen.by_epoch(epochs),
+        "the images of a batch": f"up to {max(map(len, log.batches), default=0)}",
+        "what it learns from": log.by_epoch(epochs),
         "what a step goes by": "its batch" if same else "something else than its batch",
         "the list of losses": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
 def amount(share: float, waiting: float) -> str:
@@ -112,19 +112,19 @@ def loaded(answer: Answer) -> Answer:
 def dry(answer: Answer, model: Any, images: Any, labels: Any, epochs: int) -> str:
     """Where everything is, seen on a device that has no numbers."""
     model, places = copy.deepcopy(model), []
-    model.register_forward_pre_hook(lambda module, given: places.append(given[0].device.type))
+    model.register_forward_pre_hook(lambda module, inputs: places.append(inputs[0].device.type))
     try:
-        with apart(0), Fetches():
+        with apart(0), DeviceReads():
             answer(model, images, labels, DRY, lambda: 0.0, lambda: None, epochs)
     except RuntimeError as error:  # without numbers often its kind, a NotImplementedError
         return f"nothing: it raises {shorten(str(error).partition(chr(10))[0], 90)}"
     return EVERYWHERE if {*places} == {DRY} else f"on the {', '.join({*places})}"
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """Everything on the device, each image once in each epoch, the time of the work."""
     n, _, _ = case.args
-    return Seen(
+    return Outcome(
         {
             "what it computes": EVERYWHERE,
             "the images of a batch": f"up to {min(32, n)}",
@@ -136,12 +136,12 @@ def expected(case: Case) -> Seen:
     )
 
 
-def differs(got: Seen, wanted: Seen) -> str | None:
-    for phrase, right in wanted.facts.items():
-        if (found := got.facts[phrase]) != right:
+def differs(got: Outcome, want: Outcome) -> str | None:
+    for phrase, right in want.facts.items():
+        if (value := got.facts[phrase]) != right:
             end = f", and {right} is right" if phrase != "what it computes" else ""
             where = " on a device that is not the CPU" if not end else ""
-            return f"{phrase}{where} is {found}{end}"
+            return f"{phrase}{where} is {value}{end}"
     return None
 
 

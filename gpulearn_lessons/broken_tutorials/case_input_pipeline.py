@@ -47,8 +47,8 @@ class PipelineRun:
 
 
 @dataclass(frozen=True)
-class RanPipeline:
-    """What came of it."""
+class PipelineOutcome:
+    """The outcome of a run."""
 
     plan: PipelineRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did
@@ -97,19 +97,19 @@ def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
     return shown(returned), steps
 
 
-def run(answer: Answer, case: Case) -> RanPipeline:
+def run(answer: Answer, case: Case) -> PipelineOutcome:
     plan: PipelineRun = case.args[0]
     ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, RankFailure):
-        return RanPipeline(plan, ran)
+        return PipelineOutcome(plan, ran)
     return gathered(plan, ran.results)
 
 
-def gathered(plan: PipelineRun, ranks: Any) -> RanPipeline:
-    return RanPipeline(plan, None, *map(list, zip(*ranks, strict=True)))
+def gathered(plan: PipelineRun, ranks: Any) -> PipelineOutcome:
+    return PipelineOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
 
 
-def difference(got: RanPipeline, wanted: RanPipeline) -> str | None:
+def difference(got: PipelineOutcome, want: PipelineOutcome) -> str | None:
     """One sentence on the samples, then on the weights, or None."""
     if got.failure:
         return got.failure.sentence
@@ -148,7 +148,7 @@ def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
             orders[epoch].append(used[epoch * share : (epoch + 1) * share])
     for epoch, parts in enumerate(orders):
         visits = Counter(joined(parts))
-        if never := [one for one in range(plan.count) if not visits[one]]:
+        if never := [sample for sample in range(plan.count) if not visits[sample]]:
             return (
                 f"in epoch {epoch}, {len(never)} of {plan.count} samples are used by nobody and "
                 f"others by several, first sample {never[0]}"
@@ -171,12 +171,12 @@ def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
 
 
 @failed_alike
-def same_way(one: RanPipeline, other: RanPipeline) -> bool:
+def same_way(one: PipelineOutcome, other: PipelineOutcome) -> bool:
     """Whether two outcomes fail in the same way, whatever the order of the samples."""
     return _traits(one) == _traits(other)
 
 
-def _traits(ran: RanPipeline) -> tuple[Any, ...]:
+def _traits(ran: PipelineOutcome) -> tuple[Any, ...]:
     """What is told of an outcome, without the numbers that depend on a random order."""
     plan, used = ran.plan, [joined(own) for own in ran.steps]
     alike = all(np.array_equal(weights, ran.weights[0]) for weights in ran.weights)
@@ -195,7 +195,7 @@ def _traits(ran: RanPipeline) -> tuple[Any, ...]:
     return [len(own) for own in used], alike, once, repeated, factor, orders
 
 
-def _fits(ran: RanPipeline, steps: list[list[int]], factor: float) -> bool:
+def _fits(ran: PipelineOutcome, steps: list[list[int]], factor: float) -> bool:
     plan = ran.plan
     scaled = PipelineRun(plan.ranks, plan.count, plan.batch, plan.epochs, plan.lr * factor)
     right = scaled.replayed(steps)

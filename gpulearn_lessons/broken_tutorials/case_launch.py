@@ -22,18 +22,18 @@ from simt.programs.cuda.host_compiler import host_fault
 
 BUDGET = 4.0  # sectors for each request, on each line
 SLACK = 1e-6
-FEW_LANES = 8.0
+MIN_LANES = 8.0
 ALIGNED = 64, 32, 64  # every row begins where a sector begins: the budget is held here
 TALL = 1_100_000, 1, 1  # more blocks along y than a grid has, if a block is 16 rows high
 
 
 @dataclass(frozen=True)
-class ProductSeen:
+class ProductOutcome:
     """What one call of `multiply` did."""
 
     right: float  # share of the result
     says: bool  # whether it returned cudaSuccess
-    found: tuple[str, ...]  # each kind of thing that the machine found, without numbers and lines
+    findings: tuple[str, ...]  # each kind of thing the machine found, without numbers and lines
     over: float  # sectors for each request of the worst line, where they are over the budget
     lanes: float  # active ones of a warp's 32, where they are fewer than a block of 8 has
     run: ProductRun  # all of it
@@ -45,7 +45,7 @@ def cases() -> list[Case]:
     return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
 
 
-def run(program: Any, case: Case) -> ProductSeen:
+def run(program: Any, case: Case) -> ProductOutcome:
     """Call `multiply`."""
     assert isinstance(program, ProductProgram)
     ran = program.run(*case.args)
@@ -53,27 +53,27 @@ def run(program: Any, case: Case) -> ProductSeen:
     if case.args == ALIGNED and ran.report is not None:
         totals = ran.report.totals
         mean = totals.active_lanes / max(1, totals.instructions)
-        lanes = mean if mean < FEW_LANES else 0.0
+        lanes = mean if mean < MIN_LANES else 0.0
         lines = ran.report.lines.values()
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
-    found = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", one) for one in ran.found}))
-    return ProductSeen(
-        float(ran.right.mean()), ran.status == "cudaSuccess", found, over, lanes, ran
+    findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.findings}))
+    return ProductOutcome(
+        float(ran.right.mean()), ran.status == "cudaSuccess", findings, over, lanes, ran
     )
 
 
-def expected(case: Case) -> ProductSeen:
+def expected(case: Case) -> ProductOutcome:
     """All right; where the grid would be too tall, an error that is told will do."""
-    return ProductSeen(
+    return ProductOutcome(
         1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
     )
 
 
-def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
+def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
     product = got.run
-    told = [one for one in product.found if "the launch of" not in one or got.says]
-    leaks = [one for one in told if "never freed" in one]
+    findings = [f for f in product.findings if "the launch of" not in f or got.says]
+    leaks = [finding for finding in findings if "never freed" in finding]
     if not got.says and product.right.size == TALL[0]:  # it says that it could not
         return (
             f"multiply returns {product.status}, which is right, but line {leaks[0]}"
@@ -81,16 +81,16 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
             else None
         )
     if got.right < 1:
-        said = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
-        said += f"{product.right.size:,} elements are right"
+        sentence = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
+        sentence += f"{product.right.size:,} elements are right"
         empty = int(np.isnan(product.product).sum())
-        said += f"; {empty:,} are memory that nobody has filled" if empty else ""
-        others = [one for one in told if one not in leaks]
-        return said + (f" (line {others[0]})" if others else "")
+        sentence += f"; {empty:,} are memory that nobody has filled" if empty else ""
+        others = [finding for finding in findings if finding not in leaks]
+        return sentence + (f" (line {others[0]})" if others else "")
     if not got.says:
         return f"the result is right, and multiply returns {product.status}"
-    if leaks or told:
-        return f"the result is right, but line {(leaks or told)[0]}"
+    if leaks or findings:
+        return f"the result is right, but line {(leaks or findings)[0]}"
     if got.lanes:
         return f"the result is right, but {got.lanes:.2g} lanes of each warp's 32 work"
     if got.over:
@@ -101,9 +101,9 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
     return None
 
 
-def same(one: ProductSeen, other: ProductSeen) -> bool:
-    return (one.right, one.says, one.found, one.over, one.lanes) == (
-        other.right, other.says, other.found, other.over, other.lanes,
+def same(one: ProductOutcome, other: ProductOutcome) -> bool:
+    return (one.right, one.says, one.findings, one.over, one.lanes) == (
+        other.right, other.says, other.findings, other.over, other.lanes,
     )  # fmt: skip
 
 

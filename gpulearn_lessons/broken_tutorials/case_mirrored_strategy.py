@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.trial import Raised
+from gpulearn.judge.trial import Failure
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy, case_mirrored_strategy
 
@@ -39,25 +39,25 @@ class CountingStrategy(Strategy):
 
     def __init__(self, replicas: int) -> None:
         super().__init__(replicas)
-        self.handed: list[tuple[int, ...]] = []
+        self.shares: list[tuple[int, ...]] = []
 
     def run(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Note what each replica is given first, then run."""
         whole = [PerReplica((a,) * self.replicas) if isinstance(a, np.ndarray) else a for a in args]
         parts = next((a.values for a in whole if isinstance(a, PerReplica)), None)
-        if parts is not None and all(isinstance(one, np.ndarray) for one in parts):
-            self.handed.append(tuple(len(one) for one in parts))
+        if parts is not None and all(isinstance(part, np.ndarray) for part in parts):
+            self.shares.append(tuple(len(part) for part in parts))
         return super().run(fn, *args)
 
 
 @dataclass(frozen=True)
-class RanMirrored:
-    """What came of it."""
+class MirroredOutcome:
+    """The outcome of a run."""
 
     weights: np.ndarray  # afterwards
     losses: Any  # as they are returned; described if they are no list of numbers
     # rows that each replica was given, call by call
-    handed: list[tuple[int, ...]] = field(default_factory=list)
+    shares: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -73,14 +73,14 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def run(answer: Answer, case: Case) -> RanMirrored:
+def run(answer: Answer, case: Case) -> MirroredOutcome:
     """Train with the model of a strategy; means of no rows are no numbers, and no warnings."""
     plan: MirroredRun = case.args[0]
     strategy, weights = CountingStrategy(plan.replicas), np.ones(WIDTH)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         losses = answer(strategy, weights, plan.batches(), plan.lr, plan.momentum)
-    return RanMirrored(weights, numbers(losses), strategy.handed)
+    return MirroredOutcome(weights, numbers(losses), strategy.shares)
 
 
 def numbers(losses: Any) -> Any:
@@ -88,12 +88,12 @@ def numbers(losses: Any) -> Any:
     if not isinstance(losses, list | tuple | np.ndarray):
         return shown(losses)
     try:
-        return [float(one) for one in losses]
+        return [float(loss) for loss in losses]
     except (TypeError, ValueError):
         return shown(losses)
 
 
-def expected(case: Case) -> RanMirrored:
+def expected(case: Case) -> MirroredOutcome:
     """One process with whole batches."""
     plan: MirroredRun = case.args[0]
     weights, velocity, losses = np.ones(WIDTH), np.zeros(WIDTH), []
@@ -102,12 +102,12 @@ def expected(case: Case) -> RanMirrored:
         losses.append(float((errors**2).mean()))
         velocity = plan.momentum * velocity + 2 * inputs.T @ errors / len(errors)
         weights = weights - plan.lr * velocity
-    return RanMirrored(weights, losses, [])
+    return MirroredOutcome(weights, losses, [])
 
 
-def difference(got: RanMirrored, wanted: RanMirrored) -> str | None:
+def difference(got: MirroredOutcome, want: MirroredOutcome) -> str | None:
     """One sentence on what each replica was given, the weights or the losses, or None."""
-    away = np.linalg.norm(got.weights - wanted.weights) / np.linalg.norm(wanted.weights)
+    away = np.linalg.norm(got.weights - want.weights) / np.linalg.norm(want.weights)
     if not away <= TOLERANCE:
         return (
             f"the weights end {away:.2g} away from those of one process with whole batches, "
@@ -115,9 +115,9 @@ def difference(got: RanMirrored, wanted: RanMirrored) -> str | None:
         )
     if isinstance(got.losses, str):
         return f"it returns {got.losses}, expected a list of losses, one for each batch"
-    if len(got.losses) != len(wanted.losses):
-        return f"it returns {len(got.losses)} losses, expected {len(wanted.losses)}"
-    for step, (one, other) in enumerate(zip(got.losses, wanted.losses, strict=True)):
+    if len(got.losses) != len(want.losses):
+        return f"it returns {len(got.losses)} losses, expected {len(want.losses)}"
+    for step, (one, other) in enumerate(zip(got.losses, want.losses, strict=True)):
         if not abs(one - other) <= TOLERANCE * abs(other):
             return (
                 f"the loss of batch {step} is {one:.6g}, and the mean over the whole batch is "
@@ -130,19 +130,19 @@ def demand(answer: Answer, outcomes: Any) -> str | None:
     """That the work is shared: no replica is given what another has."""
     for case, ran in zip(cases(), outcomes, strict=True):
         plan: MirroredRun = case.args[0]
-        for rows, handed in zip(plan.rows, ran.handed, strict=False):
-            if plan.replicas > 1 and sum(handed) > rows:
+        for rows, counts in zip(plan.rows, ran.shares, strict=False):
+            if plan.replicas > 1 and sum(counts) > rows:
                 return (
                     f"the numbers are right, but the {plan.replicas} replicas are given "
-                    f"{sum(handed)} rows of a batch of {rows}: distribute it, so that each works "
+                    f"{sum(counts)} rows of a batch of {rows}: distribute it, so that each works "
                     f"on its own part."
                 )
     return None
 
 
-def same(one: RanMirrored, other: RanMirrored) -> bool:
+def same(one: MirroredOutcome, other: MirroredOutcome) -> bool:
     """Whether two outcomes are the same numbers, from the same parts."""
-    if isinstance(one, Raised) or isinstance(other, Raised):
+    if isinstance(one, Failure) or isinstance(other, Failure):
         return False
     if isinstance(one.losses, str) or isinstance(other.losses, str):
         alike = isinstance(one.losses, str) and isinstance(other.losses, str)
@@ -151,7 +151,7 @@ def same(one: RanMirrored, other: RanMirrored) -> bool:
             one.losses, other.losses, rtol=1e-7, equal_nan=True
         )
     close = np.allclose(one.weights, other.weights, rtol=1e-7, equal_nan=True)
-    return bool(alike and close and one.handed == other.handed)
+    return bool(alike and close and one.shares == other.shares)
 
 
 EXERCISE = Exercise(

@@ -42,15 +42,15 @@ class ServerPlan:
 
 
 @dataclass(frozen=True)
-class RanServer:
-    """What came of it."""
+class ServerOutcome:
+    """The outcome of a run."""
 
     plan: ServerPlan  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did
     # that each rank returned; described if they are none
     weights: list[Any] = field(default_factory=list)
     # of each rank, the pairs (worker, step) whose gradient it computed
-    asked: list[list[tuple[int, int]]] = field(default_factory=list)
+    calls: list[list[tuple[int, int]]] = field(default_factory=list)
     seconds: float = 0.0  # on the simulated clock; 0 on real ranks
 
 
@@ -68,90 +68,90 @@ def cases() -> list[Case]:
 
 
 def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
-    asked: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
 
     def gradient(weights: Tensor, worker: int, step: int) -> Tensor:
-        asked.append((int(worker), int(step)))
+        calls.append((int(worker), int(step)))
         compute(plan.seconds[rank() - 1] if rank() else 0.0)
         return torch.from_numpy(plan.slope(weights.detach().numpy(), worker, step))
 
     weights = torch.ones(WIDTH, dtype=torch.float64)
     returned = answer(weights, gradient, plan.steps, plan.lr)
     if isinstance(returned, Tensor) and returned.shape == weights.shape:
-        return returned.detach().numpy().copy(), asked
-    return shown(returned), asked
+        return returned.detach().numpy().copy(), calls
+    return shown(returned), calls
 
 
-def run(answer: Answer, case: Case) -> RanServer:
+def run(answer: Answer, case: Case) -> ServerOutcome:
     plan: ServerPlan = case.args[0]
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, RankFailure):
-        return RanServer(plan, ran)
-    weights, asked = map(list, zip(*ran.results, strict=True))
-    return RanServer(plan, None, weights, asked, ran.seconds)
+        return ServerOutcome(plan, ran)
+    weights, calls = map(list, zip(*ran.results, strict=True))
+    return ServerOutcome(plan, None, weights, calls, ran.seconds)
 
 
-def expected(case: Case) -> RanServer:
+def expected(case: Case) -> ServerOutcome:
     """One process that computes every worker's gradient in every step."""
     plan: ServerPlan = case.args[0]
     weights, workers = np.ones(WIDTH), range(len(plan.seconds))
     for step in range(plan.steps):
         total = sum(plan.slope(weights, worker, step) for worker in workers)
         weights = weights - plan.lr * total / len(workers)
-    asked = [[(worker, step) for step in range(plan.steps)] for worker in workers]
+    calls = [[(worker, step) for step in range(plan.steps)] for worker in workers]
     seconds = plan.steps * max(plan.seconds)
-    return RanServer(plan, None, [weights] * (len(workers) + 1), [[], *asked], seconds)
+    return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *calls], seconds)
 
 
-def difference(got: RanServer, wanted: RanServer) -> str | None:
+def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
     """One sentence on who computed what, then on the weights, then on the time, or None."""
     if got.failure:
         return got.failure.sentence
-    for number, (asked, right) in enumerate(zip(got.asked, wanted.asked, strict=True)):
-        if asked == right:
+    for number, (calls, right) in enumerate(zip(got.calls, want.calls, strict=True)):
+        if calls == right:
             continue
         if not number:
             return (
-                f"rank 0, the server, computes {len(asked)} gradients, which is the workers' work"
+                f"rank 0, the server, computes {len(calls)} gradients, which is the workers' work"
             )
-        others = sorted({worker for worker, _ in asked} - {number - 1})
+        others = sorted({worker for worker, _ in calls} - {number - 1})
         if others:
             return f"rank {number} asks for the gradient of worker {others[0]}, and is {number - 1}"
         return (
-            f"rank {number} computes {len(asked)} gradients, of steps "
-            f"{', '.join(str(step) for _, step in asked[:6]) or 'none'}, expected one in each of "
+            f"rank {number} computes {len(calls)} gradients, of steps "
+            f"{', '.join(str(step) for _, step in calls[:6]) or 'none'}, expected one in each of "
             f"{len(right)} steps"
         )
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):
             return f"rank {number} returns {weights}, expected the weights"
-        right_weights = wanted.weights[number]
+        right_weights = want.weights[number]
         away = np.linalg.norm(weights - right_weights) / np.linalg.norm(right_weights)
         if not away <= TOLERANCE:
             return (
                 f"rank {number} ends with weights that are {away:.2g} away from those of steps in "
                 f"which each worker gives one gradient, relative to their length"
             )
-    if got.seconds > LONGER * wanted.seconds:
+    if got.seconds > LONGER * want.seconds:
         return (
             f"the weights are right, but it takes {got.seconds:.2g} s, and the slowest worker "
-            f"alone {wanted.seconds:.2g} s: the workers wait for each other"
+            f"alone {want.seconds:.2g} s: the workers wait for each other"
         )
     return None
 
 
 def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     """The same for real ranks, whose time nobody counts."""
-    weights, asked = map(list, zip(*ranks, strict=True))
-    return difference(RanServer(plan, None, weights, asked), expected(Case("", (plan,))))
+    weights, calls = map(list, zip(*ranks, strict=True))
+    return difference(ServerOutcome(plan, None, weights, calls), expected(Case("", (plan,))))
 
 
 @failed_the_same
-def same(one: RanServer, other: RanServer) -> bool:
+def same(one: ServerOutcome, other: ServerOutcome) -> bool:
     """Whether two outcomes are the same numbers after as long, or the same failure."""
     slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
     return (
-        one.asked == other.asked
+        one.calls == other.calls
         and slow[0] == slow[1]
         and all(map(same_result, one.weights, other.weights))
     )

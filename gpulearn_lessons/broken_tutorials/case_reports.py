@@ -75,16 +75,16 @@ def cases() -> list[Case]:
     return [Case(label, (report,)) for label, report in reports.items()]
 
 
-def difference(got: Any, wanted: list[str]) -> str | None:
+def difference(got: Any, want: list[str]) -> str | None:
     """One sentence on the first suspect too many or too few, or None."""
     if isinstance(got, str) or not isinstance(got, list | tuple | set | frozenset):
         return f"it returns {shown(got)}, expected a list of mistakes"
-    for one in got:
-        if one not in MISTAKES:
-            return f"it returns {shown(one)}, which is none of the eight mistakes"
-    if missed := [one for one in wanted if one not in got]:
+    for mistake in got:
+        if mistake not in MISTAKES:
+            return f"it returns {shown(mistake)}, which is none of the eight mistakes"
+    if missed := [mistake for mistake in want if mistake not in got]:
         return f"“{missed[0]}” would explain what is amiss, and is not in the list"
-    if added := [one for one in got if one not in wanted]:
+    if added := [mistake for mistake in got if mistake not in want]:
         return f"“{added[0]}” is in the list, and does not fit the report"
     return None
 

@@ -10,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_schedule
-from gpulearn_lessons.training.trial import Seen
+from gpulearn_lessons.training.trial import Outcome
 
 
 def cases() -> list[Case]:
@@ -29,32 +29,32 @@ def cases() -> list[Case]:
     ]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train once: the rates that it returns, and those of its steps."""
     stones, epochs, count = case.args
     images, labels = trial.pictures(5 * count, count)
     batches = list(zip(images.split(5), labels.split(5), strict=True))
     model, twin = trial.classifier(count), trial.classifier(count)
-    with trial.watching(model, images) as seen:
+    with trial.watching(model, images) as log:
         returned = answer(model, batches, list(stones), epochs)
     two = isinstance(returned, tuple | list) and len(returned) == 2
     planned, used = returned if two else ("nothing of the kind", "nothing of the kind")
-    weights, _ = trial.replayed(twin, labels, seen, seen.rates)
-    right = len(weights) == len(seen.weights) and all(map(np.allclose, weights, seen.weights))
+    weights, _ = trial.replayed(twin, labels, log, log.rates)
+    right = len(weights) == len(log.weights) and all(map(np.allclose, weights, log.weights))
     facts: dict[str, Any] = {
-        "the rates that its steps are made with": np.array(seen.rates),
+        "the rates that its steps are made with": np.array(log.rates),
         "the rates that it plans": trial.numbers(planned),
         "the rates that it says it used": trial.numbers(used),
         "what it steps by": "each batch's gradient" if right else "something else",
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """A tenth from each milestone on."""
     stones, epochs, count = case.args
     rates = np.array([0.1 ** (1 + sum(epoch >= m for m in stones)) for epoch in range(epochs)])
-    return Seen(
+    return Outcome(
         {
             "the rates that its steps are made with": rates.repeat(count),
             "the rates that it plans": rates,
@@ -64,15 +64,15 @@ def expected(case: Case) -> Seen:
     )
 
 
-def differs(got: Seen, wanted: Seen) -> str | None:
+def differs(got: Outcome, want: Outcome) -> str | None:
     """Rates one after another; a length that is wrong says what came."""
-    for phrase, right in wanted.facts.items():
-        found = got.facts[phrase]
-        if isinstance(right, str) or isinstance(found, str):
-            if not (isinstance(right, str) and isinstance(found, str) and found == right):
-                return f"{phrase}: {found}"
-        elif found.shape != right.shape or not np.allclose(found, right, rtol=1e-6):
-            return f"{phrase} are {written(found)}, expected {written(right)}"
+    for phrase, right in want.facts.items():
+        value = got.facts[phrase]
+        if isinstance(right, str) or isinstance(value, str):
+            if not (isinstance(right, str) and isinstance(value, str) and value == right):
+                return f"{phrase}: {value}"
+        elif value.shape != right.shape or not np.allclose(value, right, rtol=1e-6):
+            return f"{phrase} are {written(value)}, expected {written(right)}"
     return None
 
 

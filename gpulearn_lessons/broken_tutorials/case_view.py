@@ -13,7 +13,7 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_networks import case_view
-from gpulearn_lessons.training.trial import Seen, apart, same
+from gpulearn_lessons.training.trial import Outcome, apart, same
 
 IMAGES = 25  # 25 · 256 numbers are 16 rows of 400
 PARAMETERS = "with the given network's parameters, what its layers compute"
@@ -25,19 +25,21 @@ def cases() -> list[Case]:
     return [Case(f"images of {side} × {side}, {n} classes", (side, n)) for side, n in sides]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Build a network, and send images of its size and of another one through it."""
     side, classes = case.args
     other = 28 if side // 4 == 8 else 32
     with apart(side):
         model: Any = answer(side, classes)
         if not isinstance(model, nn.Module):
-            return Seen({"what it returns": f"{shown(model)}, which is no network"}, (np.zeros(0),))
+            return Outcome(
+                {"what it returns": f"{shown(model)}, which is no network"}, (np.zeros(0),)
+            )
         model.eval()
         images = torch.rand(IMAGES, 1, side, side, generator=torch.Generator().manual_seed(side))
         with torch.no_grad():
             scores = model(images)
-            alone = torch.cat([model(one[None]) for one in images])
+            alone = torch.cat([model(image[None]) for image in images])
         count = sum(p.numel() for p in model.parameters())
         fresh: Any = answer(side, classes)  # has seen no image of the right size
         try:
@@ -60,7 +62,7 @@ def run(answer: Answer, case: Case) -> Seen:
         if theirs.shape == ours.shape and np.allclose(theirs, ours, rtol=1e-4, atol=1e-5)
         else "something else than there",
     }
-    return Seen(facts, (theirs,))
+    return Outcome(facts, (theirs,))
 
 
 def scores_of_known(model: nn.Module, images: Tensor, classes: int) -> tuple[Any, Any]:
@@ -73,25 +75,25 @@ def scores_of_known(model: nn.Module, images: Tensor, classes: int) -> tuple[Any
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(22)
         known = case_view(images.shape[-1], classes)
-        first = next(one.weight for one in known if isinstance(one, nn.Linear))
+        first = next(layer.weight for layer in known if isinstance(layer, nn.Linear))
         first.copy_(first[:, :1].expand_as(first))
         by_size = {p.numel(): p for p in known.parameters()}
-        given = list(model.parameters())
-        if sorted(p.numel() for p in given) != sorted(by_size):
+        parameters = list(model.parameters())
+        if sorted(p.numel() for p in parameters) != sorted(by_size):
             return known(images).numpy(), np.zeros(0)
-        for parameter in given:
+        for parameter in parameters:
             own = by_size[parameter.numel()]
             turned = own.ndim == 2 and parameter.shape == own.T.shape
             parameter.copy_(own.T if turned else own.reshape(parameter.shape))
         return known(images).numpy(), model(images).numpy()
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> Outcome:
     """A row for each image, and no answer to images of another size."""
     side, classes = case.args
     left = ((side - 4) // 2 - 4) // 2
     dense = (16 * left * left + 1) * 120 + 121 * 84 + 85 * classes
-    return Seen(
+    return Outcome(
         {
             "what it returns": "a network",
             f"the shape of the scores of {IMAGES} images": str((IMAGES, classes)),
@@ -103,7 +105,7 @@ def expected(case: Case) -> Seen:
     )
 
 
-def same_facts(one: Seen, other: Seen) -> bool:
+def same_facts(one: Outcome, other: Outcome) -> bool:
     """Whether two networks were seen to do the same, with the same parameters too."""
     (mine,), (its,) = one.ways, other.ways
     return (

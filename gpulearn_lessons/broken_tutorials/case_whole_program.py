@@ -73,34 +73,34 @@ class MovedModel(nn.Sequential):
         self.moved: list[Any] = []
         draw_weights(self, np.random.default_rng(seed))
 
-    def to(self, *args: Any, **named: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Note it, and move."""
-        self.moved += [*args, *named.values()]
-        return super().to(*args, **named)
+        self.moved += [*args, *kwargs.values()]
+        return super().to(*args, **kwargs)
 
 
-class Devices(list[torch.device]):
+class FakeDevices(list[torch.device]):
     """The GPUs of a machine, for each of which the CPU stands in; notes which are taken."""
 
     def __init__(self, count: int) -> None:
         super().__init__([torch.device("cpu")] * count)
-        self.taken: set[int] = set()
+        self.used: set[int] = set()
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        self.taken |= set(range(len(self))[place : place + 1 or None])
-        return found
+        item = super().__getitem__(place)
+        self.used |= set(range(len(self))[place : place + 1 or None])
+        return item
 
 
 @dataclass(frozen=True)
-class RanProgram:
-    """What came of it."""
+class ProgramOutcome:
+    """The outcome of a run."""
 
     plan: ProgramRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did
     # of each rank's model, afterwards; described if none is returned
     weights: list[Any] = field(default_factory=list)
-    taken: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
+    used: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
     # of each rank, whether its model was moved to a device
     moved: list[bool] = field(default_factory=list)
     # of each rank, "join" and "leave" in their order
@@ -123,7 +123,7 @@ def cases() -> list[Case]:
 def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
     """While simulated ranks run: who has not joined a process group has none."""
 
-    def join(backend: str | None = None, *args: Any, **named: Any) -> None:
+    def join(backend: str | None = None, *args: Any, **kwargs: Any) -> None:
         if backend not in (None, "gloo", "cpu:gloo"):
             raise ValueError(f"init_process_group was given {backend!r}, and here is gloo alone")
         if calls[rank()][-1:] == ["join"]:
@@ -139,27 +139,27 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
         return calls[rank()][-1:] == ["join"]
 
     def member(own: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **named: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             if rank_of_this_thread() is not None and not joined():
                 raise ValueError(NO_GROUP)
-            return own(*args, **named)
+            return own(*args, **kwargs)
 
         return call
 
-    def wrapper(self: Any, *args: Any, **named: Any) -> None:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         raise ValueError("DistributedDataParallel needs real ranks; write out what it does")
 
     ours = {"init_process_group": join, "destroy_process_group": leave, "is_initialized": joined}
     with torch_on_simulated_ranks():
         before = {name: getattr(dist, name) for name in (*ours, *USES_GROUP)}
-        made = DistributedDataParallel.__init__
+        init = DistributedDataParallel.__init__
         for name, own in before.items():
             setattr(dist, name, ours.get(name) or member(own))
         DistributedDataParallel.__init__ = wrapper  # type: ignore[method-assign]
         try:
             yield
         finally:
-            DistributedDataParallel.__init__ = made  # type: ignore[method-assign]
+            DistributedDataParallel.__init__ = init  # type: ignore[method-assign]
             for name, own in before.items():
                 setattr(dist, name, own)
 
@@ -167,55 +167,55 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
 def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     """Be one rank, with weights of its own at the start."""
     local, count = plan.places[rank()]
-    model, gpus = MovedModel(100 + rank()), Devices(count)
+    model, gpus = MovedModel(100 + rank()), FakeDevices(count)
     returned = answer(model, plan.batches(rank()), gpus, local, plan.lr)
     inner = getattr(returned, "module", returned)
     weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
-    moved = any(isinstance(one, torch.device) for one in model.moved)
-    return weights, sorted(gpus.taken), moved
+    moved = any(isinstance(argument, torch.device) for argument in model.moved)
+    return weights, sorted(gpus.used), moved
 
 
 def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool, list[str]]:
     """Be one real rank: the launcher has joined, and will leave."""
     calls: list[str] = []
     before = dist.init_process_group, dist.destroy_process_group
-    dist.init_process_group = lambda *args, **named: calls.append("join")
-    dist.destroy_process_group = lambda *args, **named: calls.append("leave")
+    dist.init_process_group = lambda *args, **kwargs: calls.append("join")
+    dist.destroy_process_group = lambda *args, **kwargs: calls.append("leave")
     try:
         return *act(answer, plan), calls
     finally:
         dist.init_process_group, dist.destroy_process_group = before
 
 
-def run(answer: Answer, case: Case) -> RanProgram:
+def run(answer: Answer, case: Case) -> ProgramOutcome:
     plan: ProgramRun = case.args[0]
     torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
     calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
     with group_of_this_thread(calls):
         ran = on_simulated_ranks(act, len(plan.places), answer, plan)
     if isinstance(ran, RankFailure):
-        return RanProgram(plan, ran)
-    weights, taken, moved = map(list, zip(*ran.results, strict=True))
-    return RanProgram(plan, None, weights, taken, moved, list(calls.values()))
+        return ProgramOutcome(plan, ran)
+    weights, used, moved = map(list, zip(*ran.results, strict=True))
+    return ProgramOutcome(plan, None, weights, used, moved, list(calls.values()))
 
 
-def expected(case: Case) -> RanProgram:
+def expected(case: Case) -> ProgramOutcome:
     """One process with the batches of all ranks."""
     plan: ProgramRun = case.args[0]
     model = MovedModel(100)
     ranks = range(len(plan.places))
     batches = zip(*map(plan.batches, ranks), strict=True)
     train_as_one(model, batches, functional.mse_loss, plan.lr)
-    return RanProgram(plan, None, [flat_weights(model) for _ in ranks])
+    return ProgramOutcome(plan, None, [flat_weights(model) for _ in ranks])
 
 
-def difference(got: RanProgram, wanted: RanProgram) -> str | None:
+def difference(got: ProgramOutcome, want: ProgramOutcome) -> str | None:
     """One sentence on the first evidence that is not as it should be, or None."""
     if got.failure:
         return got.failure.sentence
     for number, (local, count) in enumerate(got.plan.places):
-        if got.taken[number] != [local]:
-            took = ", ".join(map(str, got.taken[number])) or "none"
+        if got.used[number] != [local]:
+            took = ", ".join(map(str, got.used[number])) or "none"
             return (
                 f"rank {number} takes GPU {took} of its machine's {count}, and its number there "
                 f"is {local}"
@@ -225,9 +225,9 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):
             return f"rank {number} returns {weights}, expected the model"
-        if said := apart(number, weights, got.weights[0]):
-            return said
-    away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
+        if fault := apart(number, weights, got.weights[0]):
+            return fault
+    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the batches of "
@@ -235,20 +235,22 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
         )
     for number, calls in enumerate(got.calls):
         if calls != ["join", "leave"]:
-            said = "joins no process group" if not calls else "leaves its process group undestroyed"
-            return f"rank {number} {said}" if len(calls) < 2 else f"rank {number} joins twice"
+            fault = (
+                "joins no process group" if not calls else "leaves its process group undestroyed"
+            )
+            return f"rank {number} {fault}" if len(calls) < 2 else f"rank {number} joins twice"
     return None
 
 
 def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
-    ran = RanProgram(plan, None, *map(list, zip(*ranks, strict=True)))
+    ran = ProgramOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
     return difference(ran, expected(Case("", (plan,))))
 
 
 @failed_alike
-def same(one: RanProgram, other: RanProgram) -> bool:
+def same(one: ProgramOutcome, other: ProgramOutcome) -> bool:
     """Whether two outcomes are the same numbers and the same traces, or the same failure."""
-    traces = [(ran.taken, ran.moved, ran.calls) for ran in (one, other)]
+    traces = [(ran.used, ran.moved, ran.calls) for ran in (one, other)]
     return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
 
 

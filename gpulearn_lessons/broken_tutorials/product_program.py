@@ -77,14 +77,14 @@ class ProductRun:
     status: str  # what it returned, such as "cudaSuccess"
     product: Array  # (m, n), as the host has it afterwards; NaN is memory that nobody has filled
     right: Array  # which elements are right, (m, n)
-    found: tuple[str, ...] = ()  # what the machine found, in sentences
+    findings: tuple[str, ...] = ()  # what the machine found, in sentences
     report: Report | None = None  # of the first launch; None if there was none
 
     def __repr__(self) -> str:
         result = (
             f"multiply returns {self.status}; {self.right.sum():,} of {self.right.size:,} right"
         )
-        return "\n".join([result, *self.found])
+        return "\n".join([result, *self.findings])
 
 
 class ProductProgram:
@@ -112,9 +112,9 @@ class ProductProgram:
                 product = np.fromfile(path, np.float32).reshape(m, n)
         lines = printed.getvalue().splitlines()
         answer = lines[-1] if lines and not status else f"nothing: it ends with status {status}"
-        found = tuple(text.removeprefix("product.cu:") for text in launches.sentences())
+        findings = tuple(text.removeprefix("product.cu:") for text in launches.sentences())
         report = next(iter(launches.reports), None)
-        return ProductRun(answer, product, product == exact(m, k, n), found, report)
+        return ProductRun(answer, product, product == exact(m, k, n), findings, report)
 
 
 def factors(m: int, k: int, n: int) -> tuple[Array, Array]:

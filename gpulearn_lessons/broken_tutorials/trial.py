@@ -22,8 +22,8 @@ CLASSES = 4
 
 
 @dataclass
-class WatchedSteps:
-    """What was seen of a training."""
+class TrainingLog:
+    """A log of a training."""
 
     images: Tensor  # (n, …), what it may train on
     # the rows of `images` in each batch that it learned from; −1 is none of them
@@ -33,22 +33,22 @@ class WatchedSteps:
     rates: list[float] = field(default_factory=list)  # of each step the learning rate
     weights: list[Tensor] = field(default_factory=list)  # of each step the weights after it
 
-    def hear(self, given: Tensor) -> None:
+    def hear(self, batch: Tensor) -> None:
         """A batch goes through the model."""
         if torch.is_grad_enabled():
-            rows = given.reshape(len(given), -1)
+            rows = batch.reshape(len(batch), -1)
             alike = (rows[:, None] == self.images.reshape(1, len(self.images), -1)).all(2)
-            found = [int(one.nonzero()[0]) if one.any() else -1 for one in alike]
-            if max(found) >= 0:  # an evaluation may keep its graph
-                self.batches.append(found)
+            indices = [int(row.nonzero()[0]) if row.any() else -1 for row in alike]
+            if max(indices) >= 0:  # an evaluation may keep its graph
+                self.batches.append(indices)
 
     def by_epoch(self, epochs: int) -> str:
         """How the images came, in words."""
-        seen, n = [row for batch in self.batches for row in batch], len(self.images)
-        each = [seen[i * n : (i + 1) * n] for i in range(epochs)]
-        if len(seen) != n * epochs or any(sorted(one) != list(range(n)) for one in each):
-            return f"{len(seen)} images in {epochs} epochs of {n}, not every one once in each"
-        if any(one == sorted(one) for one in each):
+        rows, n = [row for batch in self.batches for row in batch], len(self.images)
+        each = [rows[i * n : (i + 1) * n] for i in range(epochs)]
+        if len(rows) != n * epochs or any(sorted(order) != list(range(n)) for order in each):
+            return f"{len(rows)} images in {epochs} epochs of {n}, not every one once in each"
+        if any(order == sorted(order) for order in each):
             return "in the order in which they are stored"
         return "in the same order in each epoch" if each[0] == each[-1] and epochs > 1 else ORDER
 
@@ -57,29 +57,29 @@ ORDER = "every image once in each epoch, in a new order,"
 
 
 @contextmanager
-def watching(model: nn.Module, images: Tensor) -> Iterator[WatchedSteps]:
+def watching(model: nn.Module, images: Tensor) -> Iterator[TrainingLog]:
     """See what a model learns from, on one thread and with random numbers of its own."""
-    seen = WatchedSteps(images)
+    log = TrainingLog(images)
     own = {id(parameter) for parameter in model.parameters()}
 
     def stepped(optimizer: Any, *rest: Any) -> None:
         groups = optimizer.param_groups
-        given = (p for group in groups for p in group["params"] if p.grad is not None)
-        if any(id(p) in own for p in given):  # without gradients a step is none
-            seen.steps.append(len(seen.batches))
-            seen.rates.append(float(groups[0]["lr"]))
+        parameters = (p for group in groups for p in group["params"] if p.grad is not None)
+        if any(id(p) in own for p in parameters):  # without gradients a step is none
+            log.steps.append(len(log.batches))
+            log.rates.append(float(groups[0]["lr"]))
             # no numbers are fetched: that would wait for a device
             parts = [p.detach().reshape(-1) for p in model.parameters()]
-            seen.weights.append(torch.cat(parts))
+            log.weights.append(torch.cat(parts))
 
     hooks = [
-        model.register_forward_pre_hook(lambda module, given: seen.hear(given[0])),
+        model.register_forward_pre_hook(lambda module, inputs: log.hear(inputs[0])),
         register_optimizer_step_post_hook(stepped),
     ]
     try:
         with apart(len(images)), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's on a schedule that steps too early
-            yield seen
+            yield log
     finally:
         for hook in hooks:
             hook.remove()
@@ -106,7 +106,7 @@ def pictures(n: int, seed: int, common: int = 1) -> tuple[Any, Any]:
 def replayed(
     model: nn.Module,
     labels: Tensor,
-    seen: WatchedSteps,
+    log: TrainingLog,
     rates: Sequence[float],
     divide: bool = False,
 ) -> tuple[list[np.ndarray[Any, Any]], list[float]]:
@@ -116,11 +116,11 @@ def replayed(
     """
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     weights, losses, done = [], [], 0
-    for step, rate in zip(seen.steps, rates, strict=False):
+    for step, rate in zip(log.steps, rates, strict=False):
         optimizer.zero_grad()
-        group = seen.batches[done:step] if divide else seen.batches[step - 1 : step]
+        group = log.batches[done:step] if divide else log.batches[step - 1 : step]
         for rows in group:
-            x, y = seen.images[rows], labels[rows]
+            x, y = log.images[rows], labels[rows]
             loss: Any = functional.cross_entropy(model(x), y)
             (loss / len(group)).backward()
             losses.append(loss.item())
@@ -137,28 +137,28 @@ def numbers(values: Any) -> Any:
         values = list(values)
     if not isinstance(values, list | tuple):
         return shown(values)
-    if any(isinstance(one, Tensor) and one.requires_grad for one in values):
+    if any(isinstance(value, Tensor) and value.requires_grad for value in values):
         return "tensors that hold their graphs"
     try:
-        made = [float(one) for one in values]
+        floats = [float(value) for value in values]
     except (TypeError, ValueError, RuntimeError):
         return shown(values)
-    return np.array(made)
+    return np.array(floats)
 
 
 def same_way(one: Any, other: Any) -> bool:
     """Whether two trainings were seen to do the same, but for the order that chance gave."""
-    for phrase, wanted in one.facts.items():
-        found = other.facts.get(phrase)
-        if isinstance(wanted, str) or isinstance(found, str):
-            if not (isinstance(found, str) and isinstance(wanted, str) and found == wanted):
+    for phrase, want in one.facts.items():
+        value = other.facts.get(phrase)
+        if isinstance(want, str) or isinstance(value, str):
+            if not (isinstance(value, str) and isinstance(want, str) and value == want):
                 return False
-        elif is_number(wanted) and is_number(found):
-            if not np.isclose(wanted, found, rtol=1e-6, equal_nan=True):
+        elif is_number(want) and is_number(value):
+            if not np.isclose(want, value, rtol=1e-6, equal_nan=True):
                 return False
-        elif isinstance(wanted, np.ndarray) and isinstance(found, np.ndarray):
-            if wanted.shape != found.shape or not np.allclose(wanted, found, equal_nan=True):
+        elif isinstance(want, np.ndarray) and isinstance(value, np.ndarray):
+            if want.shape != value.shape or not np.allclose(want, value, equal_nan=True):
                 return False
-        elif wanted is not found:
+        elif want is not value:
             return False
     return True

@@ -8,7 +8,7 @@ from gpulearn.kernels.indexing import sectors_of_a_warp
 
 def cases() -> list[Case]:
     """Rows and columns of pictures, records, gaps, shifts, backwards, one for all; wide blocks."""
-    found = (
+    arguments = (
         *((0, 4, 2048, 32), (0, 2048, 4, 32), (0, 2048, 4, 16), (0, 2048, 4, 8), (0, 2048, 4, 4)),
         *((0, 4, 2048, 16), (0, 4, 2048, 4), (0, 4, 100, 8), (16, 4, 100, 8), (0, 12, 6144, 32)),
         *((4, 4, 0, 64), (32, 4, 0, 64), (0, 24, 0, 128), (8, 24, 0, 32), (124, -4, 0, 32)),
@@ -16,7 +16,7 @@ def cases() -> list[Case]:
         *((12, -4, 2048, 32), (8, 4, -48, 8), (0, 4, 2048, 24)),
     )
     names = "start, step_x, step_y, block_x"
-    return [Case(f"{names} = {', '.join(map(str, one))}", one) for one in found]
+    return [Case(f"{names} = {', '.join(map(str, args))}", args) for args in arguments]
 
 
 EXERCISE = Exercise(

@@ -24,7 +24,7 @@ NAMES = {
     "halving": "halving and doubling",
 }
 LIBRARY = "library"
-LEAST, MOST = 1e2, 1e10  # bytes, of the explorer
+MIN_BYTES, MAX_BYTES = 1e2, 1e10  # bytes, of the explorer
 RANKS = tuple(2**k for k in range(1, 11))
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0.0, "bytes"))
 
@@ -46,7 +46,7 @@ def fastest_spans(ranks: int, link: Link | str) -> list[tuple[float, str]]:
     [(100.0, 'doubling'), (151356.12484362072, 'halving')]
     """
     spans: list[tuple[float, str]] = []
-    for size in np.geomspace(LEAST, MOST, 801):
+    for size in np.geomspace(MIN_BYTES, MAX_BYTES, 801):
         times = {name: all_reduce_seconds(name, ranks, size, link) for name in NAMES}
         # of equals the one that was fastest before: with 2 ranks several are
         best = min(times, key=lambda name: (times[name], not spans or name != spans[-1][1]))
@@ -78,7 +78,7 @@ def all_reduce(
     points = [size for times in measured.values() for size in times]
     if not points and not lines:
         raise BadInput(f"measured is {shown(measured)}, and there is no link: nothing to draw.")
-    sizes = np.geomspace(min(points, default=LEAST), max(points, default=MOST), 60)
+    sizes = np.geomspace(min(points, default=MIN_BYTES), max(points, default=MAX_BYTES), 60)
     with figure(8.6, 4.6) as (fig, axes):
         labels = {**NAMES, LIBRARY: LIBRARY}
         for (name, label), look in zip(labels.items(), looks([*labels.values()]), strict=True):

@@ -45,9 +45,9 @@ def real(count: int) -> list[Work]:
     ]
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """The numbers first, then who speaks to whom and what it costs."""
-    if sentence := trial.results(got, wanted):
+    if sentence := trial.results(got, want):
         return sentence
     work: Work = got.work
     both_ways = 2 * (work.ranks - 1)

@@ -56,7 +56,7 @@ def _times(sizes: Any, alpha: float, beta: float, errors: Any) -> list[float]:
     return [(alpha + beta * s) * error for s, error in zip(sizes, used, strict=True)]
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """α first, then β, each relative to its own size."""
     if got is None:
         return NOTHING
@@ -66,11 +66,11 @@ def difference(got: Any, wanted: Any) -> str | None:
         pair = []
     if len(pair) != 2 or not all(map(is_number, pair)):
         return f"it returns {shown(got)}, expected two numbers, α and β"
-    for name, unit, found, expected in zip(
-        ("α", "β"), ("s", "s per byte"), pair, wanted, strict=True
+    for name, unit, number, expected in zip(
+        ("α", "β"), ("s", "s per byte"), pair, want, strict=True
     ):
-        if not abs(float(found) - expected) <= TOLERANCE * abs(expected) + ZERO:
-            return f"{name} is {float(found):.6g}, expected {expected:.6g} {unit}"
+        if not abs(float(number) - expected) <= TOLERANCE * abs(expected) + ZERO:
+            return f"{name} is {float(number):.6g}, expected {expected:.6g} {unit}"
     return None
 
 

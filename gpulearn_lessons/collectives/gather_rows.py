@@ -27,7 +27,7 @@ class Rows(Work):
 
     def end(self, rank: int) -> np.ndarray:
         """The table with all rows."""
-        return np.stack([self.numbers(one)[one] for one in range(self.ranks)])
+        return np.stack([self.numbers(r)[r] for r in range(self.ranks)])
 
 
 def cases() -> list[Case]:
@@ -53,9 +53,9 @@ def real(count: int) -> list[Work]:
     return [Rows(count, (count, 500)), Rows(count, (count, 2, 3), "int64")]
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """The rows first, then the way round, then bytes and messages, then the clock."""
-    if sentence := trial.results(got, wanted) or trial.beyond_a_neighbour(got):
+    if sentence := trial.results(got, want) or trial.beyond_a_neighbour(got):
         return sentence
     work: Work = got.work
     rounds, row = work.ranks - 1, work.size // work.ranks

@@ -29,7 +29,7 @@ def cases() -> list[Case]:
     ]
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """Rounds, then bytes, then seconds, each to nine digits."""
     if got is None:
         return NOTHING
@@ -39,9 +39,9 @@ def difference(got: Any, wanted: Any) -> str | None:
         three = []
     if len(three) != 3 or not all(map(is_number, three)):
         return f"it returns {shown(got)}, expected three numbers: rounds, bytes, seconds"
-    for (name, unit), found, right in zip(NAMES, three, wanted, strict=True):
-        if not math.isclose(found, right, rel_tol=1e-9, abs_tol=1e-15):
-            return f"{name} are {found:.12g}{unit}, expected {right:.12g}{unit}"
+    for (name, unit), number, right in zip(NAMES, three, want, strict=True):
+        if not math.isclose(number, right, rel_tol=1e-9, abs_tol=1e-15):
+            return f"{name} are {number:.12g}{unit}, expected {right:.12g}{unit}"
     return None
 
 

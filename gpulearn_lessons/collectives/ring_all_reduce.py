@@ -50,10 +50,10 @@ def real(count: int) -> list[Work]:
     ]
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """The numbers first, then what the messages cost, then the clock."""
-    if sentence := trial.results(got, wanted):
-        return sentence + _lap(got, wanted)
+    if sentence := trial.results(got, want):
+        return sentence + _lap(got, want)
     work: Work = got.work
     if sentence := trial.beyond_a_neighbour(got):
         return sentence
@@ -75,11 +75,11 @@ def difference(got: Any, wanted: Any) -> str | None:
     return trial.slow(got, hops, chunk)
 
 
-def _lap(got: Any, wanted: Any) -> str:
+def _lap(got: Any, want: Any) -> str:
     """Which lap went wrong, where every rank came to its end with numbers."""
     if got.failure or got.called or not got.work.size or got.work.ranks < 3:
         return ""
-    right = [found == total for found, total in zip(got.after, wanted.after, strict=True)]
+    right = [value == total for value, total in zip(got.after, want.after, strict=True)]
     if not np.any(right):
         return "; no rank has a chunk that is whole, so look at the first lap"
     if np.all(np.any(right, axis=0)) and not np.all(right):

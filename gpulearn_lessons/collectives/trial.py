@@ -26,7 +26,7 @@ from gpulearn.parallel.links import as_link
 from gpulearn.perf.timing import format_seconds
 
 LINK = "100 Gbit"  # between simulated ranks
-BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
+PADDING = -77.0  # numbers beside the tensor, which nobody may touch
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Work:
 
     def end(self, rank: int) -> np.ndarray:
         """What a rank is to end with: the sum over all."""
-        total = np.sum([self.numbers(one) for one in range(self.ranks)], axis=0)
+        total = np.sum([self.numbers(r) for r in range(self.ranks)], axis=0)
         return np.asarray(total.astype(self.dtype))
 
     def lay(self, rank: int) -> tuple[Tensor, Tensor]:
@@ -81,15 +81,15 @@ class Work:
             around = torch.empty(self.shape[::-1], dtype=numbers.dtype)
             tensor = around.T
         else:
-            around = torch.full((2 * len(numbers),), BESIDE).to(numbers.dtype)
+            around = torch.full((2 * len(numbers),), PADDING).to(numbers.dtype)
             tensor = around[::2]
         tensor.copy_(numbers)
         return tensor, around
 
 
 @dataclass(frozen=True)
-class RanCollective:
-    """What came of an answer on all ranks."""
+class CollectiveOutcome:
+    """An answer's outcome on all ranks."""
 
     work: Work  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did
@@ -111,16 +111,16 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
     with watched(answer, allreduce, collectives) as called:
         returned = answer(tensor)
     other = isinstance(returned, Tensor) and returned is not tensor
-    beside = work.layout != "gaps" or bool((around[1::2] == BESIDE).all())
+    beside = work.layout != "gaps" or bool((around[1::2] == PADDING).all())
     return plain(memory), plain(returned) if other else None, beside, frozenset(called)
 
 
-def simulated(answer: Answer, case: Case) -> RanCollective:
+def simulated(answer: Answer, case: Case) -> CollectiveOutcome:
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return RanCollective(work, run)
-    return RanCollective(
+        return CollectiveOutcome(work, run)
+    return CollectiveOutcome(
         work,
         None,
         [after for after, *_ in run.results],
@@ -134,32 +134,32 @@ def simulated(answer: Answer, case: Case) -> RanCollective:
     )
 
 
-def expected(case: Case) -> RanCollective:
+def expected(case: Case) -> CollectiveOutcome:
     """What should come out of a case; what it may cost is for each exercise to say."""
     work: Work = case.args[0]
-    return RanCollective(work, after=[work.end(rank) for rank in range(work.ranks)])
+    return CollectiveOutcome(work, after=[work.end(rank) for rank in range(work.ranks)])
 
 
-def results(got: RanCollective, wanted: RanCollective) -> str | None:
+def results(got: CollectiveOutcome, want: CollectiveOutcome) -> str | None:
     """One sentence on what is wrong with the numbers, whatever they cost; or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         names = " and ".join(sorted(got.called))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
-    if sentence := _numbers(got, wanted):
+    if sentence := _numbers(got, want):
         return sentence
     return None if got.beside else "it writes to memory beside the tensor"
 
 
-def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
-    for rank_, (found, total) in enumerate(zip(got.after, wanted.after, strict=True)):
-        if found.shape != total.shape or found.dtype != total.dtype:
+def _numbers(got: CollectiveOutcome, want: CollectiveOutcome) -> str | None:
+    for rank_, (values, total) in enumerate(zip(got.after, want.after, strict=True)):
+        if values.shape != total.shape or values.dtype != total.dtype:
             return (
-                f"rank {rank_} ends with {found.dtype} of shape {found.shape}, expected "
+                f"rank {rank_} ends with {values.dtype} of shape {values.shape}, expected "
                 f"{total.dtype} of shape {total.shape}"
             )
-        wrong = np.argwhere(~(found == total))
+        wrong = np.argwhere(~(values == total))
         if not len(wrong):
             continue
         other = got.returned[rank_]
@@ -168,7 +168,7 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
         first = tuple(int(i) for i in wrong[0])
         where = ", ".join(map(str, first))
         numbers = (
-            f"{one[first]:{'d' if one.dtype.kind == 'i' else '.12g'}}" for one in (found, total)
+            f"{row[first]:{'d' if row.dtype.kind == 'i' else '.12g'}}" for row in (values, total)
         )
         start = "with 10^r times 1, 2, 3 … on rank r: " if got.work.kind == "digits" else ""
         sentence = (
@@ -177,26 +177,26 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
                 rank_, len(wrong), total.size, where, *numbers
             )
         )
-        return sentence + _whose(got.work, found[first], total[first])
+        return sentence + _whose(got.work, values[first], total[first])
     return None
 
 
-def _whose(work: Work, found: Any, total: Any) -> str:
+def _whose(work: Work, value: Any, total: Any) -> str:
     """Whose numbers are missing in a sum or there too often, where the digits say it."""
     place, rest = divmod(float(total), sum(10**r for r in range(work.ranks)))
-    if work.kind != "digits" or rest or not np.isfinite(found) or found % place or found < 0:
+    if work.kind != "digits" or rest or not np.isfinite(value) or value % place or value < 0:
         return ""
-    counts = [int(found // place) // 10**r % 10 for r in range(work.ranks)]
-    if sum(10**r * count for r, count in enumerate(counts)) * place != found:
+    counts = [int(value // place) // 10**r % 10 for r in range(work.ranks)]
+    if sum(10**r * count for r, count in enumerate(counts)) * place != value:
         return ""
     missing = [str(r) for r, count in enumerate(counts) if not count]
     often = [str(r) for r, count in enumerate(counts) if count > 1]
-    told = ((missing, "missing"), (often, "in it more than once"))
-    parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in told if ranks]
+    faults = ((missing, "missing"), (often, "in it more than once"))
+    parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in faults if ranks]
     return f" (the numbers {', '.join(parts)})" if parts else ""
 
 
-def beyond_a_neighbour(got: RanCollective) -> str | None:
+def beyond_a_neighbour(got: CollectiveOutcome) -> str | None:
     """One sentence if a rank sends to several others, as none does in a ring, or None."""
     targets: dict[int, set[int]] = {}
     for (source, target), _ in got.pairs:
@@ -208,7 +208,7 @@ def beyond_a_neighbour(got: RanCollective) -> str | None:
     return None
 
 
-def slow(got: RanCollective, rounds: int, size: int) -> str | None:
+def slow(got: CollectiveOutcome, rounds: int, size: int) -> str | None:
     """One sentence if it took longer than so many messages of a size one after another, or None."""
     needed = rounds * as_link(LINK).seconds(size)
     if got.seconds <= 1.05 * needed:
@@ -229,8 +229,8 @@ def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]])
 
 
 def _judge(work: Work, runs: list[Any]) -> str | None:
-    got = RanCollective(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
-    return _numbers(got, expected(Case("", (work,))))
+    ran = CollectiveOutcome(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
+    return _numbers(ran, expected(Case("", (work,))))
 
 
 def same_way(one: Any, other: Any) -> bool:
@@ -262,7 +262,7 @@ def same_floats(one: Any, other: Any) -> bool:
 KINSHIPS = (same_way, same_numbers, same_floats)
 
 
-def _right(ran: RanCollective) -> bool:
+def _right(ran: CollectiveOutcome) -> bool:
     return _numbers(ran, expected(Case("", (ran.work,)))) is None
 
 

@@ -149,7 +149,7 @@ def compare_at(cpu: Series, gpu: Series, n: int) -> str:
     )
 
 
-LEAST_SECONDS = 3e-7
+MIN_SECONDS = 3e-7
 BEST = "as above"  # live, else recorded, else modelled
 
 
@@ -163,7 +163,7 @@ def draw(
     ours = cpu.get(dtype, cpu["float32"])
     theirs = gpu_series(ours.sizes, dtype, copies, gpu)
     # Every choice is drawn on the same axis, so that what it changes can be seen.
-    span = (LEAST_SECONDS, 3 * max(max(curve.seconds) for curve in cpu.values()))
+    span = (MIN_SECONDS, 3 * max(max(curve.seconds) for curve in cpu.values()))
     return times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
 
 

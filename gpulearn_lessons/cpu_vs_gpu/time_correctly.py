@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.virtual_gpu import VirtualGpu, faster_and_faster, slower_and_slower, zigzag
 from gpulearn.perf.timing import time_correctly
 
@@ -34,16 +34,16 @@ def run(answer: Callable[..., Any], case: Case) -> Any:
     gpu, repeats = case.args
     seconds = answer(gpu.run, gpu.synchronize, gpu.clock, repeats)
     if gpu.readings == 0:
-        raise Refused("it never reads the clock that it is given, clock()")
+        raise Violation("it never reads the clock that it is given, clock()")
     calls = len(gpu.taken)
     if calls <= repeats:
-        raise Refused(
+        raise Violation(
             f"it calls run() {calls} time{'s' * (calls != 1)}, and repeats is {repeats}: one call "
             f"that does not count must come before {repeats} that do"
         )
     right = any(difference(seconds, median) is None for median in gpu.medians(repeats))
     if not right and difference(seconds, truth(case)) is None:
-        raise Refused(
+        raise Violation(
             f"it calls run() {calls} times, where repeats is {repeats}: what it returns is not the "
             f"median of the last calls, those after all that warm up"
         )

@@ -22,7 +22,7 @@ def cases() -> list[Case]:
         *((48, 64, 16), (64, 48, 16), (32, 96, 32), (50, 70, 16), (7, 5, 8), (1, 1, 4)),
         *((1000, 33, 32), (128, 128, 8), (50, 64, 16), (48, 70, 16)),
     )
-    return [Case(f"rows, columns, tile = {', '.join(map(str, one))}", one) for one in sizes]
+    return [Case(f"rows, columns, tile = {', '.join(map(str, size))}", size) for size in sizes]
 
 
 def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
@@ -31,11 +31,11 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return three values, {', '.join(PARTS)}"
-    for name, one, wanted in zip(PARTS, got, expected, strict=True):
-        if sides(one) != sides(wanted):
-            return f"{name} is {shown(one)}, expected {shown(wanted)}"
-        if whole(one) != whole(wanted):
-            return f"{name} is {shown(one)}: {WHOLE.removesuffix('.')}"
+    for name, value, want in zip(PARTS, got, expected, strict=True):
+        if sides(value) != sides(want):
+            return f"{name} is {shown(value)}, expected {shown(want)}"
+        if whole(value) != whole(want):
+            return f"{name} is {shown(value)}: {WHOLE.removesuffix('.')}"
     return None
 
 
@@ -47,8 +47,8 @@ def whole(value: Any) -> bool:
 def sides(value: Any) -> tuple[Any, ...]:
     """A shape with all its three sides; what is none of a launch stays as it is."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    return (*given, 1, 1)[:3] if len(given) < 3 else given
+    axes = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return (*axes, 1, 1)[:3] if len(axes) < 3 else axes
 
 
 EXERCISE = Exercise(

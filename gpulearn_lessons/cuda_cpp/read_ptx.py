@@ -26,8 +26,8 @@ REASONS = (
 
 def cases() -> list[Case]:
     """One output and several, with and without the promise and the suffix."""
-    given = [(k, r, s) for k in (1, 2, 3, 6) for r in (False, True) for s in ("f", "")]
-    return [Case(f"outputs, restrict, suffix = {k}, {r}, {s!r}", (k, r, s)) for k, r, s in given]
+    choices = [(k, r, s) for k in (1, 2, 3, 6) for r in (False, True) for s in ("f", "")]
+    return [Case(f"outputs, restrict, suffix = {k}, {r}, {s!r}", (k, r, s)) for k, r, s in choices]
 
 
 def difference(got: Any, expected: Any) -> str | None:
@@ -37,10 +37,10 @@ def difference(got: Any, expected: Any) -> str | None:
     got = got.tolist() if isinstance(got, np.ndarray) else got
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return four numbers, {', '.join(PARTS)}"
-    for name, one, wanted, reason in zip(PARTS, got, expected, REASONS, strict=True):
-        if compare.numbers_or_none(int(one) if isinstance(one, bool) else one, wanted):
-            what = name.removesuffix("s") if isinstance(one, int) and one == 1 else name
-            return f"it returns {shown(one)} {what}, expected {wanted}: {reason}"
+    for name, value, want, reason in zip(PARTS, got, expected, REASONS, strict=True):
+        if compare.numbers_or_none(int(value) if isinstance(value, bool) else value, want):
+            what = name.removesuffix("s") if isinstance(value, int) and value == 1 else name
+            return f"it returns {shown(value)} {what}, expected {want}: {reason}"
     return None
 
 

@@ -64,8 +64,8 @@ REAL = demand_on_real_ranks(trial.act, (2, 3), real, trial.judge)
 
 def on_real_ranks_too(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked: the stub's default, and to be right on real ranks."""
-    said = demand_defaults(average_gradients)(answer, outcomes)
-    return said or REAL(answer, outcomes)
+    sentence = demand_defaults(average_gradients)(answer, outcomes)
+    return sentence or REAL(answer, outcomes)
 
 
 EXERCISE = Exercise(

@@ -19,12 +19,12 @@ Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a d
 
 
 @dataclass(frozen=True)
-class SeenBuckets:
-    """What an answer gave."""
+class Buckets:
+    """The buckets that an answer returned."""
 
     # the numbers of the parameters in each bucket; what is none of them is described
     buckets: tuple[tuple[int | str, ...], ...] = ()
-    said: str = ""  # what is wrong with the form, if anything
+    fault: str = ""  # what is wrong with the form, if anything
 
 
 def cases() -> list[Case]:
@@ -79,23 +79,21 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenBuckets:
+def run(answer: Answer, case: Case) -> Buckets:
     """Build the parameters, ask, and say the buckets in numbers."""
     kinds, most_bytes = case.args
     parameters = [built(*kind) for kind in kinds]
-    given = list(parameters)
-    returned = answer(given, most_bytes)
+    handed_over = list(parameters)
+    returned = answer(handed_over, most_bytes)
     if returned is None:
-        return SeenBuckets(said=NOTHING)
-    if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
-        return SeenBuckets(said="it changes the list that it is given: work on a copy")
-    if [one.requires_grad for one in parameters] != ["frozen" not in kind for _, kind in kinds]:
-        return SeenBuckets(said="it changes what needs a gradient: only look at requires_grad")
+        return Buckets(fault=NOTHING)
+    if len(handed_over) != len(parameters) or any(map(operator.is_not, handed_over, parameters)):
+        return Buckets(fault="it changes the list that it is given: work on a copy")
+    if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
+        return Buckets(fault="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
-        return SeenBuckets(
-            tuple(tuple(named(one, parameters) for one in bucket) for bucket in returned)
-        )
-    return SeenBuckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
+        return Buckets(tuple(tuple(index_of(p, parameters) for p in bucket) for bucket in returned))
+    return Buckets(fault=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
 class OnGpu(nn.Parameter):
@@ -126,31 +124,31 @@ def built(size: int, kind: str) -> nn.Parameter:
     return parameter
 
 
-def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
+def index_of(item: Any, parameters: list[nn.Parameter]) -> int | str:
     """A parameter's number in the list, or what is there in place of one."""
-    found = next((n for n, parameter in enumerate(parameters) if parameter is one), None)
-    return found if found is not None else shown(one)
+    number = next((n for n, parameter in enumerate(parameters) if parameter is item), None)
+    return number if number is not None else shown(item)
 
 
-def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
-    if got.said:
-        return got.said
-    if got.buckets == wanted.buckets:
+def difference(got: Buckets, want: Buckets) -> str | None:
+    if got.fault:
+        return got.fault
+    if got.buckets == want.buckets:
         return None
-    strange = next((one for bucket in got.buckets for one in bucket if isinstance(one, str)), "")
+    strange = next((item for bucket in got.buckets for item in bucket if isinstance(item, str)), "")
     if strange:
         return (
             f"a bucket holds {strange}, which is none of the parameters that it is given: put "
             f"them there themselves"
         )
     return (
-        f"its buckets hold parameters number {_said(got)}, expected {_said(wanted)}, where 0 is "
+        f"its buckets hold parameters number {_text(got)}, expected {_text(want)}, where 0 is "
         f"the first"
     )
 
 
-def _said(seen: SeenBuckets) -> str:
-    listed = (f"[{', '.join(map(str, bucket))}]" for bucket in seen.buckets)
+def _text(outcome: Buckets) -> str:
+    listed = (f"[{', '.join(map(str, bucket))}]" for bucket in outcome.buckets)
     return f"[{', '.join(listed)}]"
 
 

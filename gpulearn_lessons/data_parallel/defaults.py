@@ -17,7 +17,7 @@ def demand_defaults(reference: Answer) -> Demand:
 
     Cases name all arguments, so a right answer may have no defaults.
     """
-    wanted = inspect.signature(unwrapped(reference)).parameters
+    parameters = inspect.signature(unwrapped(reference)).parameters
 
     def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
         try:
@@ -25,12 +25,12 @@ def demand_defaults(reference: Answer) -> Demand:
         except (TypeError, ValueError):
             return None
         for name, parameter in given.items():
-            if name not in wanted or parameter.default is parameter.empty:
+            if name not in parameters or parameter.default is parameter.empty:
                 continue
-            if repr(parameter.default) != repr(wanted[name].default):
+            if repr(parameter.default) != repr(parameters[name].default):
                 return (
                     f"{name} is {parameter.default!r} where it is left out: keep "
-                    f"{name}={wanted[name].default!r}, as it stood there."
+                    f"{name}={parameters[name].default!r}, as it stood there."
                 )
         return None
 

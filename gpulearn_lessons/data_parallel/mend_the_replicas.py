@@ -51,8 +51,8 @@ class ReplicaRun:
 
 
 @dataclass(frozen=True)
-class TrainedReplicas:
-    """What came of it."""
+class ReplicasOutcome:
+    """The outcome of a run."""
 
     failure: RankFailure | None = None  # how it failed, if it did
     weights: list[Any] = field(default_factory=list)  # of each rank, afterwards
@@ -88,9 +88,9 @@ def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int, int]:
     rows: list[Any] = []
     modes: list[bool] = []
 
-    def note(layer: nn.Module, given: Any, out: Any) -> None:
-        rows.extend(given[0].tolist())
-        modes.extend([layer.training] * len(given[0]))
+    def note(layer: nn.Module, inputs: Any, out: Any) -> None:
+        rows.extend(inputs[0].tolist())
+        modes.extend([layer.training] * len(inputs[0]))
 
     model[0].register_forward_hook(note)
     losses = answer(model, plan.batches(), plan.lr)
@@ -104,22 +104,22 @@ def numbers(losses: Any) -> Any:
     if not isinstance(losses, list | tuple):
         return shown(losses)
     try:
-        return [float(one) for one in losses]
+        return [float(loss) for loss in losses]
     except (TypeError, ValueError):
         return shown(losses)
 
 
-def run(answer: Answer, case: Case) -> TrainedReplicas:
+def run(answer: Answer, case: Case) -> ReplicasOutcome:
     plan: ReplicaRun = case.args[0]
     torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
         ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, RankFailure):
-        return TrainedReplicas(ran)
-    return TrainedReplicas(None, *map(list, zip(*ran.results, strict=True)))
+        return ReplicasOutcome(ran)
+    return ReplicasOutcome(None, *map(list, zip(*ran.results, strict=True)))
 
 
-def expected(case: Case) -> TrainedReplicas:
+def expected(case: Case) -> ReplicasOutcome:
     """One process with the whole batches."""
     plan: ReplicaRun = case.args[0]
     model = plan.model(100)
@@ -128,26 +128,26 @@ def expected(case: Case) -> TrainedReplicas:
     losses = train_as_one(model, batches, functional.cross_entropy, plan.lr)
     none = [0] * plan.ranks
     weights = [flat_weights(model)] * plan.ranks
-    return TrainedReplicas(None, weights, [losses] * plan.ranks, rows, none, none)
+    return ReplicasOutcome(None, weights, [losses] * plan.ranks, rows, none, none)
 
 
-def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
+def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
     """One sentence on the replicas, then on what they report, or None."""
     if got.failure:
         return got.failure.sentence
     for number, weights in enumerate(got.weights):
-        if said := apart(number, weights, got.weights[0]):
-            return said
-    away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
+        if sentence := apart(number, weights, got.weights[0]):
+            return sentence
+    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the whole batches, "
             f"relative to its weights"
         )
-    for number, (rows, own) in enumerate(zip(got.rows, wanted.rows, strict=True)):
+    for number, (rows, own) in enumerate(zip(got.rows, want.rows, strict=True)):
         if rows != own:
             return (
-                f"rank {number} computes {rows} of the {sum(wanted.rows)} rows, and its own are "
+                f"rank {number} computes {rows} of the {sum(want.rows)} rows, and its own are "
                 f"{own}: r, r + N, r + 2·N, … of every batch"
             )
         if got.others[number]:
@@ -160,12 +160,12 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
                 f"rank {number} trains with its model in evaluation mode, in which dropout and "
                 f"batch normalisation do something else"
             )
-    for number, (said, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
-        if isinstance(said, str):
-            return f"rank {number} returns {said}, expected a list of losses, one for each batch"
-        if len(said) != len(right):
-            return f"rank {number} returns {len(said)} losses, expected {len(right)}"
-        for step, (one, other) in enumerate(zip(said, right, strict=True)):
+    for number, (losses, right) in enumerate(zip(got.losses, want.losses, strict=True)):
+        if isinstance(losses, str):
+            return f"rank {number} returns {losses}, expected a list of losses, one for each batch"
+        if len(losses) != len(right):
+            return f"rank {number} returns {len(losses)} losses, expected {len(right)}"
+        for step, (one, other) in enumerate(zip(losses, right, strict=True)):
             if not abs(one - other) <= OF_A_LOSS * abs(other):
                 return (
                     f"rank {number} reports a loss of {one:.6g} for batch {step}, and the mean "
@@ -175,7 +175,7 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
 
 
 @failed_alike
-def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
+def same(one: ReplicasOutcome, other: ReplicasOutcome) -> bool:
     modes = one.untrained == other.untrained
     return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
         map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])

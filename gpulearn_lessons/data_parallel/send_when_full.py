@@ -22,15 +22,15 @@ Begun = tuple[Any, int]  # what `begin` was given, and how many gradients were t
 
 
 @dataclass(frozen=True)
-class SeenBackwards:
-    """What an answer did."""
+class HooksOutcome:
+    """The backward passes with an answer's hooks."""
 
     groups: Groups  # the buckets
     # for each `backward`, the parameters in the order in which their gradients came
     ready: tuple[tuple[int, ...], ...] = ()
     begun: tuple[tuple[Begun, ...], ...] = ()  # for each `backward`, which buckets began, and when
     stays: bool = False  # whether a bucket began after the hooks had been taken off
-    said: str = ""  # what is wrong with what it returned, if anything
+    fault: str = ""  # what is wrong with what it returned, if anything
     changed: int = 0  # in which `backward` gradients are not what torch makes of them; 0 for none
     gone: bool = False  # whether one of these is None or zero then
 
@@ -73,7 +73,7 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenBackwards:
+def run(answer: Answer, case: Case) -> HooksOutcome:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, between = case.args
     model, log = numbered(build()), BackwardLog()
@@ -83,28 +83,28 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
     buckets = [[parameters[number] for number in group] for group in groups]
     handles = answer(buckets, log.begin)
-    said = no_handles(handles, sum(map(len, groups)))
+    fault = no_handles(handles, sum(map(len, groups)))
     if "two models" in case.label:
         others = list(build().parameters())
         answer([[others[number] for number in group] for group in groups[::-1]], log.begin)
     for turn in range(1, 4):
         log.next()
-        for one in (twin, model):
+        for network in (twin, model):
             if between != "added up":
-                one.zero_grad(set_to_none=between == "None")
-            one(torch.ones(2, 3)).sum().backward()
+                network.zero_grad(set_to_none=between == "None")
+            network(torch.ones(2, 3)).sum().backward()
         if not changed and not all(map(equal, gradients(model), gradients(twin))):
             changed = turn
             gone = any(g is None or not g.any() for g in gradients(model))
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed, gone=gone)
-    if said:
-        return seen
+    ran = HooksOutcome(groups, tuple(ready), tuple(begun), fault=fault, changed=changed, gone=gone)
+    if fault:
+        return ran
     for handle in handles:
         handle.remove()
     log.next()
     model(torch.ones(2, 3)).sum().backward()
-    return replace(seen, stays=bool(log.begun[-1]))
+    return replace(ran, stays=bool(log.begun[-1]))
 
 
 def gradients(model: nn.Module) -> list[Tensor | None]:
@@ -160,7 +160,7 @@ def no_handles(handles: Any, count: int) -> str:
         )
     if not isinstance(handles, list | tuple):
         return f"it returns {shown(handles)}, expected a list of the hooks' handles"
-    if len(handles) != count or not all(hasattr(one, "remove") for one in handles):
+    if len(handles) != count or not all(hasattr(handle, "remove") for handle in handles):
         return (
             f"it returns {len(handles)} things, expected {count} handles, one of each parameter's "
             f"hook"
@@ -168,34 +168,34 @@ def no_handles(handles: Any, count: int) -> str:
     return ""
 
 
-def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
+def difference(got: HooksOutcome, want: HooksOutcome) -> str | None:
     """One sentence on the first bucket that begins at another moment, or None."""
-    turns = enumerate(zip(got.begun, wanted.begun, strict=True), start=1)
-    for turn, (found, right) in turns:
-        if found == right:
+    turns = enumerate(zip(got.begun, want.begun, strict=True), start=1)
+    for turn, (value, right) in turns:
+        if value == right:
             continue
         where = f"in backward number {turn}, "
-        ready = wanted.ready[turn - 1]
-        for (bucket, there), (other, when) in zip(found, right, strict=False):
+        ready = want.ready[turn - 1]
+        for (bucket, there), (other, when) in zip(value, right, strict=False):
             if bucket != other:
-                begun = ", ".join(str(one) for one, _ in found[:8])
-                order = ", ".join(str(one) for one, _ in right)
+                begun = ", ".join(str(bucket) for bucket, _ in value[:8])
+                order = ", ".join(str(bucket) for bucket, _ in right)
                 return f"{where}buckets begin in the order {begun}, expected {order}"
             if there != when:
-                size = len(wanted.groups[other])
-                have = len(set(ready[:there]) & set(wanted.groups[other]))
+                size = len(want.groups[other])
+                have = len(set(ready[:there]) & set(want.groups[other]))
                 return (
                     f"{where}bucket {other} begins when the number of gradients is {there}, with "
                     f"{have} of its own {size}; expected {when}"
                 )
-        return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
+        return f"{where}the number of buckets that begin is {len(value)}, expected {len(right)}"
     if got.changed:
         return (
             f"in backward number {got.changed}, the gradients are not what torch has made of them: "
             f"leave them as they are"
         )
-    if got.said:
-        return got.said
+    if got.fault:
+        return got.fault
     if got.stays:
         return "buckets begin after handle.remove() of all that it returned"
     return None

@@ -39,8 +39,8 @@ Shards = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class SeenShards:
-    """What an answer gave."""
+class ShardsOutcome:
+    """The shards that an answer returned."""
 
     count: int  # how many samples there are
     size: int  # how many ranks
@@ -74,16 +74,16 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> SeenShards:
+def run(answer: Answer, case: Case) -> ShardsOutcome:
     """Ask for each rank's shard of three epochs, and of the first one again."""
     count, size, uneven, seed = case.args
 
     def shards(epoch: int, seed: int | None, ranks: int = size, rest: str = uneven) -> Shards:
-        found = []
+        lists = []
         for rank in range(ranks):
             seed_all(rank)  # ranks share no random numbers
-            found.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
-        return tuple(map(listed, found))
+            lists.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
+        return tuple(map(listed, lists))
 
     with undisturbed():
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
@@ -91,7 +91,7 @@ def run(answer: Answer, case: Case) -> SeenShards:
         other = () if seed is None else shards(0, seed + 70)
         wider = () if seed is None else shards(EPOCHS[-1], seed, size + 1, "keep")
         again = shards(0, seed)
-        return SeenShards(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
+        return ShardsOutcome(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
 
 
 def seed_all(rank: int) -> None:
@@ -112,15 +112,15 @@ def reseeded(rank: int) -> str:
     return "" if np.array_equal(used, fresh) else "NumPy"
 
 
-def listed(found: Any) -> Any:
+def listed(shard: Any) -> Any:
     """A shard as a list of whole numbers; None as it is, and in words what else was given."""
-    if found is None:
+    if shard is None:
         return None
-    if isinstance(found, list | tuple | range):
-        numbers = [one.item() if hasattr(one, "item") else one for one in found]
-        if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+    if isinstance(shard, list | tuple | range):
+        numbers = [index.item() if hasattr(index, "item") else index for index in shard]
+        if all(isinstance(index, int) and not isinstance(index, bool) for index in numbers):
             return numbers
-    return shown(found)
+    return shown(shard)
 
 
 def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -> Shards:
@@ -129,9 +129,9 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
     return tuple(map(listed, shards))
 
 
-def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) -> str | None:
+def demand_of_another_process(answer: Answer, outcomes: Sequence[ShardsOutcome]) -> str | None:
     """Whether another process makes the same shards, as the ranks' processes must."""
-    here = next(one for one in outcomes if one.seed is not None)
+    here = next(outcome for outcome in outcomes if outcome.seed is not None)
     if not hasattr(os, "fork"):
         return None
     work = answer, here.count, here.size, here.uneven, here.seed
@@ -148,11 +148,11 @@ def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) ->
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked: the stub's defaults, and the same order in every process."""
-    said = demand_defaults(shard_indices)(answer, outcomes)
-    return said or demand_of_another_process(answer, outcomes)
+    sentence = demand_defaults(shard_indices)(answer, outcomes)
+    return sentence or demand_of_another_process(answer, outcomes)
 
 
-def difference(got: SeenShards, wanted: SeenShards) -> str | None:
+def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
     """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
@@ -160,19 +160,19 @@ def difference(got: SeenShards, wanted: SeenShards) -> str | None:
                 return NOTHING
             if not isinstance(shard, list):
                 return f"it returns {shard}, expected a list of whole numbers"
-            if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
+            if sentence := _misses(got, rank, shard, want.shards[epoch][rank]):
                 return f"in epoch {epoch}, {sentence}"
     if got.seed is None:
         return None
     if got.count >= MANY and (sentence := _never_mixed(got)):
         return sentence
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
-        if sentence := _dealt(got, shards):
+        if sentence := _order_fault(got, shards):
             return f"in epoch {epoch}, {sentence}"
     return _shuffling(got) if got.count >= MANY else None
 
 
-def _never_mixed(got: SeenShards) -> str | None:
+def _never_mixed(got: ShardsOutcome) -> str | None:
     """Whether the ranks' samples stay the same while their order changes."""
     members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
     if len(members) == 1 and len(set(map(str, got.shards))) > 1:
@@ -183,7 +183,7 @@ def _never_mixed(got: SeenShards) -> str | None:
     return None
 
 
-def _shuffling(got: SeenShards) -> str | None:
+def _shuffling(got: ShardsOutcome) -> str | None:
     """What is wrong with the orders of the epochs, each of which has every sample once."""
     orders = [dealt(got, epoch) for epoch in EPOCHS]
     if orders[0] == list(range(len(orders[0]))):
@@ -212,7 +212,7 @@ def _shuffling(got: SeenShards) -> str | None:
     cut = [frozenset(range(got.count)).difference(order) for order in orders]
     if cut[0] and len(set(cut)) == 1:
         return (
-            f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
+            f"samples {_listing(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
         )
     more = _rewoven(got.wider)
@@ -229,23 +229,23 @@ def _shuffling(got: SeenShards) -> str | None:
     return None
 
 
-def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) -> str | None:
     """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
-    if got.seed is None and shard != wanted:
+    if got.seed is None and shard != want:
         block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
         kind = " (a block: the ranks should take turns)" if block else ""
-        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
-    if len(shard) != len(wanted):
-        return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
-    strange = next((one for one in shard if not 0 <= one < got.count), None)
+        return f"rank {rank} sees {_listing(shard)}{kind}, expected {_listing(want)}"
+    if len(shard) != len(want):
+        return f"rank {rank} sees {len(shard)} samples, expected {len(want)}"
+    strange = next((sample for sample in shard if not 0 <= sample < got.count), None)
     if strange is not None:
         return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"
     return None
 
 
-def _dealt(got: SeenShards, shards: Shards) -> str | None:
+def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
-    order = _woven(got, shards)
+    order = _interleaved(got, shards)
     first = order[: got.count]
     if len(order) > got.count and len(set(first)) < got.count:
         padded = Counter(place % got.count for place in range(len(order)))
@@ -254,9 +254,9 @@ def _dealt(got: SeenShards, shards: Shards) -> str | None:
                 "the padded list is shuffled: shuffle the samples first, then repeat the "
                 "beginning of what comes out"
             )
-    twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
+    twice = next((sample for place, sample in enumerate(first) if sample in first[:place]), None)
     if twice is not None:
-        ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
+        ranks = [rank for rank, shard in enumerate(shards) for sample in shard if sample == twice]
         return (
             f"sample {twice} is seen twice, by ranks {ranks[0]} and {ranks[1]}: do all ranks make "
             f"the same list?"
@@ -264,11 +264,11 @@ def _dealt(got: SeenShards, shards: Shards) -> str | None:
     extra = order[got.count :]
     begin = [order[place % got.count] for place in range(len(extra))]
     if extra != begin:
-        return f"it is padded with samples {_said(extra)}, expected {_said(begin)}"
+        return f"it is padded with samples {_listing(extra)}, expected {_listing(begin)}"
     return None
 
 
-def _woven(got: SeenShards, shards: Shards) -> list[int]:
+def _interleaved(got: ShardsOutcome, shards: Shards) -> list[int]:
     """The list from which rank r took every size-th entry, from r on."""
     length = sum(map(len, shards))
     return [shards[place % got.size][place // got.size] for place in range(length)]
@@ -285,12 +285,12 @@ def _rewoven(shards: Shards) -> list[int]:
     ]
 
 
-def dealt(got: SeenShards, epoch: int) -> list[int]:
+def dealt(got: ShardsOutcome, epoch: int) -> list[int]:
     """The order in which an epoch's samples are dealt out, without padding."""
-    return _woven(got, got.shards[epoch])[: got.count]
+    return _interleaved(got, got.shards[epoch])[: got.count]
 
 
-def _said(numbers: list[int]) -> str:
+def _listing(numbers: list[int]) -> str:
     return str(numbers) if len(numbers) <= 8 else f"[{', '.join(map(str, numbers[:8]))}, …]"
 
 

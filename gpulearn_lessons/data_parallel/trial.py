@@ -99,17 +99,17 @@ class ReplicaStep:
 
     def means(self) -> list[np.ndarray | None]:
         """What each gradient should become; None where no rank has one."""
-        found: list[np.ndarray | None] = []
+        means: list[np.ndarray | None] = []
         for number, parameter in enumerate(self.replica(0).parameters()):
             parts = [self.gradient(rank, number, parameter) for rank in range(self.ranks)]
             weighed = [n * g for n, g in zip(self.samples, parts, strict=True) if g is not None]
-            found.append(np.sum(weighed, axis=0) / sum(self.samples) if weighed else None)
-        return found
+            means.append(np.sum(weighed, axis=0) / sum(self.samples) if weighed else None)
+        return means
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What came of an answer on all ranks."""
+class RankOutcome:
+    """An answer's outcome on all ranks."""
 
     step: ReplicaStep  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did
@@ -132,36 +132,36 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
     gradients = [None if p.grad is None else plain(p.grad) for p in model.parameters()]
     after = [plain(parameter) for parameter in model.parameters()]
     swapped = ""
-    if [id(parameter) for parameter in model.parameters()] != [id(one) for one in own]:
+    if [id(parameter) for parameter in model.parameters()] != [id(parameter) for parameter in own]:
         swapped = "the model has other parameters afterwards, which no optimizer knows of"
     elif [parameter.requires_grad for parameter in own] != trained:
         swapped = "requires_grad changes, and what was frozen would be trained or the reverse"
-    kept = not swapped and all(map(np.array_equal, before, after))
-    return gradients, None if kept else after, bool(called), swapped
+    unchanged = not swapped and all(map(np.array_equal, before, after))
+    return gradients, None if unchanged else after, bool(called), swapped
 
 
-def simulated(answer: Answer, case: Case) -> Ran:
+def simulated(answer: Answer, case: Case) -> RankOutcome:
     step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
-    return Ran(step, run) if isinstance(run, RankFailure) else gathered(step, run.results)
+    return RankOutcome(step, run) if isinstance(run, RankFailure) else gathered(step, run.results)
 
 
-def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
+def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> RankOutcome:
     gradients, parameters, called, swapped = zip(*ranks, strict=True)
-    return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
+    return RankOutcome(step, None, list(gradients), list(parameters), any(called), max(swapped))
 
 
-def expected(case: Case) -> Ran:
+def expected(case: Case) -> RankOutcome:
     step: ReplicaStep = case.args[0]
-    return Ran(step, None, [step.means()] * step.ranks, [None] * step.ranks)
+    return RankOutcome(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
-def difference(got: Ran, wanted: Ran) -> str | None:
+def difference(got: RankOutcome, want: RankOutcome) -> str | None:
     if got.failure:
         meet = got.failure.kind == "misfit" and not got.step.unused and all(got.step.samples)
-        asked = " (do all ranks go through the parameters in the same order?)" if meet else ""
-        return f"{got.failure.sentence}{asked}"
+        question = " (do all ranks go through the parameters in the same order?)" if meet else ""
+        return f"{got.failure.sentence}{question}"
     if got.called:
         return "it calls the library's average_gradients: write it from sum_over_ranks"
     if got.swapped:
@@ -170,21 +170,21 @@ def difference(got: Ran, wanted: Ran) -> str | None:
     if changed:
         return f"the parameters change on rank {changed[0]}: only the gradients should"
     names = [name for name, _ in got.step.replica(0).named_parameters()]
-    for number, (found, means) in enumerate(zip(got.gradients, wanted.gradients, strict=True)):
-        for name, one, mean in zip(names, found, means, strict=True):
-            if sentence := _gradient(one, mean):
+    for number, (rows, means) in enumerate(zip(got.gradients, want.gradients, strict=True)):
+        for name, gradient, mean in zip(names, rows, means, strict=True):
+            if sentence := _gradient(gradient, mean):
                 return f"on rank {number}, the gradient of {name} {sentence}"
     return None
 
 
-def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
+def _gradient(value: np.ndarray | None, mean: np.ndarray | None) -> str | None:
     if mean is None:
-        if found is None or not found.any():  # NaN is not zero
+        if value is None or not value.any():  # NaN is not zero
             return None
         return "is not zero, though no rank has used it"
-    if found is None:
+    if value is None:
         return "is None, though a rank has used it"
-    wrong = wrong_numbers(found, mean, TOLERANCE * np.abs(mean).max())
+    wrong = wrong_numbers(value, mean, TOLERANCE * np.abs(mean).max())
     return wrong and f"has {wrong}"
 
 
@@ -192,7 +192,7 @@ def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
     return difference(gathered(step, ranks), expected(Case("", (step,))))
 
 
-def _same_numbers(one: Ran, other: Ran) -> bool:
+def _same_numbers(one: RankOutcome, other: RankOutcome) -> bool:
     return (one.called, one.swapped) == (other.called, other.swapped) and all(
         _close(a, b)
         for rank in range(one.step.ranks)

@@ -61,11 +61,11 @@ def number(value: Any) -> Any:
 def run(answer: Answer, case: Case) -> Any:
     """Call an answer; its two numbers beside the case's in seconds."""
     save, restart, hours, gpus = case.args
-    got = answer(*case.args)
+    result = answer(*case.args)
     try:
-        interval, lost = got
+        interval, lost = result
     except (TypeError, ValueError):
-        return got
+        return result
     return SavingPlan(number(interval), number(lost), save, 60 * restart, 3600 * hours / gpus)
 
 
@@ -74,7 +74,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """Whether the interval is good enough, and the share that of this very interval."""
     if not isinstance(got, SavingPlan):
         return f"it returns {shown(got)}, expected two numbers: an interval in seconds, and a share"
@@ -84,7 +84,7 @@ def difference(got: Any, wanted: Any) -> str | None:
     if not is_number(got.lost):
         return f"the lost share is {shown(got.lost)}, expected a number from 0 to 1"
     lasts = 1 - lost_share(got.interval, cost, restart, mtbf)
-    longer = math.inf if lasts <= 0 else (1 - wanted.lost) / lasts - 1
+    longer = math.inf if lasts <= 0 else (1 - want.lost) / lasts - 1
     if longer > MORE_TIME:
         much = "more than twice the time of that"
         if longer < 1:

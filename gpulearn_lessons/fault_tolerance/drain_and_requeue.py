@@ -31,7 +31,7 @@ class Arrival:
     when: str = "step"  # "step" for the middle of that step, "save" for the save after it
 
 
-class Deeds(NamedTuple):
+class JobOutcome(NamedTuple):
     """What an answer did, one entry after another, and what it returned."""
 
     done: tuple[str, ...]
@@ -125,7 +125,7 @@ def cases() -> list[Case]:
     return [Case(label, (steps, tuple(events))) for label, steps, events in plans]
 
 
-def run(answer: Answer, case: Case) -> Deeds:
+def run(answer: Answer, case: Case) -> JobOutcome:
     """Let an answer train; what it did, and its status."""
     steps, events = case.args
     script = Script(steps, events)
@@ -135,10 +135,10 @@ def run(answer: Answer, case: Case) -> Deeds:
         status = "killed"
     if isinstance(status, np.integer):
         status = int(status)
-    return Deeds(tuple(script.done), status)
+    return JobOutcome(tuple(script.done), status)
 
 
-def told(done: Sequence[str]) -> str:
+def in_words(done: Sequence[str]) -> str:
     """What was done, in words; what is done more than twice on end is counted, and much is cut."""
     words: list[str] = []
     for deed, same in itertools.groupby(done):
@@ -147,11 +147,11 @@ def told(done: Sequence[str]) -> str:
     return shorten(", then ".join(words), 200) if words else "nothing is saved or asked for"
 
 
-def difference(got: Any, wanted: Any) -> str | None:
-    if got.done != wanted.done:
-        return f"it does: {told(got.done)}; expected: {told(wanted.done)}"
-    if type(got.status) is not type(wanted.status) or got.status != wanted.status:
-        return f"it returns {shown(got.status)}, expected {wanted.status}"
+def difference(got: Any, want: Any) -> str | None:
+    if got.done != want.done:
+        return f"it does: {in_words(got.done)}; expected: {in_words(want.done)}"
+    if type(got.status) is not type(want.status) or got.status != want.status:
+        return f"it returns {shown(got.status)}, expected {want.status}"
     return None
 
 

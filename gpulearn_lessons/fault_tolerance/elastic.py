@@ -42,7 +42,7 @@ class ElasticRun:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.05)
         self.draws = torch.Generator().manual_seed(2)
         self.inputs = torch.randn(self.count, FEATURES, generator=start, dtype=torch.float64)
-        self.wanted = self.inputs.sin().sum(1, keepdim=True)
+        self.targets = self.inputs.sin().sum(1, keepdim=True)
         self.path = Path(path)
         started = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
         self._kill = kills[started] if started < len(kills) else None
@@ -59,7 +59,7 @@ class ElasticRun:
         self._steps += 1
         rows = torch.as_tensor(rows, dtype=torch.int64)
         self.optimizer.zero_grad()
-        errors = self.model(self.inputs[rows]) - self.wanted[rows]
+        errors = self.model(self.inputs[rows]) - self.targets[rows]
         loss = errors.square().sum()
         loss.backward()
         parts = [weights.grad for weights in self.model.parameters() if weights.grad is not None]

@@ -89,8 +89,8 @@ def cases() -> list[Case]:
         two,
         just,
         *(
-            Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
-            for said, factor in twice
+            Case(f"4 ranks, {words}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
+            for words, factor in twice
         ),
         first,
         Case("2 ranks, one writes a log after the collective", _log_after()),
@@ -132,20 +132,20 @@ def run(answer: Answer, case: Case) -> Any:
     """Call an answer with tables of its own."""
     compute, wait, *times = case.args
     own = compute.copy(), wait.copy()
-    found = answer(*own, *times)
-    kept = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
-    return found if kept else CHANGED
+    result = answer(*own, *times)
+    unchanged = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
+    return result if unchanged else CHANGED
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     if isinstance(got, str) and got == CHANGED:
         return "it changes the tables that it is given: leave both as they are"
     if hasattr(got, "item") and np.ndim(got) == 0:  # of NumPy or of torch
         got = got.item()
-    if wanted is None:
+    if want is None:
         return None if got is None else f"it returns {shown(got)}, and there is no straggler: None"
-    if isinstance(got, bool) or not isinstance(got, int | float) or got != wanted:
-        return f"it returns {shown(got)}, and rank {wanted} is the straggler"
+    if isinstance(got, bool) or not isinstance(got, int | float) or got != want:
+        return f"it returns {shown(got)}, and rank {want} is the straggler"
     return None
 
 

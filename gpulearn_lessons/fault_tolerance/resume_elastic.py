@@ -25,7 +25,7 @@ from gpulearn.require import shown
 from gpulearn_lessons.fault_tolerance.elastic import ElasticRun, resume_elastic
 
 TOLERANCE = 1e-9  # relative; all is in float64
-MOST_CALLS = 60  # of `step`, by one rank in one start
+MAX_CALLS = 60  # of `step`, by one rank in one start
 
 
 class SimulatedDeath(BaseException):
@@ -84,8 +84,8 @@ class TrialRun(ElasticRun):
 
     def step(self, rows: Any) -> float:
         """A step that is written down."""
-        if self._calls >= MOST_CALLS:
-            raise RuntimeError(f"{MOST_CALLS} steps and no end: `steps` counts all of them")
+        if self._calls >= MAX_CALLS:
+            raise RuntimeError(f"{MAX_CALLS} steps and no end: `steps` counts all of them")
         if self._start.kill == (rank(), self._calls) and not self._start.saving:
             self.die()
         number, self._calls = self._calls, self._calls + 1
@@ -112,13 +112,13 @@ class TrialRun(ElasticRun):
         """What was saved last."""
         if self._disk.written is None:
             return None
-        found: dict[str, Any] = torch.load(io.BytesIO(self._disk.written), weights_only=True)
-        return found
+        state: dict[str, Any] = torch.load(io.BytesIO(self._disk.written), weights_only=True)
+        return state
 
 
 @dataclass(frozen=True)
-class Resumed:
-    """What came of a run that was started several times."""
+class ResumeOutcome:
+    """The outcome of a run that was started several times."""
 
     starts: Starts
     # of each start, the rows of each step, of all ranks together
@@ -140,19 +140,19 @@ def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool
 
 def weights_of(run: ElasticRun) -> Any:
     """All weights of the model in one row."""
-    return torch.cat([one.detach().flatten() for one in run.model.parameters()]).numpy()
+    return torch.cat([parameter.detach().flatten() for parameter in run.model.parameters()]).numpy()
 
 
 def as_row(value: Any) -> Any:
     """Numbers as a row; in words what is none."""
     try:
-        row = np.array([float(one) for one in value])
+        row = np.array([float(number) for number in value])
     except (TypeError, ValueError):
         return shown(value)
     return row
 
 
-def run(answer: Answer, case: Case) -> Resumed:
+def run(answer: Answer, case: Case) -> ResumeOutcome:
     """Start the group again and again, until it has come to its end."""
     starts: Starts = case.args[0]
     number = next(NUMBERS)
@@ -161,15 +161,15 @@ def run(answer: Answer, case: Case) -> Resumed:
         for start in starts.starts:
             disk.killed = False
             disk.batches.append({})
-            came = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
-            if isinstance(came, RankFailure) and not disk.killed:
-                return Resumed(starts, _rows(starts, disk), failure=came)
-            if not isinstance(came, RankFailure):
-                weights, losses, called = came.results[0]
-                return Resumed(starts, _rows(starts, disk), weights, losses, called=called)
+            result = on_simulated_ranks(act, start.ranks, answer, (number, start, starts))
+            if isinstance(result, RankFailure) and not disk.killed:
+                return ResumeOutcome(starts, _rows(starts, disk), failure=result)
+            if not isinstance(result, RankFailure):
+                weights, losses, called = result.results[0]
+                return ResumeOutcome(starts, _rows(starts, disk), weights, losses, called=called)
     finally:
         del DISKS[number]
-    return Resumed(starts, _rows(starts, disk), losses="nothing")
+    return ResumeOutcome(starts, _rows(starts, disk), losses="nothing")
 
 
 def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]:
@@ -184,14 +184,14 @@ def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]
     )
 
 
-def difference(got: Resumed, wanted: Resumed) -> str | None:
+def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
     """The rows of each step first, then the weights, then what is returned."""
     starts = got.starts
     if got.called:
         return "it calls the library's function of this name: write it yourself"
-    for number, (found, right) in enumerate(zip(got.batches, wanted.batches, strict=False)):
+    for number, (batches, right) in enumerate(zip(got.batches, want.batches, strict=False)):
         where = starts.said(number)
-        for step, (rows, expected) in enumerate(zip(found, right, strict=False)):
+        for step, (rows, expected) in enumerate(zip(batches, right, strict=False)):
             if rows != expected:
                 return (
                     f"{where}, step {step + 1} of this start takes rows "
@@ -200,25 +200,25 @@ def difference(got: Resumed, wanted: Resumed) -> str | None:
                 )
         if got.failure is not None and number == len(got.batches) - 1:
             return f"{where}, {got.failure.sentence}"
-        if len(found) != len(right):
-            return f"{where}, it makes {len(found)} steps, and {len(right)} were still to do"
+        if len(batches) != len(right):
+            return f"{where}, it makes {len(batches)} steps, and {len(right)} were still to do"
     if got.weights is None:
         return "the run is killed before it comes to its end"
-    if not np.allclose(got.weights, wanted.weights, rtol=TOLERANCE, atol=0):
+    if not np.allclose(got.weights, want.weights, rtol=TOLERANCE, atol=0):
         return (
             "each step takes the right rows, but the weights at the end are not those of an "
             "undisturbed run"
         )
     if isinstance(got.losses, str):
         return f"it returns {got.losses}, expected the loss of each step"
-    if got.losses.shape != wanted.losses.shape:
+    if got.losses.shape != want.losses.shape:
         return f"it returns {got.losses.size} losses, expected those of all {starts.steps} steps"
-    if not np.allclose(got.losses, wanted.losses, rtol=TOLERANCE, atol=0):
+    if not np.allclose(got.losses, want.losses, rtol=TOLERANCE, atol=0):
         return "the weights are right, but the losses that it returns are not those of the steps"
     return None
 
 
-def same(one: Resumed, other: Resumed) -> bool:
+def same(one: ResumeOutcome, other: ResumeOutcome) -> bool:
     """Whether two answers made the same steps, and ended alike."""
     if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
         return False
@@ -285,20 +285,20 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
     if isinstance(ranks, RankFailure):
         return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))
-    wanted = run(resume_elastic, undisturbed)
+    reference = run(resume_elastic, undisturbed)
     weights, losses = ranks[0]
-    if not (_same_row(weights, wanted.weights) and _same_row(losses, wanted.losses)):
+    if not (_same_row(weights, reference.weights) and _same_row(losses, reference.losses)):
         return "right on simulated ranks, but real ones end with other weights after a kill."
     return None
 
 
-def expected(case: Case) -> Resumed:
+def expected(case: Case) -> ResumeOutcome:
     """The solution's steps; the weights and losses of a run that nobody disturbs."""
     return _expected(case.args[0])
 
 
 @functools.cache  # the same for every answer
-def _expected(starts: Starts) -> Resumed:
+def _expected(starts: Starts) -> ResumeOutcome:
     killed = run(resume_elastic, Case("", (starts,)))
     calm = run(resume_elastic, Case("", (replace(starts, starts=starts.starts[-1:]),)))
     return replace(killed, weights=calm.weights, losses=calm.losses)

@@ -58,8 +58,8 @@ WRAPPERS = {
 
 
 @dataclasses.dataclass
-class Trained:
-    """What a run gives; the same on every rank."""
+class RunResult:
+    """The result of a run; the same on every rank."""
 
     # of each step, the mean cross-entropy over all its images, before the step
     losses: list[float] = dataclasses.field(default_factory=list)
@@ -68,7 +68,7 @@ class Trained:
     weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)  # the model's, on the CPU
 
 
-def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
+def train(options: Options = Options()) -> RunResult:  # noqa: B008 - it is frozen
     """Train on this rank's part of each batch, together with the other ranks.
 
     >>> len(train(Options(model="MLP", epochs=2)).losses)
@@ -85,7 +85,7 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
             )
         model = _model(options).to(place.device)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum)
-        trained = Trained()
+        trained = RunResult()
         if options.resume is not None:
             trained.losses, trained.accuracies = restore(options.resume, options, model, optimizer)
         _say(
@@ -104,7 +104,7 @@ def _epochs(
     place: RankInfo,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    trained: Trained,
+    trained: RunResult,
 ) -> None:
     """All epochs that are still to do."""
     data = digits()
@@ -172,7 +172,7 @@ def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
 
 
-def _report(options: Options, place: RankInfo, epoch: int, trained: Trained, steps: int) -> None:
+def _report(options: Options, place: RankInfo, epoch: int, trained: RunResult, steps: int) -> None:
     first, losses = len(trained.losses) - steps, trained.losses[-steps:]
     if options.per_step:
         for number, loss in enumerate(losses, start=first + 1):
@@ -197,7 +197,7 @@ def save(
     options: Options,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    trained: Trained,
+    trained: RunResult,
 ) -> None:
     """Write a checkpoint; every rank holds the same weights, so one rank writes them."""
     state = {"run": options.identity(), "losses": trained.losses, "accuracies": trained.accuracies}
@@ -254,7 +254,7 @@ def _fitting(path: Path, options: Options) -> dict[str, Any]:
     return state
 
 
-def write_losses(path: Path, trained: Trained, ranks: int, backend: str) -> None:
+def write_losses(path: Path, trained: RunResult, ranks: int, backend: str) -> None:
     """Write the loss of each step, as JSON or CSV by the file's ending."""
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:

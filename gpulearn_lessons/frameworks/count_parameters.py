@@ -11,7 +11,7 @@ from gpulearn_lessons.frameworks.networks import NETWORKS, count_parameters
 def cases() -> list[Case]:
     """The three networks; channels, odd sizes, oblong images, other orders of layers."""
     plans: list[tuple[str, tuple[int, int, int], tuple[Any, ...]]] = [
-        *((f"the {name}", one.shape, one.layers) for name, one in NETWORKS.items()),
+        *((f"the {name}", network.shape, network.layers) for name, network in NETWORKS.items()),
         ("one dense layer", (3, 5, 7), (("dense", 4),)),
         ("one convolution of a colour image", (3, 12, 9), (("conv", 8, 3),)),
         ("a filter of 1 × 1", (5, 6, 6), (("conv", 7, 1), ("dense", 3))),

@@ -37,22 +37,22 @@ def cases() -> list[Case]:
 
 def bounds_of(part: Any) -> tuple[tuple[int, int], ...]:
     """(start, end) of each axis; a slice or a range says the same."""
-    found = []
-    for one in part:
-        if isinstance(one, slice | range):
-            if one.step not in (None, 1):
+    bounds = []
+    for axis in part:
+        if isinstance(axis, slice | range):
+            if axis.step not in (None, 1):
                 raise ValueError
-            one = (one.start or 0, one.stop)
-        start, end = one
+            axis = (axis.start or 0, axis.stop)
+        start, end = axis
         if float(start) != int(start) or float(end) != int(end):
             raise ValueError
-        found.append((int(start), int(end)))
-    return tuple(found)
+        bounds.append((int(start), int(end)))
+    return tuple(bounds)
 
 
 def cuts(part: Any) -> bool:
     """Whether an array could be cut at all bounds: they are whole numbers, and no floats."""
-    ends = [e for one in part for e in ((one.start, one.stop) if hasattr(one, "stop") else one)]
+    ends = [e for a in part for e in ((a.start, a.stop) if hasattr(a, "stop") else a)]
     return all(isinstance(end, Integral | None) for end in ends)
 
 
@@ -64,14 +64,14 @@ def difference(got: Any, expected: Any) -> str | None:
         return f"it returns {shown(got)}, expected a list with one entry for each device"
     if len(got) != len(expected):
         return f"it returns {len(got)} entries, and there are {len(expected)} devices"
-    wanted = [bounds_of(part) for part in expected]
-    for device, (part, right) in enumerate(zip(got, wanted, strict=True)):
+    expected_bounds = [bounds_of(part) for part in expected]
+    for device, (part, right) in enumerate(zip(got, expected_bounds, strict=True)):
         try:
-            found = bounds_of(part)
+            bounds = bounds_of(part)
         except (TypeError, ValueError):
             return f"device {device} has {shown(part)}, expected (start, end) for each axis"
-        if found != right:
-            return f"device {device} has {shown(found)}, expected {right}"
+        if bounds != right:
+            return f"device {device} has {shown(bounds)}, expected {right}"
         if not cuts(part):
             return f"device {device} has {shown(part)}: no array can be cut at a float"
     return None

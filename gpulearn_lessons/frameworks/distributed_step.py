@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica
 from gpulearn_lessons.frameworks.stand_in import StandInStrategy, distributed_step
 
@@ -20,7 +20,7 @@ OUTSIDE = (
 )
 
 
-class Stepped(NamedTuple):
+class StepOutcome(NamedTuple):
     """The new weights, and the calls of `gradients_of`: of how many rows, and from where."""
 
     weights: Any  # as they are returned
@@ -42,7 +42,7 @@ def cases() -> list[Case]:
     ]
 
 
-def run(answer: Answer, case: Case) -> Stepped:
+def run(answer: Answer, case: Case) -> StepOutcome:
     """One step of a stand-in, whose work is counted."""
     replicas, weights, batch, lr = case.args
     strategy = StandInStrategy(replicas)
@@ -52,7 +52,7 @@ def run(answer: Answer, case: Case) -> Stepped:
     def gradients_of(at: Any, rows: Any) -> Any:
         nonlocal outside
         if isinstance(rows, PerReplica):
-            raise Refused(
+            raise Violation(
                 "gradients_of is given the parts of all replicas at once: hand them to a function "
                 "with strategy.run, which calls it on each replica with its own part."
             )
@@ -65,14 +65,14 @@ def run(answer: Answer, case: Case) -> Stepped:
         warnings.simplefilter("ignore", RuntimeWarning)  # means of no rows
         new = answer(strategy, gradients_of, start, batch.copy(), lr)
     if not np.array_equal(start, weights):
-        raise Refused("it changes the weights that it is given: return new ones.")
-    return Stepped(new, tuple(seen), outside)
+        raise Violation("it changes the weights that it is given: return new ones.")
+    return StepOutcome(new, tuple(seen), outside)
 
 
-def difference(got: Stepped, expected: Stepped) -> str | None:
+def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
     """The weights first, then who did the work."""
-    if said := compare.arrays(got.weights, expected.weights):
-        return said
+    if sentence := compare.arrays(got.weights, expected.weights):
+        return sentence
     if got.outside:
         return "the weights are right, and no replica computed them: " + OUTSIDE
     if sum(got.rows) > sum(expected.rows):
@@ -88,7 +88,7 @@ def difference(got: Stepped, expected: Stepped) -> str | None:
     return None
 
 
-def same(one: Stepped, other: Stepped) -> bool:
+def same(one: StepOutcome, other: StepOutcome) -> bool:
     """Whether weights and work are the same; a call for no rows is no work."""
     try:
         worked = [sorted(filter(None, stepped.rows)) for stepped in (one, other)]

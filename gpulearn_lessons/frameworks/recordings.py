@@ -28,7 +28,7 @@ NOTE = "GPULEARN_FRAMEWORKS_NOTE"  # the file to which what runs is written, if 
 TOLERANCE = 1e-3  # by which sums of arrays may differ on another computer
 
 
-class Recorded(NamedTuple):
+class FrameworkRecording(NamedTuple):
     """One call that ran where its framework was installed."""
 
     result: Any
@@ -101,7 +101,7 @@ def alike(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> Recorded:
+def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> FrameworkRecording:
     """What a call returned when it was recorded, in a kind of process that `how` names.
 
     Raises:
@@ -114,7 +114,7 @@ def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> 
         same = (call["how"], call["function"], call["code"]) == (how, fn.__name__, code)
         if same and alike(call["arguments"], given):
             version = stored["versions"][call["framework"]]
-            return Recorded(call["result"], call["printed"], version, stored["date"])
+            return FrameworkRecording(call["result"], call["printed"], version, stored["date"])
     raise MissingPackage(
         f"{fn.__name__} was recorded with other code or other arguments, so it has to run here, "
         f"and {absent}"

@@ -9,7 +9,7 @@ from gpulearn.optim.optimizers import adam_step
 from gpulearn_lessons.gradient_descent import descents
 
 STATE = "(t, m, v), where t counts the steps that were made"
-LATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what a thousand steps have left
+LATE_STATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what a thousand steps leave
 THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what three steps have left
 
 
@@ -33,7 +33,7 @@ def cases() -> list[Case]:
             (2,),
             seed=9,
             rates=[0.2, 0.0, 0.2],
-            state=LATE,
+            state=LATE_STATE,
         ),
     ]
 

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.optimizers import adamw_step
 from gpulearn_lessons.gradient_descent import descents
-from gpulearn_lessons.gradient_descent.adam_step import LATE, STATE, THIRD
+from gpulearn_lessons.gradient_descent.adam_step import LATE_STATE, STATE, THIRD
 
 
 def cases() -> list[Case]:
@@ -44,7 +44,7 @@ def cases() -> list[Case]:
             (2,),
             seed=10,
             rates=[0.2, 0.0, 0.2],
-            state=LATE,
+            state=LATE_STATE,
         ),
     ]
 

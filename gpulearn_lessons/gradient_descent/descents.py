@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Refused
+from gpulearn.judge.exercise import Case, Violation
 from gpulearn.require import shown
 
 Array = np.ndarray[Any, Any]
@@ -58,21 +58,21 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     state, path = begun[0] if begun else None, []
     with np.errstate(all="ignore"):
         for gradient, lr in zip(gradients, rates, strict=True):
-            given = {"theta": theta, "gradient": gradient.copy(), "state": state}
-            before = copy.deepcopy(given)
-            made = answer(*given.values(), lr=lr, **options)
-            if not isinstance(made, tuple | list) or len(made) != 2:
-                if made is None:
-                    raise Refused(compare.NOTHING)
-                what = "an array" if isinstance(made, np.ndarray) else shown(made)
-                raise Refused(f"it returns {what}, expected two things: the new theta and state")
-            for name, value in given.items():
+            arguments = {"theta": theta, "gradient": gradient.copy(), "state": state}
+            before = copy.deepcopy(arguments)
+            result = answer(*arguments.values(), lr=lr, **options)
+            if not isinstance(result, tuple | list) or len(result) != 2:
+                if result is None:
+                    raise Violation(compare.NOTHING)
+                what = "an array" if isinstance(result, np.ndarray) else shown(result)
+                raise Violation(f"it returns {what}, expected two things: the new theta and state")
+            for name, value in arguments.items():
                 if not _same(value, before[name]):
-                    raise Refused(f"it changes the {name} that it is given")
-            theta, state = made
+                    raise Violation(f"it changes the {name} that it is given")
+            theta, state = result
             if not isinstance(theta, np.ndarray):
                 kind = type(theta).__name__
-                raise Refused(
+                raise Violation(
                     f"its first result is {shown(theta)} ({kind}), expected the new theta, an array"
                 )
             path.append(theta)
@@ -101,17 +101,17 @@ def hands_back(
     return demand
 
 
-def _has_form_of(one: Any, expected: Any) -> bool:
+def _has_form_of(state: Any, expected: Any) -> bool:
     """Whether a state has the same parts in the same places, with the same numbers."""
     if isinstance(expected, tuple):
         return (
-            isinstance(one, tuple | list)
-            and len(one) == len(expected)
-            and all(map(_has_form_of, one, expected))
+            isinstance(state, tuple | list)
+            and len(state) == len(expected)
+            and all(map(_has_form_of, state, expected))
         )
-    if isinstance(expected, np.ndarray) and not hasattr(one, "shape"):
+    if isinstance(expected, np.ndarray) and not hasattr(state, "shape"):
         return False  # a tensor is an array to whoever reads it
-    return np.shape(one) == np.shape(expected) and np.allclose(one, expected, rtol=1e-5)
+    return np.shape(state) == np.shape(expected) and np.allclose(state, expected, rtol=1e-5)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.optimizers import gradient_step
 from gpulearn.require import shown
 from gpulearn_lessons.gradient_descent import descents
@@ -38,15 +38,15 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
 
     @functools.wraps(answer)
     def watched(theta: Any, gradient: Any, state: Any, **options: Any) -> Any:
-        made = answer(theta, gradient, state, **options)
-        if isinstance(made, tuple | list) and len(made) == 2:
-            new, back = made
+        result = answer(theta, gradient, state, **options)
+        if isinstance(result, tuple | list) and len(result) == 2:
+            new, back = result
             if back is not state and isinstance(new, np.ndarray):
-                raise Refused(
+                raise Violation(
                     f"it returns {shown(back)} as state, where {shown(state)} came in: this method "
                     "remembers nothing, so return state as it is"
                 )
-        return made
+        return result
 
     return descents.run(watched, case)
 

@@ -16,15 +16,15 @@ ONE_EACH = "Let each thread add up one element of C, that of its own row and col
 def cases() -> list[Launch]:
     """Odd sizes for the results; rows that begin with a sector for the budget."""
     measured = (64, 24, 64)
-    made = []
+    launches = []
     sizes = ((35, 20, 35), (33, 5, 20), (10, 40, 61), (1, 9, 30), measured)
     for number, (m, n, p) in enumerate(sizes, start=2):
         block = BLOCKS[number % len(BLOCKS)]
         # blocks enough for either axis to count rows: the mapping must not fail for want of them
         grid = blocks_along((max(m, p), max(m, p)), block)
         chosen = (m, n, p) == measured
-        made.append(launch(MATMUL_COALESCED, m, n, p, grid, block, measured=chosen))
-    return made
+        launches.append(launch(MATMUL_COALESCED, m, n, p, grid, block, measured=chosen))
+    return launches
 
 
 def bytes_needed(case: Launch) -> int:

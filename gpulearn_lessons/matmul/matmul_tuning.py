@@ -11,7 +11,7 @@ from gpulearn_lessons.matmul.ladder import Rung
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
 from gpulearn_lessons.matmul.matmul_registers import matmul_register_tiled
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 SHARED_BYTES = 48 * 1024
 
 # rows × columns of a block's tile, depth along k, rows × columns of a thread's sums
@@ -41,7 +41,7 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
             f"high must divide rows, and wide columns."
         )
     down, along = rows // high, columns // wide
-    if along * down > MOST_THREADS:
+    if along * down > MAX_THREADS:
         raise BadInput(f"{along} × {down} threads are more than the 1,024 of a block.")
     if (size := 4 * depth * (rows + columns)) > SHARED_BYTES:
         raise BadInput(f"tiles of {size:,} bytes exceed 48 KB, all that Numba gives a block.")

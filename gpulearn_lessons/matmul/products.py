@@ -80,12 +80,12 @@ READ_ONCE = "Load an element from global memory into its tile, once, and use it 
 def tiles_once(rows: int, columns: int, *, advice: str) -> budgets.Budget:
     """No byte beyond what each block's tiles and C itself hold, where the tiles divide them."""
 
-    def held(case: Launch) -> int:
+    def max_bytes(case: Launch) -> int:
         m, n = case.args[0].shape
         p = case.args[1].shape[1]
         return int(4 * (m * n * p // rows + m * n * p // columns + m * p))
 
-    return budgets.bytes_moved(held, advice=advice)
+    return budgets.bytes_moved(max_bytes, advice=advice)
 
 
 def barriers_of(depth: int) -> Callable[[Launch], int]:

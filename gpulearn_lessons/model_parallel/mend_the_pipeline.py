@@ -45,18 +45,18 @@ class TwoStageRun:
     def stages(self) -> list[nn.Module]:
         """Both stages, in float64."""
         random = np.random.default_rng(7)
-        made: list[nn.Module] = [
+        modules: list[nn.Module] = [
             nn.Sequential(nn.Linear(WIDTH, 4), nn.Tanh(), nn.Linear(4, WIDTH)).double()
             for _ in range(RANKS)
         ]
-        for stage in made:
+        for stage in modules:
             draw_weights(stage, random)
-        return made
+        return modules
 
 
 @dataclass(frozen=True)
-class TrainedStages:
-    """What came of it."""
+class StagesOutcome:
+    """The outcome of a run."""
 
     plan: TwoStageRun  # what was to be trained
     failure: RankFailure | None = None  # how it failed, if it did
@@ -88,37 +88,37 @@ def act(answer: Answer, plan: TwoStageRun) -> tuple[np.ndarray, bool]:
 
 def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
     """All inputs and targets in one row."""
-    return np.concatenate([one.detach().numpy().ravel() for b in batches for m in b for one in m])
+    return np.concatenate([t.detach().numpy().ravel() for b in batches for m in b for t in m])
 
 
-def run(answer: Answer, case: Case) -> TrainedStages:
+def run(answer: Answer, case: Case) -> StagesOutcome:
     plan: TwoStageRun = case.args[0]
     expected(case)  # the first step of an optimiser loads a part of torch: not on a rank's time
     ran = on_simulated_ranks(act, RANKS, answer, plan)
     if isinstance(ran, RankFailure):
-        return TrainedStages(plan, ran)
+        return StagesOutcome(plan, ran)
     return gathered(plan, ran.results)
 
 
-def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> TrainedStages:
+def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> StagesOutcome:
     weights, changed = zip(*ranks, strict=True)
-    return TrainedStages(plan, None, list(weights), list(changed))
+    return StagesOutcome(plan, None, list(weights), list(changed))
 
 
-def expected(case: Case) -> TrainedStages:
+def expected(case: Case) -> StagesOutcome:
     """One process with both stages and whole batches."""
     plan: TwoStageRun = case.args[0]
     stages = plan.stages()
     train_as_one(nn.Sequential(*stages), plan.batches(), functional.mse_loss, plan.lr)
-    return TrainedStages(plan, None, [flat_weights(stage) for stage in stages])
+    return StagesOutcome(plan, None, [flat_weights(stage) for stage in stages])
 
 
-def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
+def difference(got: StagesOutcome, want: StagesOutcome) -> str | None:
     """One sentence on the first stage that is not as one process has it, or None."""
     if got.failure:
         return got.failure.sentence
-    for number, (found, right) in enumerate(zip(got.weights, wanted.weights, strict=True)):
-        away = np.linalg.norm(found - right) / np.linalg.norm(right)
+    for number, (weights, right) in enumerate(zip(got.weights, want.weights, strict=True)):
+        away = np.linalg.norm(weights - right) / np.linalg.norm(right)
         if not away <= TOLERANCE:
             return (
                 f"afterwards the weights of rank {number}'s stage are {away:.2g} away from those "
@@ -138,12 +138,12 @@ def works(ranks: int) -> Sequence[TwoStageRun]:
     return [TwoStageRun(((3, 3, 1), (2, 2)), 0.1)]
 
 
-def same_wait(one: TrainedStages, other: TrainedStages) -> bool:
+def same_wait(one: StagesOutcome, other: StagesOutcome) -> bool:
     """Whether two outcomes are the same, down to who waits for whom."""
     return one.failure == other.failure and same(one, other)
 
 
-def same(one: TrainedStages, other: TrainedStages) -> bool:
+def same(one: StagesOutcome, other: StagesOutcome) -> bool:
     if one.failure or other.failure:
         if not (one.failure and other.failure):
             return False

@@ -60,33 +60,33 @@ def run(answer: Answer, case: Case) -> OrdersOfRanks:
     return OrdersOfRanks(m, orders, "", time_schedule(schedule).seconds, schedule.most_held)
 
 
-def listed(given: Any) -> Any:
+def listed(order: Any) -> Any:
     """An order as a list of pairs; what is wrong with it, in words, if it is none."""
-    if given is None:
+    if order is None:
         return NOTHING
-    if strange := odd(given):
+    if strange := odd(order):
         return strange
-    if not isinstance(given, list | tuple):
-        return f"it returns {shown(given)}, expected a list of pairs such as ('F', 0)"
-    found = []
-    for one in given:
-        pair = isinstance(one, list | tuple) and len(one) == 2
-        if not pair or one[0] not in ("F", "B") or type(one[1]) is not int:
-            return f"{shown(one)} is in its list: expected pairs such as ('F', 0) and ('B', 0)"
-        found.append((one[0], one[1]))
-    return found
+    if not isinstance(order, list | tuple):
+        return f"it returns {shown(order)}, expected a list of pairs such as ('F', 0)"
+    pairs = []
+    for entry in order:
+        pair = isinstance(entry, list | tuple) and len(entry) == 2
+        if not pair or entry[0] not in ("F", "B") or type(entry[1]) is not int:
+            return f"{shown(entry)} is in its list: expected pairs such as ('F', 0) and ('B', 0)"
+        pairs.append((entry[0], entry[1]))
+    return pairs
 
 
-def difference(got: OrdersOfRanks, wanted: OrdersOfRanks) -> str | None:
+def difference(got: OrdersOfRanks, want: OrdersOfRanks) -> str | None:
     """One sentence: what cannot be carried out, takes too long, or holds too much; or None."""
     if got.refused:
         return got.refused
-    if got.seconds > wanted.seconds * (1 + 1e-9):
+    if got.seconds > want.seconds * (1 + 1e-9):
         return (
             f"it can be carried out, and takes {got.seconds:g} s on the simulated clock (forward "
-            f"1 s, backward 2 s), where {wanted.seconds:g} s are enough"
+            f"1 s, backward 2 s), where {want.seconds:g} s are enough"
         )
-    for rank, (held, enough) in enumerate(zip(got.held, wanted.held, strict=True)):
+    for rank, (held, enough) in enumerate(zip(got.held, want.held, strict=True)):
         if held > enough:
             return (
                 f"it takes no longer than it has to, and rank {rank} holds the activations of "

@@ -25,7 +25,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "W": ("backward, for the weights", {"facecolor": "C2", "hatch": "...."}),
 }
 INSTANT = 1e-9
-LATER = 0.55  # how opaque the passes of later chunks are
+LATER_ALPHA = 0.55  # how opaque the passes of later chunks are
 
 
 def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
@@ -79,7 +79,7 @@ def _draw(axes: Any, times: ScheduleTimes, now: float) -> None:
         _, look = LOOKS[span.action.kind]
         begun = span.start < now - INSTANT
         first = span.action.stage == min(times.schedule.stages_of(span.rank))
-        alpha = (1.0 if first else LATER) if begun else 0.12
+        alpha = (1.0 if first else LATER_ALPHA) if begun else 0.12
         wide = span.end - span.start
         box(axes, span.start, span.rank + 0.08, wide, 0.84, edgecolor="white", linewidth=0.8,
             alpha=alpha, **look)  # fmt: skip
@@ -99,7 +99,7 @@ def _legend(fig: Any, runs: list[ScheduleTimes]) -> None:
         if kind in kinds
     }
     if any(len(run.schedule.stages_of(0)) > 1 for run in runs):
-        looks["lighter: a rank's later chunks"] = {"facecolor": "C0", "alpha": LATER}
+        looks["lighter: a rank's later chunks"] = {"facecolor": "C0", "alpha": LATER_ALPHA}
     key(fig, looks)
 
 
@@ -159,12 +159,12 @@ def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Pict
         above.axvline(time, color="0.2", linewidth=1.5)
         above.set_xlim(0, times.seconds)
         above.set_xlabel("time (s), modelled")
-        _held(below, times, held)
+        _draw_held(below, times, held)
         _legend(fig, [times])
         return show(fig, alt), alt
 
 
-def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
+def _draw_held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
     """A bar for what each rank holds now, and a line for the most that it ever holds."""
     from matplotlib.ticker import MaxNLocator
 

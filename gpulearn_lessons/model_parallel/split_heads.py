@@ -12,7 +12,7 @@ from gpulearn_lessons.model_parallel.trial import LayerPart, SplitLayer, layer_e
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedMatrix:
     """A fused matrix, (3·heads·d, width), of known numbers."""
 
     ranks: int
@@ -37,12 +37,12 @@ class Fused:
 def cases() -> list[Case]:
     """One head for each rank and more, one rank to eight, heads as wide as there are heads."""
     works = {
-        "1 rank and 3 heads": Fused(1, 3, 2, 4),
-        "2 ranks and 4 heads of 3 rows": Fused(2, 4, 3, 5),
-        "2 ranks with a head each": Fused(2, 2, 5, 3),
-        "3 ranks and 6 heads of 6 rows": Fused(3, 6, 6, 2),
-        "4 ranks and 8 heads of 2 rows": Fused(4, 8, 2, 16),
-        "8 ranks with a head of one row each": Fused(8, 8, 1, 8),
+        "1 rank and 3 heads": FusedMatrix(1, 3, 2, 4),
+        "2 ranks and 4 heads of 3 rows": FusedMatrix(2, 4, 3, 5),
+        "2 ranks with a head each": FusedMatrix(2, 2, 5, 3),
+        "3 ranks and 6 heads of 6 rows": FusedMatrix(3, 6, 6, 2),
+        "4 ranks and 8 heads of 2 rows": FusedMatrix(4, 8, 2, 16),
+        "8 ranks with a head of one row each": FusedMatrix(8, 8, 1, 8),
     }
     return [Case(label, (SplitLayer(work.ranks, work),)) for label, work in works.items()]
 
@@ -51,5 +51,5 @@ EXERCISE = layer_exercise(
     task="Return this rank's heads' rows of a matrix that makes queries, keys and values.",
     reference=split_heads,
     cases=cases,
-    real=Fused(2, 4, 3, 4),
+    real=FusedMatrix(2, 4, 3, 4),
 )

@@ -33,9 +33,9 @@ def costs(ranks: int) -> tuple[float, float, float]:
     In float32, with one row of 2,048 tokens, for the decoder of the explorer.
     """
     state = 16 * part_parameters(SHAPE, ranks)
-    kept = part_activation_bytes(SHAPE, 1, ranks)
+    stored = part_activation_bytes(SHAPE, 1, ranks)
     sent = tensor_parallel_bytes(SHAPE, 1, ranks) / ranks
-    return state / GIGABYTE, kept / GIGABYTE, sent / GIGABYTE
+    return state / GIGABYTE, stored / GIGABYTE, sent / GIGABYTE
 
 
 def sentence(ranks: int, rank: int) -> str:
@@ -47,7 +47,7 @@ def sentence(ranks: int, rank: int) -> str:
     gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
     6.54 GB in a step.
     """
-    state, kept, sent = costs(ranks)
+    state, stored, sent = costs(ranks)
     own = SHAPE.heads // ranks
     part = {1: "all", 2: "half", 4: "a quarter", 8: "an eighth"}[ranks]
     return (
@@ -55,7 +55,7 @@ def sentence(ranks: int, rank: int) -> str:
         f"{SHAPE.heads}, {part} of each matrix: rows of query, key, value and up, columns of "
         f"output and down. Of {SHAPE.parameters() / 1e9:.1f} billion parameters it holds "
         f"{part_parameters(SHAPE, ranks) / 1e9:.1f} billion, {state:.1f} GB with gradients and "
-        f"Adam, and {kept:.1f} GB of activations (float32, one row of {SHAPE.context:,} tokens); "
+        f"Adam, and {stored:.1f} GB of activations (float32, one row of {SHAPE.context:,} tokens); "
         f"it sends {sent:.2f} GB in a step."
     )
 
@@ -64,14 +64,14 @@ def draw(ranks: int, rank: int) -> tuple[Picture, str]:
     """The six matrices of a block, with one rank's part of each filled."""
     rank = min(rank, ranks - 1)
     alt = sentence(ranks, rank)
-    held = {"facecolor": "C0", "edgecolor": "white", "hatch": "////"}
+    filled = {"facecolor": "C0", "edgecolor": "white", "hatch": "////"}
     elsewhere = {"facecolor": "0.93", "edgecolor": "white", "hatch": ""}
     with figure(9.6, 4.0) as (fig, axes):
         left = 0.0
         for name, rows, columns, by_rows in MATRICES:
             low = -rows / 2
             for part in range(ranks):
-                look = held if part == rank else elsewhere
+                look = filled if part == rank else elsewhere
                 share = (rows if by_rows else columns) / ranks
                 if by_rows:
                     top = low + rows - share * (part + 1)
@@ -85,7 +85,7 @@ def draw(ranks: int, rank: int) -> tuple[Picture, str]:
             left += columns + 0.7
         bare(axes, (-0.4, left - 0.3), (-2.6, 2.6), aspect="equal")
         others = elsewhere | {"edgecolor": "0.4"}
-        key(fig, {f"held by rank {rank}": held, "held by the other ranks": others})
+        key(fig, {f"held by rank {rank}": filled, "held by the other ranks": others})
         return show(fig, alt), alt
 
 
@@ -119,12 +119,12 @@ def tensor_parallel_table() -> Table:
     """
     rows = []
     for ranks in RANKS:
-        state, kept, sent = costs(ranks)
+        state, stored, sent = costs(ranks)
         rows.append(
             {
                 "ranks": ranks,
                 "state of each": f"{state:.1f} GB",
-                "activations of each": f"{kept:.1f} GB",
+                "activations of each": f"{stored:.1f} GB",
                 "sent by each in a step": f"{sent:.2f} GB",
             }
         )

@@ -53,8 +53,8 @@ class SplitLayer:
 
 
 @dataclass(frozen=True)
-class RanLayer:
-    """What came of an answer on all ranks."""
+class LayerResult:
+    """An answer's outcome on all ranks."""
 
     layer: SplitLayer  # what was dealt out
     failure: RankFailure | None = None  # how it failed, if it did
@@ -70,56 +70,56 @@ class RanLayer:
 def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, str]:
     """Be one rank: call the answer with this rank's part, and go backward."""
     part = layer.part(rank())
-    given = {
+    arguments = {
         name: torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
         for name, value in part.given.items()
     }
     for name in part.gradients:
-        given[name].requires_grad_()
+        arguments[name].requires_grad_()
     with watched(answer, layers) as called:
-        result = answer(*given.values())
-    tensors = [(name, value) for name, value in given.items() if isinstance(value, Tensor)]
+        result = answer(*arguments.values())
+    tensors = [(name, value) for name, value in arguments.items() if isinstance(value, Tensor)]
     changes = (name for name, t in tensors if not np.array_equal(plain(t), part.given[name]))
     changed = next(changes, "")
     if not isinstance(result, Tensor):
         return shown(result), {}, bool(called), changed
-    wanted = part.upstream
-    if wanted is not None and result.shape == wanted.shape and result.requires_grad:
-        (result * torch.from_numpy(wanted)).sum().backward()
-    found = {name: given[name].grad for name in part.gradients}
-    grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
+    upstream = part.upstream
+    if upstream is not None and result.shape == upstream.shape and result.requires_grad:
+        (result * torch.from_numpy(upstream)).sum().backward()
+    gradients = {name: arguments[name].grad for name in part.gradients}
+    grads = {name: None if grad is None else plain(grad) for name, grad in gradients.items()}
     return plain(result), grads, bool(called), changed
 
 
-def run(answer: Answer, case: Case) -> RanLayer:
+def run(answer: Answer, case: Case) -> LayerResult:
     layer: SplitLayer = case.args[0]
     ran = on_simulated_ranks(act, layer.ranks, answer, layer)
-    return RanLayer(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
+    return LayerResult(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 
-def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
+def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> LayerResult:
     results, gradients, called, changed = zip(*ranks, strict=True)
-    return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
+    return LayerResult(layer, None, list(results), list(gradients), any(called), list(changed))
 
 
-def expected(case: Case) -> RanLayer:
+def expected(case: Case) -> LayerResult:
     layer: SplitLayer = case.args[0]
     parts = [layer.part(number) for number in range(layer.ranks)]
-    return RanLayer(layer, None, [p.result for p in parts], [p.gradients for p in parts])
+    return LayerResult(layer, None, [p.result for p in parts], [p.gradients for p in parts])
 
 
-def difference(got: RanLayer, wanted: RanLayer) -> str | None:
+def difference(got: LayerResult, want: LayerResult) -> str | None:
     """One sentence on the results, then on the gradients, or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function of that name: write it from the operations"
-    for number, (found, right) in enumerate(zip(got.results, wanted.results, strict=True)):
-        if isinstance(found, str):
-            return f"rank {number} returns {found}, expected a tensor of shape {right.shape}"
-        if sentence := _numbers(found, right):
+    for number, (value, right) in enumerate(zip(got.results, want.results, strict=True)):
+        if isinstance(value, str):
+            return f"rank {number} returns {value}, expected a tensor of shape {right.shape}"
+        if sentence := _numbers(value, right):
             return f"what rank {number} returns {sentence}"
-    pairs = zip(got.gradients, wanted.gradients, strict=True)
+    pairs = zip(got.gradients, want.gradients, strict=True)
     for number, (grads, rights) in enumerate(pairs):
         for name, right in rights.items():
             if grads.get(name) is None:
@@ -134,10 +134,10 @@ def difference(got: RanLayer, wanted: RanLayer) -> str | None:
     return None
 
 
-def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
-    if found.shape != right.shape:
-        return f"has shape {found.shape}, expected {right.shape}"
-    wrong = wrong_numbers(found, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
+def _numbers(value: np.ndarray, right: np.ndarray) -> str | None:
+    if value.shape != right.shape:
+        return f"has shape {value.shape}, expected {right.shape}"
+    wrong = wrong_numbers(value, right, TOLERANCE * max(1.0, np.abs(right).max(initial=0)))
     return wrong and f"has {wrong}"
 
 
@@ -146,7 +146,7 @@ def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
 
 
 @failed_alike
-def same(one: RanLayer, other: RanLayer) -> bool:
+def same(one: LayerResult, other: LayerResult) -> bool:
     results = all(map(_close, one.results, other.results))
     return (
         (one.called, one.changed) == (other.called, other.changed)

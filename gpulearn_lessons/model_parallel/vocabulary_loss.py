@@ -12,7 +12,7 @@ from gpulearn_lessons.model_parallel.trial import LayerPart, SplitLayer, layer_e
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitScores:
     """Scores of known numbers, (places, vocabulary), of which each rank has some columns."""
 
     ranks: int  # N
@@ -49,12 +49,12 @@ class Split:
 def cases() -> list[Case]:
     """A vocabulary that N divides and one that it does not, small scores and large ones."""
     works = {
-        "1 rank": Split(1, 3, 5),
-        "2 ranks and 6 tokens": Split(2, 4, 6),
-        "2 ranks and 7 tokens, so that rank 1 has one less": Split(2, 5, 7),
-        "3 ranks and large scores": Split(3, 4, 9, 1000.0),
-        "4 ranks with a token each": Split(4, 6, 4),
-        "8 ranks and 22 tokens, so that rank 7 has one": Split(8, 5, 22, 3.0),
+        "1 rank": SplitScores(1, 3, 5),
+        "2 ranks and 6 tokens": SplitScores(2, 4, 6),
+        "2 ranks and 7 tokens, so that rank 1 has one less": SplitScores(2, 5, 7),
+        "3 ranks and large scores": SplitScores(3, 4, 9, 1000.0),
+        "4 ranks with a token each": SplitScores(4, 6, 4),
+        "8 ranks and 22 tokens, so that rank 7 has one": SplitScores(8, 5, 22, 3.0),
     }
     return [Case(label, (SplitLayer(work.ranks, work),)) for label, work in works.items()]
 
@@ -63,5 +63,5 @@ EXERCISE = layer_exercise(
     task="Mend the loss: each rank has some tokens' scores, and it is the loss over all tokens.",
     reference=vocabulary_loss,
     cases=cases,
-    real=Split(2, 4, 5),
+    real=SplitScores(2, 4, 5),
 )

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.numerical import numerical_gradient
 
 Array = np.ndarray[Any, Any]
 
 # What is forgiven, relative to the largest slope: h may be chosen in more than one way.
-ALLOWED = {"float64": 1e-7, "float32": 1e-3}
+TOLERANCES = {"float64": 1e-7, "float32": 1e-3}
 # Below these h, for an x of about one, rounding makes a larger error than that.
-NARROWEST = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
+MIN_H = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
 # From these h on, for an x of about one, functions that bend as usual are no longer straight.
-WIDEST = {"float64": 3e-4, "float32": 0.5}
+MAX_H = {"float64": 3e-4, "float32": 0.5}
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A gradient, and in what manner it was found."""
+class GradientOutcome:
+    """A gradient and how it was computed."""
 
     gradient: Array  # what was returned
     sides: str  # "ahead" or "behind" of x, "both" or "none": where values were asked for
@@ -84,36 +84,36 @@ def cases() -> list[Case]:
     return [Case(label, (function, x)) for label, function, x in tries]
 
 
-def run(answer: Callable[..., Any], case: Case) -> Tried:
+def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
     """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
-    start, asked = x.copy(), []
+    start, points = x.copy(), []
 
     def watched(point: Any) -> Any:
         point = np.array(point)
         if point.dtype.kind == "c":
-            raise Refused("it calls function with complex numbers, and x has real ones")
+            raise Violation("it calls function with complex numbers, and x has real ones")
         if point.shape != start.shape:
-            raise Refused(
+            raise Violation(
                 f"it calls function with an array of shape {point.shape}, and x has {start.shape}"
             )
-        asked.append(point - start)
+        points.append(point - start)
         return function(point)
 
     with np.errstate(all="ignore"):
         gradient = answer(watched, x)
     if gradient is None:
-        raise Refused(compare.NOTHING)
+        raise Violation(compare.NOTHING)
     if np.ndim(gradient) == 0:
-        raise Refused("it returns one number, expected one for each entry of x")
-    return Tried(gradient, *_manner(np.asarray(gradient), function, start, asked))
+        raise Violation("it returns one number, expected one for each entry of x")
+    return GradientOutcome(gradient, *_manner(np.asarray(gradient), function, start, points))
 
 
 def _manner(
-    gradient: Array, function: Any, x: Array, asked: list[Array]
+    gradient: Array, function: Any, x: Array, points: list[Array]
 ) -> tuple[str, str, bool, bool, bool]:
-    """Sides, width, near, close and alone of a `Tried`."""
-    moves = np.array(asked) if asked else np.zeros((1, *x.shape))
+    """Sides, width, near, close and alone of a `GradientOutcome`."""
+    moves = np.array(points) if points else np.zeros((1, *x.shape))
     ahead, behind = bool((moves > 0).any()), bool((moves < 0).any())
     sides = {(True, True): "both", (True, False): "ahead", (False, True): "behind"}
     near = x.dtype == np.float64 and bool(np.abs(x).max() < 1e3)
@@ -126,23 +126,23 @@ def _manner(
 def _width(moves: Array, x: Array) -> str:
     """How far the entries of x were moved, beside what does for their size and dtype."""
     farthest = np.abs(moves).max(axis=0) / np.maximum(1.0, np.abs(x))
-    narrow = farthest < NARROWEST[str(x.dtype)]
+    narrow = farthest < MIN_H[str(x.dtype)]
     if ((farthest == 0) & (x == 0)).any():  # elsewhere rounding may have swallowed the move
         return "still"
     if narrow.any():
         return "narrow" if narrow.all() else "uneven"
-    return "wide" if (farthest > WIDEST[str(x.dtype)]).any() else "fit"
+    return "wide" if (farthest > MAX_H[str(x.dtype)]).any() else "fit"
 
 
 def hardly(got: Array, expected: Array, allowed: float | None = None) -> Array:
     """Where two gradients hardly differ, relative to the largest expected slope."""
     finite = np.abs(expected[np.isfinite(expected)])
-    allowed = ALLOWED[str(expected.dtype)] if allowed is None else allowed
+    allowed = TOLERANCES[str(expected.dtype)] if allowed is None else allowed
     nearest = allowed * float(finite.max(initial=0))
     return np.asarray(np.isclose(got, expected, rtol=0, atol=nearest, equal_nan=True))
 
 
-def difference(got: Tried, expected: Tried) -> str | None:
+def difference(got: GradientOutcome, expected: GradientOutcome) -> str | None:
     """Shape, then values as close as central differences come, then dtype."""
     one, other = got.gradient, expected.gradient
     if isinstance(one, np.ndarray) and one.shape == other.shape and one.dtype.kind in "iuf":
@@ -155,7 +155,7 @@ def difference(got: Tried, expected: Tried) -> str | None:
     return compare.arrays(one, other)
 
 
-def same_manner(got: Tried, known: Tried) -> bool:
+def same_manner(got: GradientOutcome, known: GradientOutcome) -> bool:
     """Whether a result is about as good as a known one, and off for the same reason.
 
     From one side only, the width does not matter. A result that is far from the slope although

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.landscapes import LineFit
 from gpulearn.optim.trajectories import range_test
 from gpulearn.require import shown
@@ -71,21 +71,21 @@ def cases() -> list[Case]:
 def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
     """The rates and losses that an answer returns, as arrays."""
     landscape, start, *rest = case.args
-    given = start.copy()
+    copy = start.copy()
     with np.errstate(all="ignore"):
-        made = answer(landscape, given, *rest)
-    if not np.array_equal(given, start):
-        raise Refused("it changes the start that it is given")
-    if made is None:
-        raise Refused(compare.NOTHING)
-    if not isinstance(made, tuple | list) or len(made) != 2:
-        raise Refused(f"it returns {shown(made)}, expected two things: the rates and the losses")
+        pair = answer(landscape, copy, *rest)
+    if not np.array_equal(copy, start):
+        raise Violation("it changes the start that it is given")
+    if pair is None:
+        raise Violation(compare.NOTHING)
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise Violation(f"it returns {shown(pair)}, expected two things: the rates and the losses")
     try:
-        rates, losses = (np.array(one, dtype=float) for one in made)
+        rates, losses = (np.array(column, dtype=float) for column in pair)
     except (TypeError, ValueError):
-        raise Refused("what it returns is not two lists of numbers: rates and losses") from None
+        raise Violation("what it returns is not two lists of numbers: rates and losses") from None
     if rates.ndim != 1 or losses.ndim != 1:
-        raise Refused("what it returns is not two lists of numbers: rates and losses")
+        raise Violation("what it returns is not two lists of numbers: rates and losses")
     return rates, losses
 
 

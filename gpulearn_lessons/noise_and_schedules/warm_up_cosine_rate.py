@@ -14,9 +14,9 @@ def cases() -> list[Case]:
     steps = (0, 3, 9, 10, 11, 60, 109, 110, 125)
     usual = [Case(f"step {k} of 110, 10 of them warm-up", (k, 0.3, 10, 110)) for k in steps]
     floor = [Case(f"step {k} of 40, down to 0.1", (k, 0.5, 4, 40, 0.1)) for k in (0, 4, 22, 40, 99)]
-    one = [Case(f"step {k} of 5, one of them warm-up", (k, 2.0, 1, 5)) for k in (0, 1, 4)]
+    short = [Case(f"step {k} of 5, one of them warm-up", (k, 2.0, 1, 5)) for k in (0, 1, 4)]
     high = [Case(f"step {k} of 30, down to 0.2", (k, 0.5, 5, 30, 0.2)) for k in (0, 1, 5, 29)]
-    return usual + floor + one + high
+    return usual + floor + short + high
 
 
 def difference(got: Any, expected: Any) -> str | None:

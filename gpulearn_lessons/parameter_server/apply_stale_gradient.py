@@ -26,7 +26,7 @@ class StalePush:
 
 
 @dataclass(frozen=True)
-class AfterPush:
+class PushOutcome:
     """What the server has afterwards: its weights, the gradient, and what was returned."""
 
     weights: np.ndarray
@@ -56,38 +56,38 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> AfterPush:
+def run(answer: Answer, case: Case) -> PushOutcome:
     """Let an answer apply the gradient to copies."""
     push: StalePush = case.args[0]
     weights, gradient = push.weights.copy(), push.gradient.copy()
     version = answer(weights, gradient, push.lr, push.version, push.computed_at)
-    return AfterPush(weights, gradient, version)
+    return PushOutcome(weights, gradient, version)
 
 
-def difference(got: AfterPush, wanted: AfterPush) -> str | None:
-    if not np.array_equal(got.gradient, wanted.gradient):
+def difference(got: PushOutcome, want: PushOutcome) -> str | None:
+    if not np.array_equal(got.gradient, want.gradient):
         return "it changes the gradient: change the weights alone"
-    allowed = 1e-5 if wanted.weights.dtype == np.float32 else 1e-12
-    apart = np.abs(got.weights - wanted.weights)
-    near = apart <= allowed * (1 + np.abs(wanted.weights))
+    allowed = 1e-5 if want.weights.dtype == np.float32 else 1e-12
+    apart = np.abs(got.weights - want.weights)
+    near = apart <= allowed * (1 + np.abs(want.weights))
     if not near.all():
         place = tuple(int(i) for i in np.argwhere(~near)[0])
-        found = told_apart(got.weights[place], wanted.weights[place])
-        return f"weights[{', '.join(map(str, place))}] is {found}"
-    if not is_number(got.version) or got.version != wanted.version:
-        return f"it returns {shown(got.version)}, expected the new version, {wanted.version}"
+        text = told_apart(got.weights[place], want.weights[place])
+        return f"weights[{', '.join(map(str, place))}] is {text}"
+    if not is_number(got.version) or got.version != want.version:
+        return f"it returns {shown(got.version)}, expected the new version, {want.version}"
     return None
 
 
-def same(one: AfterPush, other: AfterPush) -> bool:
+def same(one: PushOutcome, other: PushOutcome) -> bool:
     """Whether two outcomes are the same, whatever was returned."""
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None
-    told = (type(one.version), np.shape(one.version)) == (
+    same_kind = (type(one.version), np.shape(one.version)) == (
         type(other.version),
         np.shape(other.version),
     )
-    return told and np.allclose(one.weights, other.weights, equal_nan=True)
+    return same_kind and np.allclose(one.weights, other.weights, equal_nan=True)
 
 
 EXERCISE = Exercise(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.require import shown
 from gpulearn_lessons.parameter_server.server.staleness import bounded_staleness
 
@@ -39,22 +39,22 @@ def cases() -> list[Case]:
 def run(answer: Answer, case: Case) -> Any:
     """Ask an answer who may go on."""
     clocks, waiting, bound = case.args
-    given = set(waiting)
+    before = set(waiting)
     ready = answer(clocks, waiting, bound)
-    if waiting != given:
-        raise Refused(f"it changes waiting from {shown(given)} to {shown(waiting)}: make a list")
+    if waiting != before:
+        raise Violation(f"it changes waiting from {shown(before)} to {shown(waiting)}: make a list")
     return ready
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """One sentence on what is wrong, or None; the order does not count."""
     if not isinstance(got, list | tuple | set | frozenset | np.ndarray):
         return f"it returns {shown(got)}, expected a list of workers"
-    found = _sorted(got)
-    if found is None:
+    workers = _sorted(got)
+    if workers is None:
         return f"it returns {shown(got)}, expected numbers of workers"
-    if found != (expected := _sorted(wanted)):
-        return f"it returns {found}, expected {expected}"
+    if workers != (expected := _sorted(want)):
+        return f"it returns {workers}, expected {expected}"
     return None
 
 

@@ -55,7 +55,7 @@ class Clients:
     def end(self) -> list[np.ndarray]:
         """The mean over all samples, for each client."""
         known = [(n, self.weights(r).numpy()) for r, n in enumerate(self.samples) if n]
-        mean = sum(n * one.astype(np.float64) for n, one in known) / sum(self.samples)
+        mean = sum(n * weights.astype(np.float64) for n, weights in known) / sum(self.samples)
         return [np.asarray(mean, known[0][1].dtype)] * self.ranks
 
 

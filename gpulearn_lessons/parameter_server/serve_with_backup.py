@@ -22,7 +22,7 @@ KILLS = (
 
 
 @dataclass(frozen=True)
-class Deaths:
+class CrashPlan:
     """Who dies, one after another, at every point of a run of this size."""
 
     whom: tuple[str, ...]
@@ -34,34 +34,34 @@ class Deaths:
 def cases() -> list[Case]:
     """Nobody dies, each dies at every point, and pairs of them."""
     works = {
-        "nobody dies": Deaths(()),
-        "nobody dies, 3 workers and a rate of 0.25": Deaths((), 3, 4, 0.25),
-        "the primary dies": Deaths(("primary",)),
-        "the backup dies": Deaths(("backup",)),
-        "a worker dies and is started again": Deaths(("worker",)),
-        "the primary dies, 3 workers and a rate of 0.5": Deaths(("primary",), 3, 2, 0.5),
-        "the primary dies, and then the next one": Deaths(("primary", "primary"), 2, 1),
-        "the backup dies, and then the primary": Deaths(("backup", "primary"), 2, 1),
-        "a worker dies, and then the primary": Deaths(("worker", "primary"), 1, 2),
+        "nobody dies": CrashPlan(()),
+        "nobody dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
+        "the primary dies": CrashPlan(("primary",)),
+        "the backup dies": CrashPlan(("backup",)),
+        "a worker dies and is started again": CrashPlan(("worker",)),
+        "the primary dies, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
+        "the primary dies, and then the next one": CrashPlan(("primary", "primary"), 2, 1),
+        "the backup dies, and then the primary": CrashPlan(("backup", "primary"), 2, 1),
+        "a worker dies, and then the primary": CrashPlan(("worker", "primary"), 1, 2),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 
 
 def run(answer: Answer, case: Case) -> list[CrashRun]:
     """Every run of a case."""
-    deaths: Deaths = case.args[0]
+    deaths: CrashPlan = case.args[0]
     sizes: dict[str, Any] = {"workers": deaths.workers, "pushes": deaths.pushes, "lr": deaths.lr}
     return list(crash_everywhere(answer, deaths.whom, **sizes))
 
 
-def difference(got: Sequence[CrashRun], wanted: Sequence[CrashRun]) -> str | None:
+def difference(got: Sequence[CrashRun], want: Sequence[CrashRun]) -> str | None:
     """What is wrong in the first run in which something is."""
-    return next((fault for one in got if (fault := one.fault())), None)
+    return next((fault for r in got if (fault := r.fault())), None)
 
 
 def same_runs(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
     """Whether all runs of two answers come to the same, point by point."""
-    return [(r.said, r.outcome()) for r in one] == [(r.said, r.outcome()) for r in other]
+    return [(r.summary, r.outcome()) for r in one] == [(r.summary, r.outcome()) for r in other]
 
 
 def same_faults(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
@@ -71,11 +71,11 @@ def same_faults(one: Sequence[CrashRun], other: Sequence[CrashRun]) -> bool:
 
 def _faults(runs: Sequence[CrashRun]) -> set[str]:
     kinds = set()
-    for one in runs:
-        if one.stuck is not None:
+    for r in runs:
+        if r.stuck is not None:
             kinds.add("never acknowledged")
             continue
-        for where, count in (("primary", one.applied), ("backup", one.on_backup)):
+        for where, count in (("primary", r.applied), ("backup", r.on_backup)):
             if (count < 1).any():
                 kinds.add(f"missing on the {where}")
             if (count > 1).any():

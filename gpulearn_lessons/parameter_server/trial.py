@@ -46,8 +46,8 @@ class RankWork(Protocol):
 
 
 @dataclass(frozen=True)
-class Averaged:
-    """What came of an answer on all ranks."""
+class WeightsOutcome:
+    """An answer's outcome on all ranks."""
 
     failure: RankFailure | None = None  # how it failed, if it did
     after: list[np.ndarray] = field(default_factory=list)  # each rank's weights at the end
@@ -63,41 +63,41 @@ def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
     with watched(answer, local_steps) as called:
         returned = work.call(answer, rank(), weights)
     if returned is weights:
-        told: Any = "weights"
+        result: Any = "weights"
     elif isinstance(returned, Tensor):
-        told = plain(returned)
+        result = plain(returned)
     else:
-        told = "nothing"
-    return plain(weights), told, bool(called)
+        result = "nothing"
+    return plain(weights), result, bool(called)
 
 
-def simulated(answer: Answer, case: Case) -> Averaged:
+def simulated(answer: Answer, case: Case) -> WeightsOutcome:
     work: RankWork = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return Averaged(run)
+        return WeightsOutcome(run)
     return _gathered(run.results, work.too_much(run.bytes_sent))
 
 
-def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> Averaged:
+def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> WeightsOutcome:
     after, returned, called = zip(*ranks, strict=True)
-    return Averaged(None, list(after), list(returned), any(called), too_much)
+    return WeightsOutcome(None, list(after), list(returned), any(called), too_much)
 
 
-def expected(case: Case) -> Averaged:
+def expected(case: Case) -> WeightsOutcome:
     work: RankWork = case.args[0]
-    return Averaged(None, list(work.end()), ["weights"] * work.ranks)
+    return WeightsOutcome(None, list(work.end()), ["weights"] * work.ranks)
 
 
-def difference(got: Averaged, wanted: Averaged) -> str | None:
+def difference(got: WeightsOutcome, want: WeightsOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function: write it from sum_over_ranks"
-    for number, (found, right) in enumerate(zip(got.after, wanted.after, strict=True)):
-        if not _close(found, right):
-            place = tuple(int(i) for i in np.argwhere(~_near(found, right))[0])
+    for number, (value, right) in enumerate(zip(got.after, want.after, strict=True)):
+        if not _close(value, right):
+            place = tuple(int(i) for i in np.argwhere(~_near(value, right))[0])
             other = got.returned[number]
             if (
                 isinstance(other, np.ndarray)
@@ -106,12 +106,12 @@ def difference(got: Averaged, wanted: Averaged) -> str | None:
             ):
                 return "it returns the right weights in a new tensor: change the given one in place"
             where = f"[{', '.join(map(str, place))}]" if place else ""
-            numbers = told_apart(found[place], right[place])
+            numbers = told_apart(value[place], right[place])
             return f"rank {number} ends with weights{where} = {numbers}"
-    for number, told in enumerate(got.returned):
-        if isinstance(told, str) and told == "nothing":
+    for number, result in enumerate(got.returned):
+        if isinstance(result, str) and result == "nothing":
             return f"rank {number} returns no tensor: return the weights"
-        if isinstance(told, np.ndarray) and not _close(told, wanted.after[number]):
+        if isinstance(result, np.ndarray) and not _close(result, want.after[number]):
             return f"rank {number} returns other numbers than its weights: return the weights"
     return got.too_much
 
@@ -120,7 +120,7 @@ def judge(work: RankWork, ranks: list[Any]) -> str | None:
     return difference(_gathered(ranks), expected(Case("", (work,))))
 
 
-def _same_numbers(one: Averaged, other: Averaged) -> bool:
+def _same_numbers(one: WeightsOutcome, other: WeightsOutcome) -> bool:
     if (one.called, one.too_much) != (other.called, other.too_much):
         return False
     pairs = zip([*one.after, *one.returned], [*other.after, *other.returned], strict=True)

@@ -64,28 +64,28 @@ def cases() -> list[Case]:
     """Clusters on which each rule of a layout counts."""
     return [
         Case(
-            f"{one.gpus} GPU{'s' * (one.gpus > 1)} in machines of {one.machine}, "
-            f"{one.layers} layers, {one.heads} head{'s' * (one.heads > 1)}",
-            (one,),
+            f"{cluster.gpus} GPU{'s' * (cluster.gpus > 1)} in machines of {cluster.machine}, "
+            f"{cluster.layers} layers, {cluster.heads} head{'s' * (cluster.heads > 1)}",
+            (cluster,),
         )
-        for one in WORKS
+        for cluster in WORKS
     ]
 
 
 def run(answer: Answer, case: Case) -> Any:
     """Call an answer; what it chose, and what it asked for that cannot be."""
     work: Cluster = case.args[0]
-    asked: list[tuple[int, int, int]] = []
+    calls: list[tuple[int, int, int]] = []
 
     def seconds(tensor: int, pipeline: int, data: int) -> float | None:
-        asked.append((tensor, pipeline, data))
+        calls.append((tensor, pipeline, data))
         return work.seconds(tensor, pipeline, data)
 
-    got = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
-    return chosen(got), allowed(work, asked)
+    layout = answer(work.gpus, work.layers, work.heads, seconds, work.machine)
+    return as_layout(layout), allowed(work, calls)
 
 
-def chosen(got: Any) -> Any:
+def as_layout(got: Any) -> Any:
     """A layout as a tuple of whole numbers; anything else as it is."""
     try:
         return tuple(int(part) if part == int(part) else part for part in got)
@@ -93,9 +93,9 @@ def chosen(got: Any) -> Any:
         return got
 
 
-def allowed(work: Cluster, asked: Sequence[tuple[int, int, int]]) -> str | None:
+def allowed(work: Cluster, calls: Sequence[tuple[int, int, int]]) -> str | None:
     """The first question about a layout that cannot be, or that was asked twice."""
-    for number, layout in enumerate(asked):
+    for number, layout in enumerate(calls):
         tensor, pipeline, data = layout
         if tensor * pipeline * data != work.gpus:
             return f"{layout} has {tensor * pipeline * data:g} GPUs, and there are {work.gpus}"
@@ -105,7 +105,7 @@ def allowed(work: Cluster, asked: Sequence[tuple[int, int, int]]) -> str | None:
             return f"{layout} has {tensor} tensor-parallel GPUs for {work.heads} heads"
         if work.layers % pipeline:
             return f"{layout} has {pipeline} stages for {work.layers} layers"
-        if layout in asked[:number]:
+        if layout in calls[:number]:
             return f"{layout} is asked for more than once"
     return None
 
@@ -117,24 +117,24 @@ def same(one: Any, other: Any) -> bool:
 
 def same_choice(one: Any, other: Any) -> bool:
     """Whether two answers choose the same, and break the same rule first, if any."""
-    (chose, asked), (choice, what) = one, other
-    return bool(chose == choice) and rule(asked) == rule(what)
+    (chose, complaint), (choice, what) = one, other
+    return bool(chose == choice) and rule(complaint) == rule(what)
 
 
-def rule(asked: str | None) -> str:
+def rule(complaint: str | None) -> str:
     """A broken rule without its numbers."""
-    return re.sub(r"\d+", "", asked or "")
+    return re.sub(r"\d+", "", complaint or "")
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """The layout, then what was asked for."""
-    (found, asked), (right, _) = got, wanted
-    if found != right:
-        return f"it returns {shown(found)}, expected {right}"
-    if asked is None:
+    (choice, complaint), (right, _) = got, want
+    if choice != right:
+        return f"it returns {shown(choice)}, expected {right}"
+    if complaint is None:
         return None
-    advice = "keep what it returned" if "more than once" in asked else "leave it out"
-    return f"the layout is right, but {asked}: {advice}"
+    advice = "keep what it returned" if "more than once" in complaint else "leave it out"
+    return f"the layout is right, but {complaint}: {advice}"
 
 
 EXERCISE = Exercise(

@@ -39,18 +39,18 @@ def cases() -> list[Case]:
         ("a job of exactly 16 GB limited by memory", 16e9, 1e10, 1e12),
         ("a job that costs a fortune", 40e9, 1e27, 1e12),
     )
-    found = [Case(label, (market(), *job)) for label, *job in jobs]
+    result = [Case(label, (market(), *job)) for label, *job in jobs]
     cheap = [gpu("cheap", 16, 5, 500, 0.30), gpu("dear", 16, 40, 600, 0.60)]
-    found.append(Case("two GPUs, the dearer one 8 times as fast", (cheap, 1e9, 1e15, 1e9)))
+    result.append(Case("two GPUs, the dearer one 8 times as fast", (cheap, 1e9, 1e15, 1e9)))
     both = [gpu("old", 16, 5, 300, 1.50), gpu("new", 16, 40, 600, 1.00)]
-    found.append(Case("two GPUs, the faster one also cheaper", (both, 1e9, 1e15, 1e9)))
+    result.append(Case("two GPUs, the faster one also cheaper", (both, 1e9, 1e15, 1e9)))
     even = [gpu("even", 16, 10, 1000, 1.0), gpu("lopsided", 16, 6.5, 10_000, 0.9)]
-    found.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
-    found.append(Case("two GPUs, a job of less than a second", (both, 1e9, 1e12, 1e9)))
+    result.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
+    result.append(Case("two GPUs, a job of less than a second", (both, 1e9, 1e12, 1e9)))
     gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0)]
-    found.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
-    found.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
-    return found
+    result.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
+    result.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
+    return result
 
 
 def difference(got: Any, expected: Any) -> str | None:

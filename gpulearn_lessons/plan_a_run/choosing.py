@@ -87,9 +87,9 @@ def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
     return market
 
 
-def _check_list(name: str, kind: type, wanted: str, values: object) -> None:
+def _check_list(name: str, kind: type, expected: str, values: object) -> None:
     if not isinstance(values, Sequence) or not all(isinstance(value, kind) for value in values):
-        raise BadInput(f"{name} is {require.shown(values)}: give a list of {wanted}.")
+        raise BadInput(f"{name} is {require.shown(values)}: give a list of {expected}.")
 
 
 @require.checked(

@@ -35,27 +35,27 @@ PLANS = (
 
 def cases() -> list[Case]:
     """Each plan in a memory that holds it to the last byte, and in one that lacks one byte."""
-    found = []
+    result = []
     for *plan, needed in PLANS:
         p, activations, micro, t, stages, d, s = plan
-        kept = f"{micro} × {activations:.3g} bytes"
-        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {kept}"
+        work = f"{micro} × {activations:.3g} bytes"
+        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {work}"
         memories = {"just enough": needed, "one byte too little": needed - 1, "80 GB": 80e9}
-        for said, memory in memories.items():
+        for room, memory in memories.items():
             args = (p, activations, micro, t, stages, d, s, memory)
-            found.append(Case(f"{layout}, {said}", args))
-    return found
+            result.append(Case(f"{layout}, {room}", args))
+    return result
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What an answer says."""
+class FitOutcome:
+    """An answer's verdict on each memory."""
 
     fits: Any  # in the memory of the case
     around: tuple[Any, ...]  # in smaller and larger ones, by which wrong answers are told apart
 
 
-def run(answer: Answer, case: Case) -> Answered | None:
+def run(answer: Answer, case: Case) -> FitOutcome | None:
     """Call an answer with the layout by name."""
     parameters, activations, micro, tensor, pipeline, data, stage, memory = case.args
     within = partial(
@@ -64,24 +64,24 @@ def run(answer: Answer, case: Case) -> Answered | None:
     )  # fmt: skip
     fits = within(memory=memory)
     if not isinstance(fits, bool | np.bool_):
-        return None if fits is None else Answered(shown(fits), ())
-    return Answered(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
+        return None if fits is None else FitOutcome(shown(fits), ())
+    return FitOutcome(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
 
 
-def difference(got: Answered | None, wanted: Answered) -> str | None:
+def difference(got: FitOutcome | None, want: FitOutcome) -> str | None:
     """A truth value, NumPy's too."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got.fits, bool):
         return f"it returns {got.fits}, expected True or False"
-    if got.fits == wanted.fits:
+    if got.fits == want.fits:
         return None
-    if wanted.fits:
+    if want.fits:
         return "it fits, and the answer is False"
     return "it does not fit, the answer is True"
 
 
-def same(one: Answered, other: Answered) -> bool:
+def same(one: FitOutcome, other: FitOutcome) -> bool:
     """Whether two answers say the same of all memories."""
     return one == other
 

@@ -42,15 +42,15 @@ def run(answer: Answer, case: Case) -> Any:
     return partial(answer, *numbers)(**more)
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """Two numbers, by what they are for."""
     if isinstance(got, np.ndarray) and got.shape == (2,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 2:
         return f"it returns {shown(got)}, expected two numbers: the model's, the hardware's"
-    for name, found, right in zip(("model", "hardware"), got, wanted, strict=True):
-        if compare.numbers_or_none(found, right) is not None:
-            return f"the operations of the {name} are {shown(found)}, expected {shown(right)}"
+    for name, value, right in zip(("model", "hardware"), got, want, strict=True):
+        if compare.numbers_or_none(value, right) is not None:
+            return f"the operations of the {name} are {shown(value)}, expected {shown(right)}"
     return None
 
 

@@ -27,11 +27,11 @@ def cases() -> list[Case]:
     ]
     return [
         Case(
-            f"{one[2]:,} GPU{'s' * (one[2] > 1)}, {one[0]:.3g} tokens"
-            f"{', interrupted' if one[5] else ''}",
-            one,
+            f"{plan[2]:,} GPU{'s' * (plan[2] > 1)}, {plan[0]:.3g} tokens"
+            f"{', interrupted' if plan[5] else ''}",
+            plan,
         )
-        for one in plans
+        for plan in plans
     ]
 
 
@@ -41,15 +41,15 @@ def run(answer: Answer, case: Case) -> Any:
     return partial(answer, *numbers)(**more)
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """Three numbers, by what they are."""
     if isinstance(got, np.ndarray) and got.shape == (3,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 3:
         return f"it returns {shown(got)}, expected three numbers: days, dollars, kilowatt-hours"
-    for name, found, right in zip(("days", "dollars", "kilowatt-hours"), got, wanted, strict=True):
-        if compare.numbers_or_none(found, right) is not None:
-            return f"the {name} are {shown(found)}, expected {shown(right)}"
+    for name, value, right in zip(("days", "dollars", "kilowatt-hours"), got, want, strict=True):
+        if compare.numbers_or_none(value, right) is not None:
+            return f"the {name} are {shown(value)}, expected {shown(right)}"
     return None
 
 

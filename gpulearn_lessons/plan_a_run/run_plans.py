@@ -13,7 +13,7 @@ from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import centered, figure, stacked_bars
 from gpulearn.require import shown
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan
-from gpulearn_lessons.plan_a_run.plan.published import Held
+from gpulearn_lessons.plan_a_run.plan.published import ErrorReport
 from gpulearn_lessons.plan_a_run.plan.search import best_layout
 
 PARTS = {
@@ -73,7 +73,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
         return show(fig, f"Planned steps: {text}.")
 
 
-def published_runs(held: Sequence[Held]) -> Picture:
+def published_runs(held: Sequence[ErrorReport]) -> Picture:
     """Draw how far the planner is off published numbers, a row for each.
 
     Args:

@@ -21,17 +21,17 @@ def cases() -> list[Launch]:
     """A last warp in part, warps with nothing to do; all wanted, none, every second."""
     rng = np.random.default_rng(7)
     shapes = ((200, 128, 0.375, 0), (256, 64, 0.5, 0), (33, 32, -1.0, 1), (64, 96, 1.0, 0))
-    made = []
+    launches = []
     for n, block, limit, spare in (*shapes, (1, 32, -1.0, 0)):
         values = (rng.integers(0, 9, n) / 8).astype(np.float32)  # some equal the limit
         counts = np.empty(-(-n // WARP), np.int32)
         args = (values, np.float32(limit), np.zeros(n, np.float32), counts)
         grid = -(-n // block) + spare
         label = f"{n} values in {grid} block{'s' * (grid > 1)} of {block}, limit {limit:g}"
-        made.append(
+        launches.append(
             Launch.of(COMPACT_WARPS, label, *args, grid=grid, block=block, measured=n == 256)
         )
-    return made
+    return launches
 
 
 def requests(launch: Launch) -> int:

@@ -52,9 +52,9 @@ def compacted(values: Array, limit: Any, kept: Array, counts: Array) -> tuple[Ar
     kept, counts = np.zeros_like(kept), np.zeros_like(counts)
     for warp, first in enumerate(range(0, values.size, WARP)):
         part = values[first : first + WARP]
-        found = part[part > limit]
-        kept[first : first + found.size] = found
-        counts[warp] = found.size
+        above = part[part > limit]
+        kept[first : first + above.size] = above
+        counts[warp] = above.size
     return kept, counts
 
 

@@ -34,19 +34,19 @@ def cases() -> list[Launch]:
         args = scores.astype(np.float32), np.empty(scores.shape, np.float32)
         return Launch.of(SOFTMAX_ROWS, label, *args, block=block, measured=scores.shape[1] == 96)
 
-    made = [
+    launches = [
         launch(label, middle + rng.uniform(-3, 3, (m, n)), block)
         for label, m, n, middle, block in shapes
     ]
     # neither another score of the row nor the largest of another row will do for its maximum
     far_apart = 400 * np.arange(-2, 3)[:, None] + rng.uniform(-150, 150, (5, 40))
     lowest = -1e35 * rng.integers(1, 4, (3, 40))
-    made.append(launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96))
-    made.append(launch("5 rows of 40 scores from −950 to 950, 2 blocks of 96", far_apart, 96))
+    launches.append(launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96))
+    launches.append(launch("5 rows of 40 scores from −950 to 950, 2 blocks of 96", far_apart, 96))
     # the largest score is the last, or the first, of more than a warp has lanes
     in_order = np.sort(rng.uniform(-200, 200, (4, 70)))
     in_order[1::2] = in_order[1::2, ::-1]
-    return [*made, launch("4 rows of 70 scores in order, 2 blocks of 64", in_order, 64)]
+    return [*launches, launch("4 rows of 70 scores in order, 2 blocks of 64", in_order, 64)]
 
 
 EXERCISE = kernel_exercise(

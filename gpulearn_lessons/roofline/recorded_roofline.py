@@ -74,9 +74,9 @@ def _host(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def _update(weights: Any, gradient: Any) -> Callable[[], object]:
-    wanted = _host(weights) - 1e-3 * _host(gradient)
+    expected = _host(weights) - 1e-3 * _host(gradient)
     weights.add_(gradient, alpha=-1e-3)
-    agree("update", _host(weights), wanted, TOLERANCE)
+    agree("update", _host(weights), expected, TOLERANCE)
     return partial(weights.add_, gradient, alpha=-1e-3)
 
 

@@ -73,11 +73,11 @@ def all_reduce_top_k(tensor: Tensor, residual: Tensor, keep: float) -> int:
     >>> gl.launch(twice, 2, backend="simulated")[0]  # first 4 of each rank, then 3 + 3
     [[8.0, 0.0], [0.0, 12.0]]
     """
-    wanted = (tensor + residual).flatten()
-    mine = top_k(wanted, keep)
-    wanted[mine.places.long()] = 0
-    residual.copy_(wanted.view(residual.shape))
-    total = torch.zeros_like(wanted)
+    corrected = (tensor + residual).flatten()
+    mine = top_k(corrected, keep)
+    corrected[mine.places.long()] = 0
+    residual.copy_(corrected.view(residual.shape))
+    total = torch.zeros_like(corrected)
     places, values = all_gather(mine.places), all_gather(mine.values)
     for where, what in zip(places, values, strict=True):  # in order of rank: the same bits
         total.index_add_(0, where, what)

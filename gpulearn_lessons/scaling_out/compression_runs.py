@@ -27,7 +27,7 @@ METHODS = ("none", "float16", "top-k", "top-k, no feedback")
 
 
 @dataclass(frozen=True)
-class Compressed:
+class CompressedRun:
     """A training with compressed gradients."""
 
     bytes_sent: int  # of a rank's compressed gradient, in one step
@@ -57,7 +57,7 @@ def compression_study(
     batch: int = 32,
     seed: int = 0,
     model: Callable[..., nn.Module] = MLP,
-) -> dict[str, Compressed]:
+) -> dict[str, CompressedRun]:
     """Train on the digits with real ranks, once with each method, from the same start.
 
     Every step also computes the exact mean of the gradients, to hold the compressed one
@@ -83,7 +83,7 @@ def compression_study(
     return launch(_train_all, ranks, *work)[0]
 
 
-def _train_all(names: Sequence[str], *work: Any) -> dict[str, Compressed]:
+def _train_all(names: Sequence[str], *work: Any) -> dict[str, CompressedRun]:
     return {name: _train(name, *work) for name in names}
 
 
@@ -103,7 +103,7 @@ def _train(
     batch: int,
     seed: int,
     build: Callable[..., nn.Module],
-) -> Compressed:
+) -> CompressedRun:
     """Be one rank of one training."""
     images, labels, device = digits_to_train()
     model = build(seed=seed).to(device).train()
@@ -123,10 +123,10 @@ def _train(
         loss.backward()
         true = sum_over_ranks(_flat(model)) / world_size()
         replica.average()
-        given = _flat(model)
+        averaged = _flat(model)
         losses.append(loss.item())
-        errors.append(_relative(given, true))
-        true_sum, given_sum = true_sum + true.cpu(), given_sum + given.cpu()
+        errors.append(_relative(averaged, true))
+        true_sum, given_sum = true_sum + true.cpu(), given_sum + averaged.cpu()
         optimizer.step()
     _, accuracy = evaluate(model, *digits()[2:])
     whole = sum(parameter.nbytes for parameter in model.parameters())
@@ -134,7 +134,7 @@ def _train(
     mean = sum(errors) / len(errors)
     together = sum_over_ranks(torch.tensor(losses, dtype=torch.float64)) / world_size()
     error_of_sum = _relative(given_sum, true_sum)
-    return Compressed(sent, whole, tuple(together.tolist()), accuracy, mean, error_of_sum)
+    return CompressedRun(sent, whole, tuple(together.tolist()), accuracy, mean, error_of_sum)
 
 
 def _flat(model: nn.Module) -> Tensor:
@@ -142,5 +142,5 @@ def _flat(model: nn.Module) -> Tensor:
     return torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
 
 
-def _relative(given: Tensor, true: Tensor) -> float:
-    return float((given - true).norm() / true.norm())
+def _relative(averaged: Tensor, true: Tensor) -> float:
+    return float((averaged - true).norm() / true.norm())

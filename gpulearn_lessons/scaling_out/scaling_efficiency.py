@@ -11,16 +11,16 @@ def cases() -> list[Case]:
     strong = [(8.0, 2.5, 4), (12.0, 6.0, 2), (5.0, 1.0, 4), (3.0, 4.5, 8), (7, 7, 1), (900, 5, 256)]
     weak = [(8.0, 10.0, 4), (6.0, 6.0, 16), (5.0, 4.0, 2), (2.0, 16.0, 8), (7, 7, 1)]
     return [
-        *(Case(_said(one, t, n), (one, t, n))
+        *(Case(_label(one, t, n), (one, t, n))
           for one, t, n in strong[:2]),
-        *(Case(f"{_said(one, t, n)}, strong", (one, t, n, "strong"))
+        *(Case(f"{_label(one, t, n)}, strong", (one, t, n, "strong"))
           for one, t, n in strong),
-        *(Case(f"{_said(one, t, n)}, weak", (one, t, n, "weak"))
+        *(Case(f"{_label(one, t, n)}, weak", (one, t, n, "weak"))
           for one, t, n in weak),
     ]  # fmt: skip
 
 
-def _said(one: float, many: float, ranks: int) -> str:
+def _label(one: float, many: float, ranks: int) -> str:
     who = f"{ranks} ranks that take" if ranks > 1 else "1 rank that takes"
     return f"{who} {many} s in place of {one} s"
 

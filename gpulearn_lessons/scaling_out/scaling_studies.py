@@ -18,7 +18,7 @@ from gpulearn_lessons.training.training_runs import smoothed
 
 if TYPE_CHECKING:
     from gpulearn_lessons.scaling_out.batch_size_runs import BatchStudy
-    from gpulearn_lessons.scaling_out.compression_runs import Compressed
+    from gpulearn_lessons.scaling_out.compression_runs import CompressedRun
     from gpulearn_lessons.scaling_out.laws import Scaling, Spread
     from gpulearn_lessons.scaling_out.replica_drift import Drift
 
@@ -193,9 +193,9 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
     """
-    wanted = "what measure_drift returns"
-    require.named("drifts", drifts, wanted, len(LINES))
-    require.each(drifts, "distances", wanted, "drifts holds")
+    expected = "what measure_drift returns"
+    require.named("drifts", drifts, expected, len(LINES))
+    require.each(drifts, "distances", expected, "drifts holds")
     floor = row_of_zeros(drifts)
     parts, steps = [], 0
     with figure(8.0, 4.4) as (fig, axes):
@@ -240,7 +240,7 @@ def _mark_zeros(axes: Any, most: float, floor: float) -> None:
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
 
 
-def compression_table(results: Mapping[str, Compressed]) -> Table:
+def compression_table(results: Mapping[str, CompressedRun]) -> Table:
     """Bytes, errors, loss and accuracy of each method that `compression_study` tried."""
     _check_results(results)
     rows = [
@@ -263,7 +263,7 @@ def compression_table(results: Mapping[str, Compressed]) -> Table:
     )
 
 
-def compression(results: Mapping[str, Compressed]) -> Picture:
+def compression(results: Mapping[str, CompressedRun]) -> Picture:
     """Draw the loss over the steps of each method that `compression_study` tried."""
     _check_results(results)
     ends = []

@@ -56,7 +56,7 @@ class _Exchange:
             handle.wait()
 
 
-class Gathering(_Exchange):
+class Gather(_Exchange):
     """An all-gather that is under way: each rank sends its row to each other at once.
 
     `rows` has the shape (N, m), the same on all ranks; row r of rank r is set.
@@ -66,7 +66,7 @@ class Gathering(_Exchange):
         super().__init__([rows[rank()]] * world_size(), rows)
 
 
-class Scattering(_Exchange):
+class ReduceScatter(_Exchange):
     """A reduce-scatter that is under way: part r of each rank's row goes to rank r, at once.
 
     The row, of shape (N·m,), stays as it is until `total()`.
@@ -109,7 +109,7 @@ class FlatBlock:
             parameter.data = part.view(parameter.shape)
         self.shard = nn.Parameter(self.rows[rank()])
         self._bytes = self._row.untyped_storage().nbytes()
-        self._coming: Gathering | None = None
+        self._coming: Gather | None = None
 
     @property
     def whole(self) -> bool:
@@ -136,7 +136,7 @@ class FlatBlock:
     def begin_gather(self) -> None:
         """Begin to gather the row from all ranks' shards; nothing if it is there or coming."""
         if not self.whole:
-            self._coming = Gathering(self._lay_out())
+            self._coming = Gather(self._lay_out())
 
     def gather(self) -> None:
         """Have the row in memory, with what all ranks' shards hold now."""

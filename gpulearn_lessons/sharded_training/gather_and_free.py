@@ -13,12 +13,12 @@ from torch import Tensor
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.communicator import rank
-from gpulearn.train.memory import Live
+from gpulearn.train.memory import LiveMemory
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import gather_and_free
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
 
-MOST = 6  # whole layers at once; ours needs 4: weights, their gradient, and its parts on the way
+MAX_LAYERS = 6  # whole at once; ours needs 4: weights, their gradient, and its parts on the way
 
 
 class TanhLayer:
@@ -84,21 +84,21 @@ class LayersWork:
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank; count what is alive at most, beyond what is handed over."""
-        live = Live()
+        live = LiveMemory()
         layers = [TanhLayer(self.width, lambda: live.now) for _ in range(self.layers)]
         shards = [self.shard(self.row(number), rank()) for number in range(self.layers)]
         before = [shard.clone() for shard in shards]
         with live:
-            found = answer(layers, shards, self.batch(rank()), slope)
+            rows = answer(layers, shards, self.batch(rank()), slope)
         numbers: Numbers = {"the shards": "change"}
         if all(map(torch.equal, shards, before)):
             numbers["the shards"] = "stay"
         for number in range(self.layers):
-            one = found[number] if isinstance(found, list | tuple) and number < len(found) else None
-            numbers[f"the gradients of layer {number}"] = trial.as_row(one)
+            row = rows[number] if isinstance(rows, list | tuple) and number < len(rows) else None
+            numbers[f"the gradients of layer {number}"] = trial.as_row(row)
         return numbers, {"most": live.most, "first": layers[0].bytes or 0}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """This rank's part of the mean gradient of one process."""
         layers = [TanhLayer(self.width) for _ in range(self.layers)]
         rows = [self.row(number).requires_grad_() for number in range(self.layers)]
@@ -116,20 +116,20 @@ class LayersWork:
 
     @property
     def most(self) -> int:
-        """Bytes that may be alive at once: shards of gradients, inputs, and `MOST` layers."""
+        """Bytes that may be alive at once: shards of gradients, inputs, and `MAX_LAYERS` layers."""
         whole = 8 * (TanhLayer(self.width).count + self.ranks)
         own = self.layers * (whole // self.ranks + 8)
         inputs = 8 * 2 * self.width * (self.layers + 8)
-        return MOST * whole + own + inputs
+        return MAX_LAYERS * whole + own + inputs
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
         """Whether a rank held or sent more than it has to."""
         whole = TanhLayer(self.width).count
         most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
-        if self.layers > MOST and facts["first"] > MOST * 8 * whole:
-            held = facts["first"] / whole / 8
-            return f"{held:.0f} layers are whole when the first goes forward; one is enough"
-        if self.layers > MOST and facts["most"] > self.most:
+        if self.layers > MAX_LAYERS and facts["first"] > MAX_LAYERS * 8 * whole:
+            layers = facts["first"] / whole / 8
+            return f"{layers:.0f} layers are whole when the first goes forward; one is enough"
+        if self.layers > MAX_LAYERS and facts["most"] > self.most:
             twice = "" if sent < most else ", though it gathers each layer twice"
             return (
                 f"a rank holds {facts['most']:,} bytes at once, as many as "
@@ -161,7 +161,7 @@ def cases() -> list[Case]:
 
 def with_counter_loaded(answer: Answer) -> Answer:
     """The answer; torch loads more where it first counts memory, which takes seconds."""
-    with Live():
+    with LiveMemory():
         torch.zeros(1)
     return answer
 

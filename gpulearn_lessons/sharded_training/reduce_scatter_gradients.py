@@ -37,8 +37,8 @@ class GradientWork:
     def gradient(self, rank: int, number: int) -> np.ndarray:
         """A parameter's gradient on a rank; zeros where it is not used."""
         random = np.random.default_rng((rank, number, self.count))
-        found = random.normal(size=self.shapes[number])
-        return found * ((rank, number) not in self.unused)
+        gradient = random.normal(size=self.shapes[number])
+        return gradient * ((rank, number) not in self.unused)
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank: what it returns, and what is left of the gradients."""
@@ -53,7 +53,7 @@ class GradientWork:
         changed = sum(int((p.detach() != 1).sum()) for p in parameters)
         return {"the numbers that are returned": shard}, {"left": left, "changed": changed}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """This rank's part of the mean."""
         row = np.zeros(self.ranks * self.length)
         for other in range(self.ranks):

@@ -16,8 +16,8 @@ from gpulearn_lessons.sharded_training.checkpoints import reshard_checkpoint
 
 
 @dataclass(frozen=True)
-class Resharded:
-    """What came of an answer on each of the new ranks."""
+class ReshardOutcome:
+    """An answer's outcome on each of the new ranks."""
 
     count: int  # numbers in the row, without padding
     # what each rank returned, as lists; in words what was no row of numbers
@@ -47,7 +47,7 @@ def files(count: int, wrote: int) -> list[Tensor]:
     return list(row.view(wrote, length))
 
 
-def run(answer: Answer, case: Case) -> Resharded:
+def run(answer: Answer, case: Case) -> ReshardOutcome:
     """Let each new rank read."""
     count, wrote, ranks = case.args
     written, shards, every, dtypes = files(count, wrote), [], [], []
@@ -60,47 +60,47 @@ def run(answer: Answer, case: Case) -> Resharded:
             read.append(number)
             return written[number].clone()
 
-        found = answer(file, count, wrote, rank, ranks)
-        shards.append(_numbers(found))
+        shard = answer(file, count, wrote, rank, ranks)
+        shards.append(_numbers(shard))
         every.append(tuple(sorted(read)))
-        other = isinstance(found, Tensor) and found.dtype != torch.float64
-        dtypes.append(str(found.dtype).removeprefix("torch.") if other else "")
-    return Resharded(count, tuple(shards), tuple(every), tuple(dtypes))
+        other = isinstance(shard, Tensor) and shard.dtype != torch.float64
+        dtypes.append(str(shard.dtype).removeprefix("torch.") if other else "")
+    return ReshardOutcome(count, tuple(shards), tuple(every), tuple(dtypes))
 
 
 def _numbers(value: Any) -> Any:
     """A tensor, an array, a list or a tuple of numbers as a list; in words what is none."""
     try:
-        row = np.array([float(one) for one in value])
+        row = np.array([float(number) for number in value])
     except (TypeError, ValueError):
         return shown(value)
     return row.tolist() if np.ndim(value) == 1 or isinstance(value, list | tuple) else shown(value)
 
 
-def expected(case: Case) -> Resharded:
+def expected(case: Case) -> ReshardOutcome:
     """The row cut anew."""
     count, wrote, ranks = case.args
-    shards = tuple(one.tolist() for one in files(count, ranks))
+    shards = tuple(shard.tolist() for shard in files(count, ranks))
     old, new = -(-count // wrote), -(-count // ranks)
     needed = [
         tuple(n for n in range(wrote) if n * old < min(r * new + new, count) and r * new < n * old +
               old and r * new < count)
         for r in range(ranks)
     ]  # fmt: skip
-    return Resharded(count, shards, tuple(needed), ("",) * ranks)
+    return ReshardOutcome(count, shards, tuple(needed), ("",) * ranks)
 
 
-def difference(got: Resharded, wanted: Resharded) -> str | None:
+def difference(got: ReshardOutcome, want: ReshardOutcome) -> str | None:
     """The shards first, then their dtypes, then which files were read."""
-    for rank, (found, right) in enumerate(zip(got.shards, wanted.shards, strict=True)):
-        if isinstance(found, str):
-            return f"rank {rank} gets {found}, expected a row of {len(right)} numbers"
-        if found != right:
-            return f"rank {rank} gets {shown(found)}, expected {shown(right)}"
+    for rank, (shard, right) in enumerate(zip(got.shards, want.shards, strict=True)):
+        if isinstance(shard, str):
+            return f"rank {rank} gets {shard}, expected a row of {len(right)} numbers"
+        if shard != right:
+            return f"rank {rank} gets {shown(shard)}, expected {shown(right)}"
     for rank, dtype in enumerate(got.dtypes):
         if dtype:
             return f"the numbers are right, but rank {rank} gets {dtype}, and the files are float64"
-    for rank, (read, needed) in enumerate(zip(got.read, wanted.read, strict=True)):
+    for rank, (read, needed) in enumerate(zip(got.read, want.read, strict=True)):
         if len(read) > max(1, len(needed)):
             return (
                 f"the shards are right, but rank {rank} reads files {shown(list(read))}, and "
@@ -109,13 +109,13 @@ def difference(got: Resharded, wanted: Resharded) -> str | None:
     return None
 
 
-def same_wrong_shards(one: Resharded, other: Resharded) -> bool:
+def same_wrong_shards(one: ReshardOutcome, other: ReshardOutcome) -> bool:
     """Whether two answers give the same wrong numbers, whatever they read for them."""
     right = tuple(row.tolist() for row in files(one.count, len(one.shards)))
     return one.shards == other.shards != right
 
 
-def same_wrong_dtypes(one: Resharded, other: Resharded) -> bool:
+def same_wrong_dtypes(one: ReshardOutcome, other: ReshardOutcome) -> bool:
     """Whether two answers give the same numbers in the same wrong dtypes, whatever they read."""
     return any(one.dtypes) and (one.shards, one.dtypes) == (other.shards, other.dtypes)
 

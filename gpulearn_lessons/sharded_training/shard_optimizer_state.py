@@ -29,7 +29,7 @@ OPTIMIZERS: dict[str, Any] = {
 STEPPED = "the optimiser's numbers"
 
 
-def _stepped(optimizer: Any) -> list[Tensor]:
+def _parameters(optimizer: Any) -> list[Tensor]:
     """The tensors that an optimiser steps."""
     return [tensor for group in optimizer.param_groups for tensor in group["params"]]
 
@@ -45,32 +45,32 @@ class StateWork:
 
     def numbers(self, *seed: int) -> Tensor:
         """Random numbers."""
-        found = np.random.default_rng((self.count, *seed)).normal(size=self.count)
-        return torch.from_numpy(found)
+        values = np.random.default_rng((self.count, *seed)).normal(size=self.count)
+        return torch.from_numpy(values)
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Train on this rank; the optimisers that it makes are looked at afterwards."""
-        made: list[Any] = []
+        optimizers: list[Any] = []
         before: list[list[Tensor]] = []
 
         def make(parameters: Any) -> Any:
-            made.append(OPTIMIZERS[self.optimizer](parameters))
-            before.append([p.detach().clone() for p in _stepped(made[-1])])
-            return made[-1]
+            optimizers.append(OPTIMIZERS[self.optimizer](parameters))
+            before.append([p.detach().clone() for p in _parameters(optimizers[-1])])
+            return optimizers[-1]
 
         weights = self.numbers(0)
         step = answer(weights, make)
         for number in range(self.steps):
             step(self.numbers(1 + number, 1 + rank()))
-        state = [v for one in made for kept in one.state.values() for v in kept.values()]
-        kept = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
-        after = [_stepped(one) for one in made]
+        state = [v for o in optimizers for s in o.state.values() for v in s.values()]
+        size = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
+        after = [_parameters(optimizer) for optimizer in optimizers]
         padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
         stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
         numbers = {"the weights": trial.as_row(weights), STEPPED: "stay" if stay else "change"}
-        return numbers, {"state": kept}
+        return numbers, {"state": size}
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """The weights of one process with the mean gradients."""
         weights = torch.nn.Parameter(self.numbers(0))
         optimizer = OPTIMIZERS[self.optimizer]([weights])

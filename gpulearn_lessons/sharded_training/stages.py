@@ -21,7 +21,7 @@ from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.memory import MemoryBudget
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
-from gpulearn_lessons.sharded_training.flat import FlatBlock, Scattering, blocks_of
+from gpulearn_lessons.sharded_training.flat import FlatBlock, ReduceScatter, blocks_of
 
 Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
 Blocks = Sequence[nn.Module] | None
@@ -234,7 +234,7 @@ class ShardedParameters(ShardedGradients):
     ) -> None:
         super().__init__(model, make, blocks=blocks, offload=offload)
         self._prefetch = prefetch
-        self._leaving: tuple[FlatBlock, Scattering] | None = None
+        self._leaving: tuple[FlatBlock, ReduceScatter] | None = None
         for number, block in enumerate(self.blocks):
             before, after = partial(self._before, number), partial(self._after, number)
             self._hooks.append(block.module.register_forward_pre_hook(before))
@@ -271,7 +271,7 @@ class ShardedParameters(ShardedGradients):
             super()._reduce(block)
             return
         self._arrive()
-        self._leaving = block, Scattering(block.take_gradients())
+        self._leaving = block, ReduceScatter(block.take_gradients())
 
     def _arrive(self) -> None:
         """Wait for the gradients that are under way."""

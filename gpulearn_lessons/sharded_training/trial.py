@@ -40,7 +40,7 @@ class ShardWork(Protocol):
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank: what it ends with, and what it kept."""
 
-    def wanted(self, rank: int) -> Numbers:
+    def target(self, rank: int) -> Numbers:
         """What a rank is to end with."""
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
@@ -48,8 +48,8 @@ class ShardWork(Protocol):
 
 
 @dataclass(frozen=True)
-class RanShards:
-    """What came of an answer on all ranks."""
+class ShardingOutcome:
+    """An answer's outcome on all ranks."""
 
     work: ShardWork  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did
@@ -65,32 +65,32 @@ def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
     return numbers, facts, bool(called)
 
 
-def simulated(answer: Answer, case: Case) -> RanShards:
+def simulated(answer: Answer, case: Case) -> ShardingOutcome:
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
-        return RanShards(work, run)
+        return ShardingOutcome(work, run)
     return _gathered(work, run.results, tuple(run.bytes_sent))
 
 
-def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> RanShards:
+def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> ShardingOutcome:
     numbers, facts, called = zip(*ranks, strict=True)
-    return RanShards(work, None, list(numbers), list(facts), sent, any(called))
+    return ShardingOutcome(work, None, list(numbers), list(facts), sent, any(called))
 
 
-def expected(case: Case) -> RanShards:
+def expected(case: Case) -> ShardingOutcome:
     """What should come out of a case; what it may keep and send its work says."""
     work: ShardWork = case.args[0]
-    return RanShards(work, numbers=[work.wanted(number) for number in range(work.ranks)])
+    return ShardingOutcome(work, numbers=[work.target(number) for number in range(work.ranks)])
 
 
-def difference(got: RanShards, wanted: RanShards) -> str | None:
+def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
     """One sentence on the first numbers that are wrong, or on what was too much, or None."""
     if got.failure:
         return got.failure.sentence
     if got.called:
         return "it calls the library's function of this name: write it from the collectives"
-    if sentence := _wrong_numbers(got, wanted):
+    if sentence := _wrong_numbers(got, want):
         return sentence
     if not got.sent:
         return None  # real ranks: what they kept has been seen on simulated ones
@@ -100,22 +100,22 @@ def difference(got: RanShards, wanted: RanShards) -> str | None:
     return None
 
 
-def _wrong_numbers(got: RanShards, wanted: RanShards) -> str | None:
-    for number, (found, right) in enumerate(zip(got.numbers, wanted.numbers, strict=True)):
+def _wrong_numbers(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
+    for number, (numbers, right) in enumerate(zip(got.numbers, want.numbers, strict=True)):
         for name, expect in right.items():
-            if sentence := _row(found[name], expect):
+            if sentence := _row(numbers[name], expect):
                 return f"on rank {number}, {name} {sentence}"
     return None
 
 
-def _row(found: Any, right: Any) -> str | None:
-    if isinstance(found, str):
+def _row(value: Any, right: Any) -> str | None:
+    if isinstance(value, str):
         if isinstance(right, str):
-            return None if found == right else f"{found}, and should {right}"
-        return f"{found}, expected {right.size} numbers"
-    if found.shape != right.shape:
-        return f"have shape {found.shape}, expected {right.shape}"
-    wrong = wrong_numbers(found, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
+            return None if value == right else f"{value}, and should {right}"
+        return f"{value}, expected {right.size} numbers"
+    if value.shape != right.shape:
+        return f"have shape {value.shape}, expected {right.shape}"
+    wrong = wrong_numbers(value, right, TOLERANCE * (1 + np.abs(right).max(initial=0)))
     return wrong and f"have {wrong}"
 
 
@@ -126,13 +126,13 @@ def as_row(value: Any) -> Any:
     return f"are {shown(value)}, which is no row of numbers"
 
 
-def same_way(one: RanShards, other: RanShards) -> bool:
+def same_way(one: ShardingOutcome, other: ShardingOutcome) -> bool:
     """Whether the numbers are the same, and what each rank kept and sent."""
     return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
 
 
 @failed_alike
-def same_numbers(one: RanShards, other: RanShards) -> bool:
+def same_numbers(one: ShardingOutcome, other: ShardingOutcome) -> bool:
     """Whether all ranks end with the same numbers, or in the same failure.
 
     Where the numbers are right it is whether too much was kept or sent that counts.
@@ -148,10 +148,10 @@ def same_numbers(one: RanShards, other: RanShards) -> bool:
     )
 
 
-def _fine(ran: RanShards) -> list[str | None]:
+def _fine(ran: ShardingOutcome) -> list[str | None]:
     """What each rank is told of what it kept and sent, without the numbers."""
-    said = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
-    return [re.sub(r"[\d,]+", "", one) if one else None for one in said]
+    messages = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
+    return [re.sub(r"[\d,]+", "", message) if message else None for message in messages]
 
 
 KINSHIPS = (same_way, same_numbers)

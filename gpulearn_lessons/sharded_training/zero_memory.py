@@ -42,15 +42,15 @@ def run(answer: Answer, case: Case) -> Any:
     return partial(answer, list(counts), ranks, stage)(**sizes)
 
 
-def difference(got: Any, wanted: Any) -> str | None:
+def difference(got: Any, want: Any) -> str | None:
     """Three numbers, by what they are for."""
     if isinstance(got, np.ndarray) and got.shape == (3,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 3:
         return f"it returns {shown(got)}, expected three numbers: weights, gradients, state"
-    for name, found, right in zip(("weights", "gradients", "state"), got, wanted, strict=True):
-        if compare.numbers_or_none(found, right) is not None:
-            size = f"{found:,.12g}" if compare.is_number(found) else shown(found)
+    for name, value, right in zip(("weights", "gradients", "state"), got, want, strict=True):
+        if compare.numbers_or_none(value, right) is not None:
+            size = f"{value:,.12g}" if compare.is_number(value) else shown(value)
             take = "takes" if name == "state" else "take"
             return f"the {name} {take} {size} bytes, expected {right:,.0f}"
     return None

@@ -10,7 +10,7 @@ from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM
 from simt.report.report import Report
 
 ROUNDS = 7  # log₂ of BLOCK
-MOST = 64  # requests and additions of a block, one after the other; one thread alone makes 128
+BUDGET = 64  # requests and additions of a block, one after the other; one thread alone makes 128
 
 TREE = (
     "The additions happen one after the other while most threads wait: let each round add the "
@@ -53,9 +53,9 @@ def one_after_the_other(report: Report, launch: Launch) -> str | None:
     totals, blocks = report.totals, report.grid[0]
     passes = totals.shared_load_wavefronts - totals.shared_load_conflicts
     steps = max(passes, totals.global_load_requests, totals.atomics) / blocks
-    if steps <= MOST:
+    if steps <= BUDGET:
         return None
-    return f"each block takes {steps:.3g} steps to read and add its values, the budget is {MOST}"
+    return f"each block takes {steps:.3g} steps to read and add its values, the budget is {BUDGET}"
 
 
 EXERCISE = kernel_exercise(

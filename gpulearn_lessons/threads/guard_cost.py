@@ -31,9 +31,9 @@ def difference(got: Any, expected: Any) -> str | None:
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return three numbers, {', '.join(PARTS)}"
-    for name, one, wanted in zip(PARTS, got, expected, strict=True):
-        if compare.numbers_or_none(int(one) if isinstance(one, bool) else one, wanted):
-            return f"it returns {shown(one)} for the {name}, expected {wanted}"
+    for name, value, want in zip(PARTS, got, expected, strict=True):
+        if compare.numbers_or_none(int(value) if isinstance(value, bool) else value, want):
+            return f"it returns {shown(value)} for the {name}, expected {want}"
     return None
 
 

@@ -16,7 +16,7 @@ LEFT, TOP, BELOW = 112, 60, 58
 CELL, WIDE = 28, 900
 ROOM = 18  # a narrower cell has no room for its label
 FILLS = ("#cfe0f5", "#f6ddb5")  # neighboring blocks differ
-LARGEST = (40, 24)
+MAX_SIZE = (40, 24)
 MAX_BLOCKS = 5
 
 STYLE = (
@@ -199,9 +199,9 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
         height: its rows; 1 makes it a vector with one-dimensional launches.
     """
     width, height = require.whole("width", width), require.whole("height", height)
-    if width > LARGEST[0] or height > LARGEST[1]:
+    if width > MAX_SIZE[0] or height > MAX_SIZE[1]:
         raise BadInput(
-            f"width × height is {width} × {height}: at most {LARGEST[0]} × {LARGEST[1]} can be "
+            f"width × height is {width} × {height}: at most {MAX_SIZE[0]} × {MAX_SIZE[1]} can be "
             f"told apart in a drawing."
         )
     flat = height == 1

@@ -9,16 +9,14 @@ from gpulearn.perf.occupancy import warps_held
 
 def cases() -> list[Case]:
     """Blocks that fill a multiprocessor, leave a rest, are many, or too large; odd sizes."""
-    found = []
+    result = []
     for gpu in ("T4", "RTX 4090", "H100"):
-        one = GPUS[gpu].multiprocessor
+        sm = GPUS[gpu].multiprocessor
         for size in (32, 33, 96, 100, 256, 512, 1024):
-            label = (
-                f"blocks of {size} on the {gpu}, {one.threads:,} threads and {one.blocks} blocks"
-            )
-            found.append(Case(label, (size, one.threads, one.blocks)))
+            label = f"blocks of {size} on the {gpu}, {sm.threads:,} threads and {sm.blocks} blocks"
+            result.append(Case(label, (size, sm.threads, sm.blocks)))
     large = Case("blocks of 1024 where 768 threads have room", (1024, 768, 8))
-    return [*found, Case("one block of 7 threads", (7, 1024, 1)), large]
+    return [*result, Case("one block of 7 threads", (7, 1024, 1)), large]
 
 
 EXERCISE = Exercise(

@@ -11,7 +11,7 @@ import torch
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import accumulate_gradients
-from gpulearn_lessons.training.trial import Seen, apart, condition, flat, network, number, same
+from gpulearn_lessons.training.trial import Outcome, apart, condition, flat, network, number, same
 
 
 def cases() -> list[Case]:
@@ -25,7 +25,7 @@ def cases() -> list[Case]:
     ]
 
 
-class Counted:
+class SavedTensor:
     """A tensor that torch keeps for the backward pass of one part; counted while it is there."""
 
     def __init__(self, tensor: torch.Tensor, part: int, parts: Counter[int]) -> None:
@@ -37,7 +37,7 @@ class Counted:
         self.parts[self.part] -= 1
 
 
-class Watched:
+class BatchLog:
     """Notes which batches go through a model, and for how many parts activations are kept."""
 
     def __init__(self, model: torch.nn.Module) -> None:
@@ -50,7 +50,7 @@ class Watched:
     def keeping(self) -> AbstractContextManager[Any]:
         """The context in which what torch keeps is counted."""
         return torch.autograd.graph.saved_tensors_hooks(
-            lambda tensor: Counted(tensor, len(self.sizes), self.parts), lambda kept: kept.tensor
+            lambda tensor: SavedTensor(tensor, len(self.sizes), self.parts), lambda s: s.tensor
         )
 
     def forward(self, module: Any, inputs: Any, output: torch.Tensor) -> None:
@@ -60,7 +60,7 @@ class Watched:
         self.most = max(self.most, sum(count > 0 for count in self.parts.values()))
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Accumulate once, and look at the gradients, the parts, the loss and the parameters."""
     count, part, size, standing = case.args
     with apart(count):
@@ -71,7 +71,7 @@ def run(answer: Answer, case: Case) -> Seen:
         if standing:
             for p in model.parameters():
                 p.grad = torch.full_like(p, standing)
-        watched = Watched(model)
+        watched = BatchLog(model)
         with watched.keeping():
             returned = number(answer(model, images, labels, part))
     most = max(watched.sizes, default=0)
@@ -89,7 +89,7 @@ def run(answer: Answer, case: Case) -> Seen:
         "the dtype of the parameters afterwards": condition(model),
         "the loss that it returns": returned,
     }
-    return Seen(facts)
+    return Outcome(facts)
 
 
 EXERCISE = Exercise(

@@ -13,7 +13,7 @@ import torch
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import clip_by_global_norm
-from gpulearn_lessons.training.trial import Seen, flat, number, same
+from gpulearn_lessons.training.trial import Outcome, flat, number, same
 
 Gradients = tuple[tuple[float, ...] | None, ...]
 JOINED = "Take each gradient's norm, or flatten it first, whatever its axes."
@@ -40,22 +40,22 @@ def cases() -> list[Case]:
 
 def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What a right answer does with gradients of 4, 2, no and 1 axes, above and below the limit."""
-    numbers = tuple(tuple(0.5 * k - 2.0 for k in range(math.prod(one))) for one in SHAPES)
+    numbers = tuple(tuple(0.5 * k - 2.0 for k in range(math.prod(shape))) for shape in SHAPES)
     for most in (3.0, 300.0):
         case = Case(
             f"gradients of 4, 2, 0 and 1 axes and a limit of {most:g}", (numbers, most, SHAPES)
         )
         try:
-            seen = run(answer, case)
+            outcome = run(answer, case)
         except Exception as error:  # as many ways as there are to join what cannot be joined
-            said = str(error).strip().partition("\n")[0]
-            return f"for {case.label}, it raises {type(error).__name__}: {said}. {JOINED}"
-        if sentence := difference(seen, run(clip_by_global_norm, case)):
+            message = str(error).strip().partition("\n")[0]
+            return f"for {case.label}, it raises {type(error).__name__}: {message}. {JOINED}"
+        if sentence := difference(outcome, run(clip_by_global_norm, case)):
             return f"for {case.label}, {sentence}. {JOINED}"
     return None
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Clip once; the parameters come as a generator, as model.parameters() gives them."""
     gradients, most, *_ = case.args
     parameters = fresh(case)
@@ -68,15 +68,15 @@ def run(answer: Answer, case: Case) -> Seen:
         "the gradients afterwards": flat(p.grad for p in parameters),
         "the norm that it returns": number(returned),
     }
-    finite = all(math.isfinite(g) for one in gradients for g in one or ())
+    finite = all(math.isfinite(g) for gradient in gradients for g in gradient or ())
     nothing = np.array_equal(flat(p.grad for p in parameters), grads, equal_nan=True)
-    return Seen(facts, ways=(finite, nothing and clips_a_list(answer, case)))
+    return Outcome(facts, ways=(finite, nothing and clips_a_list(answer, case)))
 
 
 def fresh(case: Case) -> list[torch.nn.Parameter]:
     """The parameters of a case, with their gradients."""
     gradients, _, *rest = case.args
-    shapes = rest[0] if rest else [(len(one) if one else 2,) for one in gradients]
+    shapes = rest[0] if rest else [(len(gradient) if gradient else 2,) for gradient in gradients]
     parameters = []
     for number_of, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
         parameter = torch.nn.Parameter(torch.full(shape, 1.0 + number_of, dtype=torch.float64))

@@ -23,7 +23,7 @@ from torch.nn import functional
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.checkpointing import save_and_resume
-from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
+from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
 
 TRUSTS = (
     "it goes on to the same bits, but a file from somewhere else may run any code while it is "
@@ -31,7 +31,7 @@ TRUSTS = (
 )
 
 
-class Killed(BaseException):
+class SimulatedKill(BaseException):
     """The process of a run is ended from outside; no `except` of an answer should see it."""
 
 
@@ -100,7 +100,7 @@ class Process:
         functional.cross_entropy(self.model(images), labels).backward()
         self.optimizer.step()
         if self.steps == self.dies_in:
-            raise Killed
+            raise SimulatedKill
         self.schedule.step()
 
     def seen(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def facts_of(call: str, steps: int, killed: bool, saved: bool = True) -> dict[st
     }
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Call an answer once for each process of the plan, in a folder of its own."""
     plan: RunPlan = case.args[0]
     facts: dict[str, Any] = {}
@@ -136,12 +136,12 @@ def run(answer: Answer, case: Case) -> Seen:
             killed = False
             try:
                 process.go(answer, path, steps)
-            except Killed:
+            except SimulatedKill:
                 killed = True
             there = path.exists() and path.stat().st_size > 0
             facts |= facts_of(plan.name(number), process.steps, killed, there)
         facts |= process.seen()
-    return Seen(facts)
+    return Outcome(facts)
 
 
 sprung: list[str] = []
@@ -171,8 +171,8 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
                 torch.save(Trap(), path)
             elif number == 0:
                 path.write_bytes(pickle.dumps(Trap()))
-    found, sprung[:] = bool(sprung), []
-    return TRUSTS if found else None
+    trapped, sprung[:] = bool(sprung), []
+    return TRUSTS if trapped else None
 
 
 WHOLE = (
@@ -207,7 +207,7 @@ def killed_in_save(number: int) -> Iterator[None]:
             file.write(half)
         else:
             Path(file).write_bytes(half)
-        raise Killed
+        raise SimulatedKill
 
     with patch.object(torch, "save", save):
         yield
@@ -268,7 +268,7 @@ def after(
             look()
         plain()
 
-    with contextlib.suppress(Exception, Killed):  # a file cut short is refused in many ways
+    with contextlib.suppress(Exception, SimulatedKill):  # a file cut short is refused in many ways
         answer(path, process.model, process.optimizer, process.schedule, one_step, steps)
     return flat(process.model.parameters())
 
@@ -286,7 +286,7 @@ def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return trusting(answer, outcomes) or losing(answer)
 
 
-def expect(case: Case) -> Seen:
+def expect(case: Case) -> Outcome:
     """What the same steps give in one process that nobody kills."""
     plan: RunPlan = case.args[0]
     facts: dict[str, Any] = {}
@@ -299,7 +299,7 @@ def expect(case: Case) -> Seen:
         for _ in range(plan.calls[-1][0]):
             process.one_step()
         facts |= process.seen()
-    return Seen(facts)
+    return Outcome(facts)
 
 
 EXERCISE = Exercise(

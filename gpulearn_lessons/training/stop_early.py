@@ -8,10 +8,10 @@ from typing import Any
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import NOTHING, is_number
-from gpulearn.judge.exercise import Case, Exercise, Refused
+from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.require import shown
 from gpulearn_lessons.training.loop import stop_early
-from gpulearn_lessons.training.trial import Seen, same
+from gpulearn_lessons.training.trial import Outcome, same
 
 
 def cases() -> list[Case]:
@@ -39,7 +39,7 @@ def cases() -> list[Case]:
     return [Case(label, (losses, patience)) for label, losses, patience in work]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Hand out the losses one by one, and count how many epochs are trained for them."""
     losses, patience = case.args
     trained = 0
@@ -53,12 +53,12 @@ def run(answer: Answer, case: Case) -> Seen:
     returned = answer(epochs(), patience)
     pair = returned if isinstance(returned, tuple | list) and len(returned) == 2 else None
     if returned is not None and (pair is None or not all(map(is_number, pair))):
-        raise Refused(f"it returns {shown(returned)}, expected two numbers: epoch kept, trained")
-    kept, done = pair or (None, None)
-    return Seen(
+        raise Violation(f"it returns {shown(returned)}, expected two numbers: epoch kept, trained")
+    best, done = pair or (None, None)
+    return Outcome(
         {
             "the number of epochs that it trains": trained,
-            "the epoch that it keeps": kept,
+            "the epoch that it keeps": best,
             "the number of epochs that it reports": done,
         }
     )

@@ -12,7 +12,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.training.loop import train_epochs
-from gpulearn_lessons.training.trial import Seen, apart, flat, network, same
+from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
 
 
 def cases() -> list[Case]:
@@ -26,7 +26,7 @@ def cases() -> list[Case]:
     return [Case(label, tuple(plan)) for label, *plan in work]
 
 
-class Passes:
+class ForwardLog:
     """Notes which images go through a model, in which mode, and whether a graph is kept."""
 
     def __init__(self, model: nn.Module, held_out: list[Any]) -> None:
@@ -44,7 +44,7 @@ class Passes:
             self.graphs += 1
 
     @staticmethod
-    def told(modes: list[str]) -> str:
+    def in_words(modes: list[str]) -> str:
         """The mode, where it is the same for all images."""
         return modes[0] if len({*modes}) == 1 else "on for some of them only"
 
@@ -53,7 +53,7 @@ def batches_of(sizes: tuple[int, ...]) -> list[Any]:
     return [(torch.rand(n, 12, dtype=torch.float64), torch.randint(4, (n,))) for n in sizes]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train a small network, and look at what it reports, its passes and its parameters."""
     sizes, other_sizes, epochs, training = case.args
     with apart(sum(sizes)):
@@ -61,15 +61,15 @@ def run(answer: Answer, case: Case) -> Seen:
         batches, held_out = batches_of(sizes), batches_of(other_sizes)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
         model.train(training)
-        passes = Passes(model, held_out)
+        passes = ForwardLog(model, held_out)
         history = answer(model, optimizer, batches, held_out, epochs)
     losses, shares = columns(history)
-    return Seen(
+    return Outcome(
         {
             "how many training images go through the model in all epochs": len(passes.trained),
             "how many held-out images it judges by in all epochs": len(passes.judged),
-            "dropout for the training images": passes.told(passes.trained),
-            "dropout for the held-out images": passes.told(passes.judged),
+            "dropout for the training images": passes.in_words(passes.trained),
+            "dropout for the held-out images": passes.in_words(passes.judged),
             "the parameters at the end": flat(model.parameters()),
             "the mean training losses": losses,
             "the shares of held-out images that are right": shares,
@@ -82,18 +82,18 @@ def run(answer: Answer, case: Case) -> Seen:
 def with_graph(history: Any) -> int:
     """How many of the returned numbers hold the graphs of an epoch."""
     rows = history if isinstance(history, list | tuple) else ()
-    parts = [one for row in rows if isinstance(row, list | tuple) for one in row]
-    return sum(getattr(one, "requires_grad", False) for one in parts)
+    parts = [number for row in rows if isinstance(row, list | tuple) for number in row]
+    return sum(getattr(number, "requires_grad", False) for number in parts)
 
 
-def without_graph(one: Any) -> Any:
-    return one.detach() if isinstance(one, torch.Tensor) else one
+def without_graph(value: Any) -> Any:
+    return value.detach() if isinstance(value, torch.Tensor) else value
 
 
 def columns(history: Any) -> tuple[Any, Any]:
     """The losses and the shares, or what was returned in their place."""
     try:
-        table = np.array([[float(without_graph(one)) for one in row] for row in history])
+        table = np.array([[float(without_graph(number)) for number in row] for row in history])
         if table.ndim == 2 and table.shape[1] == 2:
             return table[:, 0], table[:, 1]
     except (TypeError, ValueError):

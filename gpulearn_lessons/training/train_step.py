@@ -11,7 +11,7 @@ from torch import nn
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import train_step
-from gpulearn_lessons.training.trial import Seen, apart, condition, flat, network, number, same
+from gpulearn_lessons.training.trial import Outcome, apart, condition, flat, network, number, same
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def optimizer_of(plan: StepPlan, model: nn.Module) -> torch.optim.Optimizer:
     return torch.optim.SGD(model.parameters(), lr=0.3, momentum=momentum)
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Train for a few steps, and look at the loss, the parameters and the mode after each."""
     plan: StepPlan = case.args[0]
     facts: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def run(answer: Answer, case: Case) -> Seen:
             ways.append([p.grad is None for p in model.parameters()])
             facts[f"the model's mode after {where}"] = "train" if model.training else "eval"
             facts[f"the dtype of the parameters after {where}"] = condition(model)
-    return Seen(facts, tuple(ways))
+    return Outcome(facts, tuple(ways))
 
 
 def same_way(one: Any, other: Any) -> bool:

@@ -18,8 +18,8 @@ TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to f
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What was seen of an answer, in the order in which it is worth telling."""
+class Outcome:
+    """What an answer did, the most important facts first."""
 
     # a phrase, such as "the loss that it returns", to a number, an array or a word
     facts: dict[str, Any]
@@ -28,38 +28,36 @@ class Seen:
 
 
 def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
-    for phrase, wanted in expected.facts.items():
-        found = got.facts.get(phrase)
-        if isinstance(wanted, np.ndarray):
-            if sentence := _arrays(phrase, found, wanted, tolerance):
+    for phrase, want in expected.facts.items():
+        value = got.facts.get(phrase)
+        if isinstance(want, np.ndarray):
+            if sentence := _arrays(phrase, value, want, tolerance):
                 return sentence
-        elif is_number(wanted) and is_number(found):
-            if not np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
-                return f"{phrase} is {told_apart(found, wanted)}"
-        elif found != wanted:
-            return (
-                NOTHING if found is None else f"{phrase} is {said(found)}, expected {said(wanted)}"
-            )
+        elif is_number(want) and is_number(value):
+            if not np.isclose(value, want, rtol=tolerance, atol=tolerance, equal_nan=True):
+                return f"{phrase} is {told_apart(value, want)}"
+        elif value != want:
+            return NOTHING if value is None else f"{phrase} is {text(value)}, expected {text(want)}"
     return None
 
 
-def said(value: Any) -> str:
+def text(value: Any) -> str:
     """A fact as it stands in a sentence."""
     return value if isinstance(value, str) else f"{value:.6g}" if is_number(value) else shown(value)
 
 
-def _arrays(phrase: str, found: Any, wanted: np.ndarray, tolerance: float) -> str | None:
-    if not isinstance(found, np.ndarray) or found.shape != wanted.shape:
-        count = found.size or "no" if isinstance(found, np.ndarray) else said(found)
-        return f"{phrase}: {count} numbers, expected {wanted.size} (a .grad that is None has none)"
-    scale = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0)) or 1.0
-    close = np.isclose(found, wanted, rtol=0, atol=tolerance * scale, equal_nan=True)
+def _arrays(phrase: str, value: Any, want: np.ndarray, tolerance: float) -> str | None:
+    if not isinstance(value, np.ndarray) or value.shape != want.shape:
+        count = value.size or "no" if isinstance(value, np.ndarray) else text(value)
+        return f"{phrase}: {count} numbers, expected {want.size} (a .grad that is None has none)"
+    scale = float(np.abs(want[np.isfinite(want)]).max(initial=0)) or 1.0
+    close = np.isclose(value, want, rtol=0, atol=tolerance * scale, equal_nan=True)
     if close.all():
         return None
     first = int(np.argmin(close))
     return (
         f"{phrase}: {int((~close).sum())} of {close.size} differ, "
-        f"first {told_apart(found[first], wanted[first])}"
+        f"first {told_apart(value[first], want[first])}"
     )
 
 

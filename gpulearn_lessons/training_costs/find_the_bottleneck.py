@@ -37,14 +37,14 @@ def difference(got: Any, expected: Any) -> str | None:
         return NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(expected):
         return f"it returns {shown(got)}, expected a name and two numbers"
-    for part, found, wanted in zip(PARTS, got, expected, strict=True):
-        if isinstance(wanted, str):
-            if found != wanted:
-                return f"{part} is {shown(found)}, expected {wanted!r}"
-        elif not is_number(found):
-            return f"{part}: {shown(found)} is no number"
-        elif not math.isclose(found, wanted, rel_tol=1e-6, abs_tol=1e-12):
-            return f"{part}: {float(found):.4g}, expected {wanted:.4g}"
+    for part, value, want in zip(PARTS, got, expected, strict=True):
+        if isinstance(want, str):
+            if value != want:
+                return f"{part} is {shown(value)}, expected {want!r}"
+        elif not is_number(value):
+            return f"{part}: {shown(value)} is no number"
+        elif not math.isclose(value, want, rel_tol=1e-6, abs_tol=1e-12):
+            return f"{part}: {float(value):.4g}, expected {want:.4g}"
     return None
 
 

@@ -64,11 +64,11 @@ def difference(got: Any, expected: Any) -> str | None:
         return NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(expected):
         return f"it returns {shown(got)} ({type(got).__name__}), expected a MemoryBudget"
-    for name, found, wanted in zip(MemoryBudget._fields, got, expected, strict=True):
-        if not is_number(found):
-            return f"{name} is {shown(found)}, expected {wanted:,} bytes"
-        if found != wanted:
-            return f"{name} is {found:,} bytes, expected {wanted:,}"
+    for name, value, want in zip(MemoryBudget._fields, got, expected, strict=True):
+        if not is_number(value):
+            return f"{name} is {shown(value)}, expected {want:,} bytes"
+        if value != want:
+            return f"{name} is {value:,} bytes, expected {want:,}"
     return None
 
 

@@ -11,7 +11,7 @@ from gpulearn.judge.compare import NOTHING
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn.train.recompute import recompute_peak, recompute_plan
-from gpulearn_lessons.training.trial import Seen, same
+from gpulearn_lessons.training.trial import Outcome, same
 
 
 def cases() -> list[Case]:
@@ -39,15 +39,15 @@ def cases() -> list[Case]:
     return [Case(label, (list(a), list(b), list(c), limit)) for label, a, b, c, limit in work]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """What a plan comes to: whether there is one, its peak against the limit, its seconds."""
     inputs, inside, seconds, limit = copy.deepcopy(case.args)
     plan = answer(*case.args)
     if plan is None:
-        return Seen({"the plan": "none"})
+        return Outcome({"the plan": "none"})
     numbers = set(range(len(inputs)))
     if not isinstance(plan, Collection) or isinstance(plan, str) or not set(plan) <= numbers:
-        return Seen({"the plan": f"{shown(plan)}, no set of stages"})
+        return Outcome({"the plan": f"{shown(plan)}, no set of stages"})
     chosen = set(plan)
     peak = recompute_peak(inputs, inside, chosen)
     facts: dict[str, Any] = {
@@ -55,7 +55,7 @@ def run(answer: Answer, case: Case) -> Seen:
         "the peak of memory": f"within {limit:,} bytes" if peak <= limit else f"{peak:,} bytes",
         "the seconds that are computed again": sum(seconds[s] for s in chosen),
     }
-    return Seen(facts, ways=tuple(sorted(chosen)))
+    return Outcome(facts, ways=tuple(sorted(chosen)))
 
 
 def difference(got: Any, expected: Any) -> str | None:

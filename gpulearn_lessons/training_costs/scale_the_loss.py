@@ -10,7 +10,7 @@ import torch
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.precision import scale_the_loss
-from gpulearn_lessons.training.trial import Seen, apart, flat, number, same
+from gpulearn_lessons.training.trial import Outcome, apart, flat, number, same
 
 
 def cases() -> list[Case]:
@@ -45,7 +45,7 @@ def network(layers: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> Outcome:
     """Take the steps, one of them with an overflowing scale where the case says so."""
     fits, max_norm, size, steps, overflows = case.args
     facts: dict[str, Any] = {}
@@ -71,7 +71,7 @@ def run(answer: Answer, case: Case) -> Seen:
             facts[f"the parameters after {where}"] = flat(model.parameters())
             facts[f"the scale that it returns in {where}"] = number(returned)
         facts["the dtype of the parameters"] = str(next(model.parameters()).dtype)[6:]
-    return Seen(facts)
+    return Outcome(facts)
 
 
 # a right answer may compute the norm in another order, and divides by powers of two

@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 TILE = 16
 SIZE = 128
-WANTED = {"unchecked": 1_500, "plain": 800, "xray": 500}
+TARGETS = {"unchecked": 1_500, "plain": 800, "xray": 500}
 LARGE = 1024
 COMPILED = {"naive": 1.5, "tiled": 3.0}  # times as long as a scalar CPU loop, at most
 CPP = {"plain": (0.15, 4), "xray": (0.3, 3)}  # seconds, and times as long as Numba's, at most
@@ -202,21 +202,21 @@ class _Bench:
 
         kernels = self.kernels()
         a, b, c = kernels.matrices(LARGE)
-        given = [cuda.to_device(m) for m in (a, b, c)]
+        arrays = [cuda.to_device(m) for m in (a, b, c)]
         shape = (LARGE // TILE, LARGE // TILE), (TILE, TILE)
         loop = _scalar_loop()
         loop(a[:1], b, c[:1])
-        plain = seconds(lambda: kernels.matmul[shape](*given))
+        plain = seconds(lambda: kernels.matmul[shape](*arrays))
         ratios: dict[str, list[float]] = {name: [] for name in COMPILED}
         with gl.unchecked(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the naive one has not been checked
             for _ in range(4):
                 alone = seconds(lambda: loop(a, b, c))
                 for name, kernel in (("naive", kernels.naive), ("tiled", kernels.matmul)):
-                    ratios[name].append(seconds(partial(kernel[shape], *given)) / alone)
-                    np.testing.assert_array_equal(given[2].copy_to_host(), c)
+                    ratios[name].append(seconds(partial(kernel[shape], *arrays)) / alone)
+                    np.testing.assert_array_equal(arrays[2].copy_to_host(), c)
         # the first launches are the machine's, and the compiler's
-        medians = {name: statistics.median(found[1:]) for name, found in ratios.items()}
+        medians = {name: statistics.median(times[1:]) for name, times in ratios.items()}
         return {**medians, "plain": plain}
 
     def cpp(self) -> dict[str, float]:
@@ -344,10 +344,10 @@ def main(arguments: list[str] | None = None) -> int:
     row(f"simulator, tiled matmul {SIZE}²", reference, "s")
     for name, seconds in times.items():
         row(f"{name}, tiled matmul {SIZE}²", seconds, "s")
-        if name in WANTED:
-            ratio, wanted = reference / seconds, WANTED[name]
-            row(f"{name}: times faster than the simulator", ratio, "x", f"≥ {wanted:,}",
-                ratio >= wanted)  # fmt: skip
+        if name in TARGETS:
+            ratio, target = reference / seconds, TARGETS[name]
+            row(f"{name}: times faster than the simulator", ratio, "x", f"≥ {target:,}",
+                ratio >= target)  # fmt: skip
         else:
             row("plain against the scalar CPU loop", times["plain"] / seconds, "x")
     in_cpp = bench.cpp()

@@ -70,17 +70,17 @@ def record(name: str, folder: Path, rehearse: bool) -> int:
     """A step's own process: measure until the limit and save; 1 if a row has an error."""
     step = STEPS[name]
     function = getattr(importlib.import_module(step.module), f"record_{name}")
-    made = function(**step.tiny if rehearse else {})
+    recording = function(**step.tiny if rehearse else {})
     signal.alarm(0)
-    print(f"{len(made.rows)} rows in {recordings.save(made, folder)}")
+    print(f"{len(recording.rows)} rows in {recordings.save(recording, folder)}")
     if name == "counters":
         from tools.record.counters import summary
 
-        print(summary(made))
-    faults = [row for row in made.rows if "error" in row]
+        print(summary(recording))
+    faults = [row for row in recording.rows if "error" in row]
     for row in faults:
         print(f"without a time: {row}")
-    return 1 if faults or not made.rows else 0
+    return 1 if faults or not recording.rows else 0
 
 
 def command(name: str, folder: Path, rehearse: bool) -> list[str]:
@@ -133,22 +133,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--folder", type=Path, help="where recordings go; gpulearn/perf/recorded if not said")
     add("--rehearse", action="store_true", help="try every step on the CPU, with tiny sizes")
     add("--step", choices=STEPS, help=argparse.SUPPRESS)  # this process is the step's
-    given = parser.parse_args(arguments)
-    slow = SLOW if given.rehearse else 1
-    if given.step:
+    options = parser.parse_args(arguments)
+    slow = SLOW if options.rehearse else 1
+    if options.step:
         signal.signal(signal.SIGALRM, _out_of_time)
-        signal.alarm(slow * STEPS[given.step].seconds)
-        return record(given.step, given.folder, given.rehearse)
-    chosen = {name: STEPS[name].seconds * slow for name in STEPS if name in (given.only or STEPS)}
-    if given.list:
+        signal.alarm(slow * STEPS[options.step].seconds)
+        return record(options.step, options.folder, options.rehearse)
+    chosen = {name: STEPS[name].seconds * slow for name in STEPS if name in (options.only or STEPS)}
+    if options.list:
         print("\n".join(f"{name:12} {seconds:4} s" for name, seconds in chosen.items()))
         return 0
-    if not given.rehearse and (fault := _no_gpu()):
+    if not options.rehearse and (fault := _no_gpu()):
         print(fault)
         return 1
     with tempfile.TemporaryDirectory() as scratch:
-        usual = Path(scratch) if given.rehearse else recordings.FOLDER
-        return _visit(chosen, (given.folder or usual).resolve(), given.rehearse)
+        usual = Path(scratch) if options.rehearse else recordings.FOLDER
+        return _visit(chosen, (options.folder or usual).resolve(), options.rehearse)
 
 
 def _visit(chosen: dict[str, int], folder: Path, rehearse: bool) -> int:

@@ -136,8 +136,8 @@ def _known(ncu: Path) -> list[str]:
     names = [name for parts in METRICS.values() for name in parts]
     known: set[str] = set()
     for collection in ("profiling", "source"):
-        asked = [str(ncu), "--query-metrics", "--query-metrics-collection", collection]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = [str(ncu), "--query-metrics", "--query-metrics-collection", collection]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         known |= set(re.findall(r"^\w+", done.stdout, re.MULTILINE))
     return [name for name in names if name.partition(".")[0] in known] or names
 

@@ -71,9 +71,9 @@ class Example:
         Raises:
             WrongResultError: an element is further off than the tolerance.
         """
-        for place, wanted in self.specification.expected(*self.launch.args).items():
-            allowed = tolerance(wanted.dtype) if self.tolerance is None else self.tolerance
-            agree(f"{self.name}: argument {place}", arguments[place], wanted, allowed)
+        for place, expected in self.specification.expected(*self.launch.args).items():
+            allowed = tolerance(expected.dtype) if self.tolerance is None else self.tolerance
+            agree(f"{self.name}: argument {place}", arguments[place], expected, allowed)
 
 
 def kernel_modules() -> Iterator[ModuleType]:

@@ -51,26 +51,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
     parser.add_argument("out", type=Path, help="the folder for the site; what it holds is replaced")
     parser.add_argument("--executed", type=Path, help="a folder with executed notebooks")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         source.mkdir()
-        write(source, executed(asked.executed))
+        write(source, executed(options.executed))
         os.environ["GPULEARN_VERSION"] = gpulearn.__version__
         built = Path(scratch) / "built" / "site"  # myst-nb leaves a folder of its own beside it
         status = build_main(["-q", "-W", "--keep-going", str(source), str(built)])
         shutil.rmtree(built / ".doctrees", ignore_errors=True)
-        shutil.rmtree(asked.out, ignore_errors=True)
-        shutil.move(built, asked.out)
-    for path in asked.out.rglob("*.html"):
+        shutil.rmtree(options.out, ignore_errors=True)
+        shutil.move(built, options.out)
+    for path in options.out.rglob("*.html"):
         path.write_text(reachable(path.read_text(encoding="utf-8")), encoding="utf-8")
     with tempfile.TemporaryDirectory() as scratch:
-        browser_tab.build(asked.out / browser_tab.FOLDER, Path(scratch), repository())
-    (asked.out / ".nojekyll").touch()  # GitHub Pages: folders with an underscore are pages too
-    size = sum(file.stat().st_size for file in asked.out.rglob("*") if file.is_file())
-    found = check.faults(asked.out)
-    print("\n".join([*found, f"{asked.out}: {size / 1e6:.1f} MB, {len(found)} faults"]))
-    return status or bool(found)
+        browser_tab.build(options.out / browser_tab.FOLDER, Path(scratch), repository())
+    (options.out / ".nojekyll").touch()  # GitHub Pages: folders with an underscore are pages too
+    size = sum(file.stat().st_size for file in options.out.rglob("*") if file.is_file())
+    problems = check.faults(options.out)
+    print("\n".join([*problems, f"{options.out}: {size / 1e6:.1f} MB, {len(problems)} faults"]))
+    return status or bool(problems)
 
 
 def reachable(page: str) -> str:
@@ -86,19 +86,19 @@ def executed(folder: Path | None) -> dict[str, NotebookNode]:
     Raises:
         SystemExit: one is missing in the folder, or does not run.
     """
-    found: dict[str, NotebookNode] = {}
+    notebooks: dict[str, NotebookNode] = {}
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if folder is not None:
             if not (there := folder / path.name).exists():
                 raise SystemExit(f"{folder} has no executed {path.name}: run its test first.")
-            found[path.stem] = nbformat.read(there, as_version=4)
+            notebooks[path.stem] = nbformat.read(there, as_version=4)
             continue
         print(f"executing {path.name}", flush=True)
-        said = faults(read(path), path.name, "student", look=lambda nb: found.update(last=nb))
-        if said:
-            raise SystemExit("\n".join(said))
-        found[path.stem] = found.pop("last")
-    return found
+        errors = faults(read(path), path.name, "student", look=lambda nb: notebooks.update(last=nb))
+        if errors:
+            raise SystemExit("\n".join(errors))
+        notebooks[path.stem] = notebooks.pop("last")
+    return notebooks
 
 
 def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
@@ -115,11 +115,11 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
         shutil.copy(picture, static)
     (source / "notebooks").mkdir()
     for name, notebook in notebooks.items():
-        made = page(notebook, name, address, static / "pictures")
-        nbformat.write(made, source / "notebooks" / f"{name}.ipynb")
+        rendered = page(notebook, name, address, static / "pictures")
+        nbformat.write(rendered, source / "notebooks" / f"{name}.ipynb")
     texts = {
         "index.md": contents.front(course, notebooks, PAGES),
-        "browser_tab.md": browser_tab.page({one.name: one.question for one in course}),
+        "browser_tab.md": browser_tab.page({lesson.name: lesson.question for lesson in course}),
         "exercises.md": contents.exercises(course, notebooks),
         "glossary.md": contents.glossary(notebooks),
         "sources.md": contents.sources(course, notebooks),

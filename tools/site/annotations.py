@@ -16,12 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Named", "named_in"]
+__all__ = ["TypeName", "named_in"]
 
 NAME = re.compile(r"(?<![\w.'\"])[A-Z]\w+")
 
 
-class Named(NamedTuple):
+class TypeName(NamedTuple):
     """A type of the package: its name, what it is, and for an alias what it stands for, else ""."""
 
     name: str
@@ -29,14 +29,14 @@ class Named(NamedTuple):
     alias: str
 
 
-def named_in(signature: str, module: str) -> Iterator[Named]:
+def named_in(signature: str, module: str) -> Iterator[TypeName]:
     """The package's own types that a signature of a module's function or class names."""
     for name in dict.fromkeys(NAME.findall(signature)):
-        if found := defined(name, module):
-            yield found
+        if definition := defined(name, module):
+            yield definition
 
 
-def defined(name: str, module: str) -> Named | None:
+def defined(name: str, module: str) -> TypeName | None:
     """What a name means in a module, if the package defines it and it is a type."""
     while module.startswith("gpulearn") and name in imports(module):
         module = imports(module)[name]
@@ -44,9 +44,9 @@ def defined(name: str, module: str) -> Named | None:
         return None
     meant = getattr(importlib.import_module(module), name, None)
     if inspect.isclass(meant) and meant.__module__ == module:
-        return Named(name, meant, "")
+        return TypeName(name, meant, "")
     alias = assigned(name, module)
-    return Named(name, meant, alias) if alias and not isinstance(meant, TypeVar | str) else None
+    return TypeName(name, meant, alias) if alias and not isinstance(meant, TypeVar | str) else None
 
 
 @cache

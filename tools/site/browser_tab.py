@@ -44,16 +44,16 @@ def in_the_edition(name: str) -> bool:
 
 def for_a_tab(notebook: NotebookNode, name: str, address: str) -> NotebookNode:
     """A copy of a stored notebook as a browser tab runs it; `address` is the repository's."""
-    made = copy.deepcopy(notebook)
-    made.metadata["kernelspec"] = dict(KERNEL)
-    for cell in made.cells:
+    edition = copy.deepcopy(notebook)
+    edition.metadata["kernelspec"] = dict(KERNEL)
+    for cell in edition.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace(badge(address, name), ABOUT)
         elif has(cell, "setup"):
             cell.source = SET_UP
         else:
             cell.source = without_torch(cell.source)
-    return made
+    return edition
 
 
 def without_torch(source: str) -> str:
@@ -64,7 +64,7 @@ def without_torch(source: str) -> str:
     imports = {
         node.lineno
         for node in tree.body
-        if isinstance(node, ast.Import) and [one.name for one in node.names] == ["torch"]
+        if isinstance(node, ast.Import) and [alias.name for alias in node.names] == ["torch"]
     }
     lines = source.splitlines()
     return "\n".join(line for number, line in enumerate(lines, 1) if number not in imports)
@@ -101,8 +101,8 @@ def build(out: Path, scratch: Path, address: str) -> None:
     contents.mkdir()
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if in_the_edition(path.stem):
-            made = for_a_tab(nbformat.read(path, as_version=4), path.stem, address)
-            nbformat.write(made, contents / path.name)
+            edition = for_a_tab(nbformat.read(path, as_version=4), path.stem, address)
+            nbformat.write(edition, contents / path.name)
     called(ROOT, "hatchling", "build", "--target", "wheel", "--directory", str(scratch))
     (wheel,) = scratch.glob("*.whl")
     called(

@@ -30,14 +30,14 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a tag's identity, where it leads, what it loads."""
-        given = {name: value or "" for name, value in attrs}
-        self.ids |= {given[name] for name in ("id", "name") if given.get(name)}
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if tag in LOADS and LOADS[tag] in given and given.get("rel") not in NOT_LOADED:
-            self.loads.append(given[LOADS[tag]])
-        if tag == "img" and not given.get("alt", "").strip():
-            self.silent.append(given.get("src", "a picture"))
+        attributes = {name: value or "" for name, value in attrs}
+        self.ids |= {attributes[name] for name in ("id", "name") if attributes.get(name)}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        if tag in LOADS and LOADS[tag] in attributes and attributes.get("rel") not in NOT_LOADED:
+            self.loads.append(attributes[LOADS[tag]])
+        if tag == "img" and not attributes.get("alt", "").strip():
+            self.silent.append(attributes.get("src", "a picture"))
 
 
 def faults(site: Path) -> list[str]:

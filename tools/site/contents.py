@@ -68,14 +68,14 @@ def anchor(title: str) -> str:
 
 def by_parts(course: list[Lesson]) -> Iterator[tuple[str, list[Lesson]]]:
     """The parts of the course with their lessons."""
-    part, held = "", list[Lesson]()
+    part, group = "", list[Lesson]()
     for lesson in course:
         if lesson.number in PARTS:
-            if held:
-                yield part, held
-            part, held = PARTS[lesson.number], []
-        held.append(lesson)
-    yield part, held
+            if group:
+                yield part, group
+            part, group = PARTS[lesson.number], []
+        group.append(lesson)
+    yield part, group
 
 
 def front(course: list[Lesson], notebooks: Mapping[str, NotebookNode], pages: list[str]) -> str:
@@ -85,15 +85,15 @@ def front(course: list[Lesson], notebooks: Mapping[str, NotebookNode], pages: li
         count[exercise.notebook] = count.get(exercise.notebook, 0) + 1
     text = (HERE / "front.md").read_text(encoding="utf-8")
     rows = []
-    for part, held in by_parts(course):
+    for part, group in by_parts(course):
         rows += [f"## {part}", "", "| notebook | question | minutes | exercises |"]
         rows += ["|---|---|---|---|"]
         rows += [
-            f"| [{heading(notebooks[one.name])}](notebooks/{one.name}.ipynb) | {one.question} "
-            f"| {one.minutes} | {count[one.name]} |"
-            for one in held
+            f"| [{heading(notebooks[lesson.name])}](notebooks/{lesson.name}.ipynb) "
+            f"| {lesson.question} | {lesson.minutes} | {count[lesson.name]} |"
+            for lesson in group
         ] + [""]
-        rows += tree(f"{part}", [f"notebooks/{one.name}" for one in held])
+        rows += tree(f"{part}", [f"notebooks/{lesson.name}" for lesson in group])
     return "\n".join([text, *rows, *tree("More", pages)])
 
 
@@ -113,20 +113,20 @@ def exercises(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> st
         "",
     ]
     for lesson in course:
-        own = [one for one in catalogue().values() if one.notebook == lesson.name]
+        own = [exercise for exercise in catalogue().values() if exercise.notebook == lesson.name]
         if own:
             text += [f"## {lesson.number} · {lesson.question}", ""]
-        for one in own:
+        for entry in own:
             text += [
-                f"({one.name})=",
-                f"### {one.name}",
+                f"({entry.name})=",
+                f"### {entry.name}",
                 "",
-                literal(one.task),
+                literal(entry.task),
                 "",
-                f"Set in [{lesson.name}](notebooks/{lesson.name}.ipynb#Exercise:-{one.name}).",
+                f"Set in [{lesson.name}](notebooks/{lesson.name}.ipynb#Exercise:-{entry.name}).",
                 "",
-                folded_rows("What a student is given", given(one.name, notebooks[lesson.name])),
-                folded_rows("Hints", [f"1. {literal(hint)}" for hint in one.answers.hints]),
+                folded_rows("What a student is given", given(entry.name, notebooks[lesson.name])),
+                folded_rows("Hints", [f"1. {literal(hint)}" for hint in entry.answers.hints]),
             ]
     return "\n".join(text)
 
@@ -156,7 +156,7 @@ def terms() -> dict[str, str]:
     Each leads to the sentence of glossary.txt that stands for the course's, or to "".
     """
     lines = (HERE / "glossary.txt").read_text(encoding="utf-8").splitlines()
-    return {term: said for term, _, said in (line.partition(": ") for line in lines)}
+    return {term: text for term, _, text in (line.partition(": ") for line in lines)}
 
 
 def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
@@ -173,13 +173,13 @@ def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
         "",
     ]
     text += ["```{glossary}"]  # the search knows what stands in one
-    for term, ours in sorted(terms().items(), key=lambda one: one[0].lower()):
-        found = introduced(term, notebooks)
-        if found is None:
+    for term, ours in sorted(terms().items(), key=lambda item: item[0].lower()):
+        introduction = introduced(term, notebooks)
+        if introduction is None:
             raise SystemExit(f"No notebook introduces **{term}**: take it from glossary.txt.")
-        name, heading, said = found
+        name, heading, sentence = introduction
         place = f"notebooks/{name}.ipynb#{anchor(heading)}"
-        text += [term, f"  {ours or said} ([{name.partition('_')[0]}]({place}))", ""]
+        text += [term, f"  {ours or sentence} ([{name.partition('_')[0]}]({place}))", ""]
     return "\n".join([*text, "```", ""])
 
 
@@ -197,30 +197,30 @@ def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, s
             for line in cell.source.splitlines():
                 if line.startswith("#"):
                     heading = line.lstrip("# ")
-                elif found := bold.search(line):
-                    return name, heading, around(found.group(), SENTENCE.split(line))
+                elif match := bold.search(line):
+                    return name, heading, around(match.group(), SENTENCE.split(line))
     return None
 
 
 def around(words: str, sentences: list[str]) -> str:
     """The sentence with these words; before it the one that it points back to, if it does."""
-    here = next(number for number, one in enumerate(sentences) if words in one)
+    here = next(number for number, sentence in enumerate(sentences) if words in sentence)
     first = here - 1 if here and POINTS_BACK.match(sentences[here]) else here
-    said = " ".join(sentences[first : here + 1]).lstrip("-| ")
-    if said.startswith("(") and said.endswith(")"):
-        said = said[1:-1]
-    if said.count("(") != said.count(")"):  # it stood with others in brackets
-        said = said.removeprefix("(").removesuffix(")")
-    return re.sub(r"[:;]$", ".", said)
+    text = " ".join(sentences[first : here + 1]).lstrip("-| ")
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    if text.count("(") != text.count(")"):  # it stood with others in brackets
+        text = text.removeprefix("(").removesuffix(")")
+    return re.sub(r"[:;]$", ".", text)
 
 
 def teaching(readme: str, address: str) -> str:
     """The README's part on coursework, with its pictures, and with links into the repository."""
-    told = re.search(r"^## In your own course\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
-    if told is None:
+    section = re.search(r"^## In your own course\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    if section is None:
         raise SystemExit("README.md has no part `## In your own course`: name it so again.")
-    text = told[1].replace("](notebooks/images/", "](_static/")
-    text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", text)
+    text = section[1].replace("](notebooks/images/", "](_static/")
+    text = INSIDE.sub(lambda match: f"]({address}/blob/main/{match[1]})", text)
     return "# Teaching\n" + text.replace("\n### ", "\n## ")
 
 
@@ -263,11 +263,11 @@ def citations(source: str) -> Iterator[str]:
     for inside in re.findall(r"\(([^()]*arXiv[: ]\d{4}\.\d{4,5}[^()]*)\)", source):
         number = ARXIV.search(inside)
         if number and "](" not in inside:
-            said = cited_in(source, inside) if BARE.match(inside) else inside
-            yield f"{said} ([arXiv](https://arxiv.org/abs/{number[1]}))"
+            citation = cited_in(source, inside) if BARE.match(inside) else inside
+            yield f"{citation} ([arXiv](https://arxiv.org/abs/{number[1]}))"
 
 
 def cited_in(source: str, words: str) -> str:
     """The sentence that cites; the words alone where they are no part of one sentence."""
-    sentences = (one for line in source.splitlines() for one in SENTENCE.split(line))
-    return next((one.strip("-| ") for one in sentences if words in one), words)
+    sentences = (sentence for line in source.splitlines() for sentence in SENTENCE.split(line))
+    return next((sentence.strip("-| ") for sentence in sentences if words in sentence), words)

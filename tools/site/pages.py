@@ -32,18 +32,18 @@ from tools.site.browser_tab import in_the_edition, link
 __all__ = ["folded", "page", "unsolved"]
 
 EMBEDDED = re.compile(r'src="data:image/(png|jpeg|gif|svg\+xml);base64,([^"]+)"')
-KEPT = ("text/html", "text/latex", "text/plain", "text/markdown")
-CAME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
+MIME_TYPES = ("text/html", "text/latex", "text/plain", "text/markdown")
+OUTCOME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
 WIDE = ("<table", "<pre", "white-space:pre")
 OWN_PROGRESS = (
     "<p><em>Where the notebook runs, a table here shows which exercises you have solved and which "
     "outcomes you foresaw.</em></p>"
 )
-MOVED = (
+WIDGET_NOTE = (
     '<p class="still">Where the notebook runs, controls stand above this picture and change it.</p>'
 )
 WIDGET = "application/vnd.jupyter.widget-view+json"
-ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader
+CPU_REASON = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not its reader
 BAR = re.compile(r"\[\d\d:\d\d[,<].*/s\]$")  # "1,024 ranks: 0 messages [00:00, ? messages/s]"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -57,32 +57,32 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
         address: of the repository, for the links to Colab and to the file.
         pictures: the folder for the pictures that its outputs carry.
     """
-    made = copy.deepcopy(executed)
-    made.cells = [
+    result = copy.deepcopy(executed)
+    result.cells = [
         cell
-        for cell in unsolved(made.cells)
+        for cell in unsolved(result.cells)
         if not has(cell, "setup") and cell.source != CLOSING_CELL
     ]
-    made.metadata.pop("widgets", None)
+    result.metadata.pop("widgets", None)
     stubs = set[str]()
-    for cell in made.cells:
+    for cell in result.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace(badge(address, name), ways(address, name))
             if stray := BADGE.search(cell.source):
                 raise SystemExit(f"{name} has a badge of another notebook: {stray.group()}")
         elif cell.cell_type == "code":
-            cell.outputs = [shown(one, pictures) for one in cell.outputs if not is_progress(one)]
+            cell.outputs = [shown(o, pictures) for o in cell.outputs if not is_progress(o)]
             if cell.source.rstrip().endswith("gl.progress()"):  # of whoever ran it
                 cell.outputs = [new_html(OWN_PROGRESS)]
-            if asked := PREDICTED.findall(cell.source):  # the question stands in the output
+            if questions := PREDICTED.findall(cell.source):  # the question stands in the output
                 cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "remove-input"]
-                cell.outputs += [new_html(reasons(one)) for one in asked]
+                cell.outputs += [new_html(reasons(question)) for question in questions]
             if has(cell, "check") and (exercise := checked(cell)):
                 cell.outputs = [new_html(task(exercise_of(exercise)))]
                 stubs.add(exercise)
             elif cell.outputs and (left := sorted(stubs & names_in(cell.source))):
                 cell.outputs += [new_html(of_a_stub(left))]
-    return made
+    return result
 
 
 def names_in(source: str) -> set[str]:
@@ -96,9 +96,9 @@ def names_in(source: str) -> set[str]:
 
 def of_a_stub(names: Sequence[str]) -> str:
     """What must be known of an output that exercises went into which nobody has solved."""
-    told = " and ".join(f"<code>{name}</code>" for name in names)
+    code = " and ".join(f"<code>{name}</code>" for name in names)
     return (
-        f'<p class="still">Nobody has solved {told} for this page: what stands here comes of the '
+        f'<p class="still">Nobody has solved {code} for this page: what stands here comes of the '
         "cell as it is given.</p>"
     )
 
@@ -119,34 +119,32 @@ def ways(address: str, name: str) -> str:
     file = f"blob/main/notebooks/{name}.ipynb"
     colab = f"https://colab.research.google.com/github/{path}/{file}"
     raw = f"https://raw.githubusercontent.com/{path}/main/notebooks/{name}.ipynb"
-    told = f"[Open in Colab]({colab}) · [See it on GitHub]({address}/{file}) · [Download]({raw})"
+    links = f"[Open in Colab]({colab}) · [See it on GitHub]({address}/{file}) · [Download]({raw})"
     if in_the_edition(name):
-        told += " · " + link(name, "Open in a browser tab, experimental", up="../")
-    return told
+        links += " · " + link(name, "Open in a browser tab, experimental", up="../")
+    return links
 
 
 def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
     """An output as a page can show it."""
     if output.output_type == "error":
-        said = ANSI.sub("", "\n".join(output.traceback)).strip()
-        return new_html(f'<pre class="stopped">{escape(said)}</pre>')
+        traceback = ANSI.sub("", "\n".join(output.traceback)).strip()
+        return new_html(f'<pre class="stopped">{escape(traceback)}</pre>')
     if "data" not in output:
         if "text" in output:
-            output.text = output.text.replace(ASKED, "no GPU was used")
+            output.text = output.text.replace(CPU_REASON, "no GPU was used")
         return output
-    data = {kind: text for kind, text in output.data.items() if kind in KEPT}
-    if came := CAME.search(data.get("text/html", "")):
-        return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
+    data = {kind: text for kind, text in output.data.items() if kind in MIME_TYPES}
+    if match := OUTCOME.search(data.get("text/html", "")):
+        return new_html(f'<p class="came"><strong>What came:</strong> {match[1]}</p>')
     if "text/html" in data:
         if WIDGET in output.data and 'role="status"' in data["text/html"]:
-            data["text/html"] = MOVED + data["text/html"]
+            data["text/html"] = WIDGET_NOTE + data["text/html"]
         data["text/html"] = scrolled(
-            EMBEDDED.sub(
-                lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]
-            )
+            EMBEDDED.sub(lambda m: f'src="{filed(m[1], m[2], pictures)}"', data["text/html"])
         )
-    kept: NotebookNode = new_output("display_data", data=data)
-    return kept
+    result: NotebookNode = new_output("display_data", data=data)
+    return result
 
 
 def is_progress(output: NotebookNode) -> bool:
@@ -172,18 +170,18 @@ def filed(kind: str, encoded: str, pictures: Path) -> str:
 
 def new_html(markup: str) -> NotebookNode:
     """An output of HTML."""
-    made: NotebookNode = new_output("display_data", data={"text/html": markup, "text/plain": ""})
-    return made
+    output: NotebookNode = new_output("display_data", data={"text/html": markup, "text/plain": ""})
+    return output
 
 
 def reasons(name: str) -> str:
     """What would have to be true for each choice of a prediction that does not come."""
-    one = prediction_of(name)
-    if not isinstance(one, Choices):
+    prediction = prediction_of(name)
+    if not isinstance(prediction, Choices):
         return ""
-    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.misconceptions.items()]
+    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in prediction.misconceptions.items()]
     # of what is measured, nobody knows beforehand which choice is right
-    measured = len(rows) == len(one.choices)
+    measured = len(rows) == len(prediction.choices)
     title = "What each choice would take" if measured else "If you chose otherwise"
     return folded(title, f"<ul>{''.join(rows)}</ul>")
 

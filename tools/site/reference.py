@@ -22,7 +22,7 @@ from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from gpulearn.__main__ import main
 from gpulearn.judge.topics import topics
-from tools.site.annotations import Named, named_in
+from tools.site.annotations import TypeName, named_in
 
 __all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened", "types"]
 
@@ -31,7 +31,7 @@ STYLE: Any = Config(
     napoleon_use_rtype=False,
     napoleon_custom_sections=[("Attributes", "params_style")],  # as arguments are shown
 )
-WIDEST = 70  # characters of a signature in one line
+MAX_COLUMNS = 70  # characters of a signature in one line
 FIELD = re.compile(r"(?<=^:)(returns|raises)\b", re.MULTILINE)
 PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins a parameter
 BAR = re.compile(r"\|")
@@ -47,7 +47,7 @@ def namespaces() -> list[ModuleType]:
     """
     top = importlib.import_module("gpulearn")
     below = [getattr(top, name) for name in public(top)]
-    spaces = (one for one in below if inspect.ismodule(one) and one is not top.cuda)
+    spaces = (module for module in below if inspect.ismodule(module) and module is not top.cuda)
     lessons = (lesson for lesson in topics() if public(lesson))
     return [top, *spaces, importlib.import_module(OWN), *lessons, importlib.import_module("simt")]
 
@@ -58,16 +58,16 @@ def public(module: ModuleType) -> list[str]:
     if not stub.exists():
         return list(getattr(module, "__all__", ()))
     lines = ast.parse(stub.read_text(encoding="utf-8")).body
-    found = [one.asname for line in lines if isinstance(line, ast.ImportFrom) for one in line.names]
-    return [name for name in found if name]
+    names = [a.asname for line in lines if isinstance(line, ast.ImportFrom) for a in line.names]
+    return [name for name in names if name]
 
 
 def reference(module: ModuleType) -> str:
     """A page with all public names of a module, in reStructuredText."""
     short = shortened(module)
     text = [short, "=" * len(short), "", f"{summary(module)}.", ""]
-    for name, one in named(module):
-        text += entry(name, one)
+    for name, value in named(module):
+        text += entry(name, value)
     return "\n".join(text)
 
 
@@ -81,9 +81,9 @@ def overview(modules: list[ModuleType]) -> str:
     for module in modules:
         short = shortened(module)
         text += [short, "-" * len(short), "", f":doc:`{summary(module)} <{short}>`", ""]
-        for name, one in named(module):
+        for name, value in named(module):
             place = f"{short}.html#{make_id(name)}"
-            text += [f"- `{name} <{place}>`__{promised(one)}"]
+            text += [f"- `{name} <{place}>`__{promised(value)}"]
         text += [""]
     below = "".join(f"   {name}\n" for name in [*map(shortened, modules), "types", "commands"])
     return "\n".join([*text, ".. toctree::", "   :hidden:", "", below])
@@ -101,26 +101,26 @@ def types() -> str:
 
 
 @cache
-def on_the_page() -> dict[str, Named]:
+def on_the_page() -> dict[str, TypeName]:
     """Name → what the page of types has under it.
 
     Raises:
         SystemExit: two types share a name.
     """
-    public_ones = [one for module in namespaces() for _, one in named(module)]
-    promised = {id(one) for one in public_ones}
-    found: dict[str, Named] = {}
-    for it in (it for one in public_ones for it in mentioned(one)):
-        if (it.alias or id(it.meant) not in promised) and found.setdefault(it.name, it) != it:
+    public_ones = [value for module in namespaces() for _, value in named(module)]
+    promised = {id(value) for value in public_ones}
+    names: dict[str, TypeName] = {}
+    for it in (it for value in public_ones for it in mentioned(value)):
+        if (it.alias or id(it.meant) not in promised) and names.setdefault(it.name, it) != it:
             raise SystemExit(f"Two types of public signatures are called {it.name}: rename one.")
-    return found
+    return names
 
 
-def mentioned(one: Any) -> list[Named]:
+def mentioned(value: Any) -> list[TypeName]:
     """The package's types that a signature or one of its methods' names."""
-    asked = [row for row in members(one) if row.startswith("``.")]
-    module = getattr(getattr(one, "py_func", one), "__module__", "") or ""
-    return list(named_in("\n".join([signature(one), *asked]), module))
+    rows = [row for row in members(value) if row.startswith("``.")]
+    module = getattr(getattr(value, "py_func", value), "__module__", "") or ""
+    return list(named_in("\n".join([signature(value), *rows]), module))
 
 
 def commands() -> str:
@@ -136,30 +136,30 @@ def commands() -> str:
 
 def helped(command: str) -> str:
     """What a command prints for `--help`, as wide as a page of the site."""
-    asked = ["gpulearn", *([command] if command else []), "--help"]
-    said = io.StringIO()
+    argv = ["gpulearn", *([command] if command else []), "--help"]
+    output = io.StringIO()
     with (
-        patch.object(sys, "argv", asked),
+        patch.object(sys, "argv", argv),
         patch.dict("os.environ", {"COLUMNS": "88"}),
-        contextlib.redirect_stdout(said),
+        contextlib.redirect_stdout(output),
         contextlib.suppress(SystemExit),
     ):
         main()
-    return said.getvalue()
+    return output.getvalue()
 
 
 def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """The public names of a module, as notebooks write them, with what they mean."""
     for name in sorted(public(module), key=str.lower):
-        one = getattr(module, name)
-        if not inspect.ismodule(one):
-            yield f"{shortened(module)}.{name}", one
+        value = getattr(module, name)
+        if not inspect.ismodule(value):
+            yield f"{shortened(module)}.{name}", value
 
 
-def promised(one: Any) -> str:
+def promised(value: Any) -> str:
     """The first line of a docstring, to stand behind a name; of a mapping, nothing."""
-    said = "" if isinstance(one, Mapping) else inspect.getdoc(one) or ""
-    first = said.partition("\n\n")[0].replace("\n", " ")
+    doc = "" if isinstance(value, Mapping) else inspect.getdoc(value) or ""
+    first = doc.partition("\n\n")[0].replace("\n", " ")
     return BAR.sub(r"\|", f": {first}") if first else ""
 
 
@@ -175,44 +175,44 @@ def summary(module: ModuleType) -> str:
     return (module.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
 
-def entry(name: str, one: Any) -> list[str]:
+def entry(name: str, value: Any) -> list[str]:
     """One name: how it is called, and what it promises; of a class also what it can do."""
     rows = [name, "-" * len(name), ""]
-    if call := signature(one):
+    if call := signature(value):
         lines = (name + call).split("\n")
         rows += [".. code-block:: python", "", *(f"   {line}" for line in lines), ""]
-    if isinstance(one, Mapping):  # its docstring is its type's
-        return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in one) + ".", ""]
-    known = [it.name for it in mentioned(one) if on_the_page().get(it.name) == it]
+    if isinstance(value, Mapping):  # its docstring is its type's
+        return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in value) + ".", ""]
+    known = [it.name for it in mentioned(value) if on_the_page().get(it.name) == it]
     if linked := [f"`{it} <types.html#{make_id(it)}>`__" for it in known]:
         rows += ["Types: " + ", ".join(linked), ""]
-    return [*rows, *docstring(one), "", *members(one)]
+    return [*rows, *docstring(value), "", *members(value)]
 
 
-def docstring(one: Any) -> list[str]:
+def docstring(value: Any) -> list[str]:
     """What a name promises, in reStructuredText."""
-    said = BAR.sub(r"\|", inspect.getdoc(one) or "")
-    text = FIELD.sub(lambda found: found[1].title(), str(GoogleDocstring(said, STYLE)))
+    doc = BAR.sub(r"\|", inspect.getdoc(value) or "")
+    text = FIELD.sub(lambda match: match[1].title(), str(GoogleDocstring(doc, STYLE)))
     return text.splitlines()
 
 
-def members(one: Any) -> list[str]:
+def members(value: Any) -> list[str]:
     """What an object of a class can be asked, as a list; of anything else, nothing."""
     rows: list[str] = []
-    fields = getattr(one, "__dataclass_fields__", {})  # a default that is a function is no method
-    for name, member in vars(one).items() if inspect.isclass(one) else ():
-        asked = getattr(member, "fget", getattr(member, "__func__", member))
+    fields = getattr(value, "__dataclass_fields__", {})  # a default that is a function is no method
+    for name, member in vars(value).items() if inspect.isclass(value) else ():
+        function = getattr(member, "fget", getattr(member, "__func__", member))
         if (
             name.startswith("_")
             or name in fields
-            or not inspect.isfunction(asked)
-            or not inspect.getdoc(asked)
+            or not inspect.isfunction(function)
+            or not inspect.getdoc(function)
         ):
             continue
-        call = "" if isinstance(member, property) else signature(asked, bound=True)
+        call = "" if isinstance(member, property) else signature(function, bound=True)
         call = " ".join(call.split()).replace("( ", "(").replace(", )", ")")
         rows += [f"``.{name}{call}``"]
-        rows += [f"   {line}".rstrip() for line in docstring(asked)] + [""]
+        rows += [f"   {line}".rstrip() for line in docstring(function)] + [""]
     return rows
 
 
@@ -222,24 +222,24 @@ class Plain(str):
     __repr__ = str.__str__
 
 
-def signature(one: Any, *, bound: bool = False) -> str:
+def signature(value: Any, *, bound: bool = False) -> str:
     """How it is called, with types; of what is not called, nothing.
 
     Args:
-        one: what is called.
+        value: what is called.
         bound: whether it is called of an object, without its first parameter.
     """
-    asked = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
-    if getattr(asked, "_is_protocol", False):  # nobody makes one
+    function = getattr(value, "py_func", value)  # a kernel is called as the function it is made of
+    if getattr(function, "_is_protocol", False):  # nobody makes one
         return ""
     try:
-        found = inspect.signature(asked)
+        sig = inspect.signature(function)
     except (TypeError, ValueError):
         return ""
-    given = [it.replace(annotation=plain(it.annotation)) for it in found.parameters.values()]
-    made = found.replace(parameters=given[bound:], return_annotation=plain(found.return_annotation))
-    text = OBJECT.sub("...", str(made))
-    if len(text) <= WIDEST:
+    params = [p.replace(annotation=plain(p.annotation)) for p in sig.parameters.values()]
+    sig = sig.replace(parameters=params[bound:], return_annotation=plain(sig.return_annotation))
+    text = OBJECT.sub("...", str(sig))
+    if len(text) <= MAX_COLUMNS:
         return text
     inside, _, result = text[1:].rpartition(")")
     rows = "".join(f"    {it},\n" for it in PARAMETER.split(inside))

@@ -60,8 +60,8 @@ class Imports:
             for module, alias in self._modules
         ]
         for module, names in self._names.items():
-            wanted = [f"{name} as {alias}" if alias else name for name, alias in sorted(names)]
-            lines.append(f"from {module} import {', '.join(wanted)}")
+            clauses = [f"{name} as {alias}" if alias else name for name, alias in sorted(names)]
+            lines.append(f"from {module} import {', '.join(clauses)}")
         return "\n".join(sorted(lines))
 
 

@@ -79,7 +79,7 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
     return None
 
 
-class Late(NamedTuple):
+class LateRank(NamedTuple):
     """A rank that others wait for, and the collective to which it did not come."""
 
     rank: int
@@ -88,7 +88,7 @@ class Late(NamedTuple):
     waiting: tuple[int, ...]  # the ranks that have called more than it has
 
 
-def late(ranks: Sequence[Calls]) -> Late | None:
+def late(ranks: Sequence[Calls]) -> LateRank | None:
     """The rank that has called the fewest collectives, and which one it left out; None if none.
 
     A rank that hangs, or has ended, has left out what comes after its last call. One that has
@@ -112,7 +112,7 @@ def late(ranks: Sequence[Calls]) -> Late | None:
     place = max(range(len(fits)), key=lambda n: (fits[n] + rest[n], n))
     waiting = tuple(rank for rank, count in known.items() if count > known[slowest])
     # the first of all is the launcher's own
-    return Late(slowest, first + place - 1, theirs[first + place], waiting)
+    return LateRank(slowest, first + place - 1, theirs[first + place], waiting)
 
 
 def _site(call: Call) -> tuple[tuple[str, int], ...]:

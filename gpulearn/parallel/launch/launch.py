@@ -17,8 +17,8 @@ from gpulearn.parallel.launch.group import Group
 from gpulearn.parallel.launch.messages import (
     Failure,
     Job,
+    RankResults,
     Result,
-    Returned,
     results_of,
     travelling_call,
 )
@@ -30,7 +30,7 @@ from simt.device import selection
 __all__ = ["launch"]
 
 R = TypeVar("R")
-LONGEST = 1e8  # seconds that torch can be told to wait: three years
+MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 BACKENDS = ("gloo", "nccl", "simulated")
 
 
@@ -43,7 +43,7 @@ def launch(
     backend: str | None = None,
     link: Link | str | None = None,
     restarts: int = 0,
-) -> Returned[R]:
+) -> RankResults[R]:
     """Run a function on several ranks at once: real processes that can communicate.
 
     Each rank calls `fn(*args)` with `torch.distributed` set up, so `dist.get_rank()`,
@@ -91,7 +91,7 @@ def launch(
             f"restarts is {budget}: simulated ranks are not started again; leave backend out."
         )
     if backend == "simulated":
-        return Returned(
+        return RankResults(
             simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
         )
     if link is not None:
@@ -114,7 +114,7 @@ def launch(
                     size=ranks,
                     backend=chosen,
                     rendezvous=str(folder / f"rendezvous {len(failures)}"),
-                    timeout=min(float(timeout), LONGEST),
+                    timeout=min(float(timeout), MAX_TIMEOUT),
                     threads=max(1, selection.cores() // ranks),
                     debug=debug,
                     environment=environment,
@@ -127,10 +127,10 @@ def launch(
             if len(failures) == budget:
                 raise error from None
             failures.append(error)
-            said = str(error).partition("\n")[0].rstrip(".")
-            print(f"{said}. All ranks start again: {len(failures)} of {budget}.", flush=True)
-    results = results_of([one.payload for one in outcomes if isinstance(one, Result)])
-    return Returned(results, failures)
+            message = str(error).partition("\n")[0].rstrip(".")
+            print(f"{message}. All ranks start again: {len(failures)} of {budget}.", flush=True)
+    results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
+    return RankResults(results, failures)
 
 
 def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
@@ -149,16 +149,16 @@ def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
         raise Interrupted(f"you ended it: none of the {len(jobs)} ranks is left.") from None
 
 
-def _backend(wanted: str | None, ranks: int) -> str:
+def _backend(name: str | None, ranks: int) -> str:
     """The backend that was asked for if it can be had, else the best that can."""
     import torch
 
     gpus = torch.cuda.device_count() if selection.current().kind == "gpu" else 0
-    if wanted is None:
+    if name is None:
         if 0 < gpus < ranks:
             _say_shared(ranks, gpus)
         return "nccl" if gpus >= ranks else "gloo"
-    chosen = require.choice("backend", wanted, BACKENDS)
+    chosen = require.choice("backend", name, BACKENDS)
     if chosen == "nccl" and gpus < ranks:
         raise BadInput(
             f"nprocs is {ranks}, and there {'is' if gpus == 1 else 'are'} {gpus} GPU"

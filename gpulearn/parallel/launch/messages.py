@@ -89,7 +89,7 @@ class Failure:
     moment: float = field(default_factory=time.monotonic)  # by the clock of all processes
 
 
-class Returned(list[R]):
+class RankResults(list[R]):
     """What each rank returned, in order of rank.
 
     `failures` are what made it necessary to start all ranks again, the first one first.

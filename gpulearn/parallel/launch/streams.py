@@ -89,7 +89,7 @@ class RankLines:
             self._target.flush()
 
 
-class Prefixed:
+class PrefixedOutput:
     """Standard output while ranks run: what a rank prints gets its number in front."""
 
     def __init__(self, target: TextIO, rank_of: Callable[[], int | None]) -> None:
@@ -119,7 +119,7 @@ class Prefixed:
 def prefixed_output(rank_of: Callable[[], int | None]) -> Iterator[None]:
     """Let each line that a simulated rank prints begin with its number, by `rank_of` its thread."""
     before = sys.stdout, sys.stderr
-    prefixed = [Prefixed(stream, rank_of) if stream else None for stream in before]
+    prefixed = [PrefixedOutput(stream, rank_of) if stream else None for stream in before]
     sys.stdout, sys.stderr = prefixed
     try:
         yield

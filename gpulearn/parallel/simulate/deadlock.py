@@ -45,8 +45,8 @@ def deadlock(
     for rank in ranks[:MAX_RANKS]:
         frames = frames_of_thread(threads[rank])
         where = f" in {location(frames[-1])}" if frames else ""
-        gone = "" if waiting[rank].peer in waiting else ", which has ended"
-        lines.append(f"  rank {rank} {waiting[rank]}{where}{gone}")
+        suffix = "" if waiting[rank].peer in waiting else ", which has ended"
+        lines.append(f"  rank {rank} {waiting[rank]}{where}{suffix}")
     if (more := len(waiting) - len(ranks[:MAX_RANKS])) > 0:
         lines.append(f"  and {more} more")
     lines.append(_advice([waiting[rank] for rank in ranks], bool(ring)))

@@ -146,9 +146,9 @@ class Network:
 
     def _move(self, send: Request, receive: Request, now: float) -> None:
         source, target, size = send.owner, receive.owner, send.tensor.nbytes
-        sent, wanted = send.tensor, receive.tensor
-        if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
-            sides = [(t.numel(), str(t.dtype).removeprefix("torch.")) for t in (sent, wanted)]
+        outgoing, incoming = send.tensor, receive.tensor
+        if outgoing.dtype != incoming.dtype or outgoing.numel() != incoming.numel():
+            sides = [(t.numel(), str(t.dtype).removeprefix("torch.")) for t in (outgoing, incoming)]
             raise about("misfit", BadInput(misfit(source, *sides[0], target, *sides[1])))
         start = max(now, self._out_free[source], self._in_free[target])
         end = start + self.link.seconds(size)

@@ -15,7 +15,7 @@ import torch
 GRACE_SECONDS = 1.0  # for a rank that is ended to tidy up
 
 
-class Ended(BaseException):
+class RankStop(BaseException):
     """Ends a rank because another one failed; no `except Exception` stops it."""
 
 
@@ -107,7 +107,7 @@ class Scheduler:
 
     def _end_here(self, rank: int) -> NoReturn:
         self._never_raise_in(rank)
-        raise Ended
+        raise RankStop
 
     def _never_raise_in(self, rank: int) -> None:
         """A rank comes to its end by itself; what was raised in it before this comes out of here.
@@ -119,5 +119,5 @@ class Scheduler:
 
 
 def _raise_in(ident: int) -> None:
-    """Raise `Ended` in a thread at its next line of Python."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(Ended))
+    """Raise `RankStop` in a thread at its next line of Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(RankStop))

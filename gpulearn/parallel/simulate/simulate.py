@@ -24,7 +24,7 @@ from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.simulate.deadlock import MAX_RANKS as MAX_LISTED
 from gpulearn.parallel.simulate.deadlock import deadlock, frames_of_error, frames_of_thread
 from gpulearn.parallel.simulate.network import Network, SimulatedChannel
-from gpulearn.parallel.simulate.scheduler import Ended, Scheduler
+from gpulearn.parallel.simulate.scheduler import RankStop, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
 from gpulearn.require import shown
 from gpulearn.train.history import progress_bar
@@ -165,7 +165,7 @@ class _Run(Generic[R]):
 
     def _be(self, rank: int) -> None:
         channel = SimulatedChannel(self._network, rank, self._size)
-        with contextlib.suppress(Ended):
+        with contextlib.suppress(RankStop):
             try:
                 with using_channel(channel):
                     self._scheduler.take(rank)
@@ -175,7 +175,7 @@ class _Run(Generic[R]):
                         message = f"it ended before wait() was called where it {request}"
                         raise about("never waits", RankError(message))
                     self._results[rank] = travelling(result)
-            except Ended:
+            except RankStop:
                 raise
             except BaseException as error:
                 self._failures[rank] = _explained(failure(error, frames_of_error(error)))

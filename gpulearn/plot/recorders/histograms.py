@@ -50,16 +50,16 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     times = max(1, n // repeated)
     for data, part in drawn.items():
         values = cuda.to_device(np.tile(part, times))
-        wanted = times * np.bincount(part, minlength=BINS)
+        expected = times * np.bincount(part, minlength=BINS)
         for name in KERNELS:
             fields = {"n": times * repeated, "kernel": name, "data": data, "bytes": values.size}
             with unchecked():  # the race is known
-                row = timed(fields, partial(_count, fields, values, wanted))
+                row = timed(fields, partial(_count, fields, values, expected))
             yield row
 
 
 def _count(
-    fields: dict[str, Any], values: Any, wanted: np.ndarray[Any, Any]
+    fields: dict[str, Any], values: Any, expected: np.ndarray[Any, Any]
 ) -> Callable[[], object]:
     kernel, blocks = KERNELS[fields["kernel"]]
     launch = kernel[blocks or (values.size + THREADS - 1) // THREADS, THREADS]
@@ -67,10 +67,10 @@ def _count(
     launch(values, counts)
     counted = counts.copy_to_host()
     if fields["kernel"] != "racy":
-        agree(f"{fields['kernel']}, {fields['data']}", counted, wanted)
-    elif ((counted > wanted) | ((counted == 0) & (wanted > 0))).any():
+        agree(f"{fields['kernel']}, {fields['data']}", counted, expected)
+    elif ((counted > expected) | ((counted == 0) & (expected > 0))).any():
         raise WrongResultError("The racy histogram counts what is not there.")
-    fields["counted"] = float(counted.sum() / wanted.sum())
+    fields["counted"] = float(counted.sum() / expected.sum())
     return lambda: launch(values, counts)
 
 

@@ -22,13 +22,13 @@ class GpuRows:
     provenance: Provenance
     other: list[dict[str, Any]] = field(default_factory=list)
 
-    def where(self, **wanted: Any) -> list[dict[str, Any]]:
+    def where(self, **fields: Any) -> list[dict[str, Any]]:
         """The rows that have all the given values."""
-        return [row for row in self.rows if all(row.get(k) == v for k, v in wanted.items())]
+        return [row for row in self.rows if all(row.get(k) == v for k, v in fields.items())]
 
-    def seconds(self, **wanted: Any) -> float | None:
+    def seconds(self, **fields: Any) -> float | None:
         """The time of the row that has all the given values; None where there is none."""
-        return next((float(row["seconds"]) for row in self.where(**wanted)), None)
+        return next((float(row["seconds"]) for row in self.where(**fields)), None)
 
 
 def gpu_rows(

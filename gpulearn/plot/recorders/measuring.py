@@ -68,33 +68,33 @@ class WrongResultError(GpulearnError):
     """A kernel or a library computed something else than its oracle."""
 
 
-def agree(what: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
+def agree(what: str, got: Any, expected: Any, tolerance: float = 0.0) -> None:
     """Hold an array, on the device or the host, against what NumPy says; NaN must be NaN.
 
-    Where it holds words of several numbers, `wanted` has the numbers, and is as many times longer.
+    Where it holds words of several numbers, `expected` has the numbers and is as many times longer.
     `tolerance` is relative to the largest finite element; 0 is exact.
     """
     got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
-    wanted = np.asarray(wanted)
-    if got.shape != wanted.shape and got.itemsize > wanted.itemsize:
-        got = got.view(wanted.dtype)
-    if got.shape != wanted.shape:
-        raise BadInput(f"{what} has shape {got.shape} where NumPy says {wanted.shape}.")
-    wrong = ~_near(got, wanted, tolerance)
+    expected = np.asarray(expected)
+    if got.shape != expected.shape and got.itemsize > expected.itemsize:
+        got = got.view(expected.dtype)
+    if got.shape != expected.shape:
+        raise BadInput(f"{what} has shape {got.shape} where NumPy says {expected.shape}.")
+    wrong = ~_near(got, expected, tolerance)
     if wrong.any():
-        first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        at = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
         raise WrongResultError(
             f"{what} is wrong in {int(wrong.sum()):,} of {wrong.size:,} elements, first in "
-            f"{first}: {require.shown(got[first])} where NumPy says {require.shown(wanted[first])}."
+            f"{at}: {require.shown(got[at])} where NumPy says {require.shown(expected[at])}."
         )
 
 
-def _near(got: Array, wanted: Array, tolerance: float) -> Array:
+def _near(got: Array, expected: Array, tolerance: float) -> Array:
     """Where two arrays agree; NaN agrees with NaN alone."""
-    equal: Array = (got == wanted) | ((got != got) & (wanted != wanted))
+    equal: Array = (got == expected) | ((got != got) & (expected != expected))
     if tolerance:
-        finite = wanted[np.isfinite(wanted)]
+        finite = expected[np.isfinite(expected)]
         bound = tolerance * float(np.abs(finite).max(initial=0))
         with np.errstate(invalid="ignore"):  # infinity less infinity
-            equal |= np.abs(got.astype(np.float64) - wanted) <= bound
+            equal |= np.abs(got.astype(np.float64) - expected) <= bound
     return equal

@@ -47,10 +47,10 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
     for name, kernel in TREES.items():
         parts = 32 if kernel is reduction.warp_sum else THREADS
         sums = cuda.device_array(n // parts, np.float32)
-        wanted = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
+        expected = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
         tree = partial(kernel[blocks, THREADS], there, sums)
         fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
-        yield timed(fields, partial(_checked, name, tree, sums, wanted, 1e-6))
+        yield timed(fields, partial(_checked, name, tree, sums, expected, 1e-6))
     sums, total = cuda.device_array(few, np.float32), cuda.device_array(1, np.float32)
 
     def two_launches() -> None:
@@ -74,12 +74,12 @@ def _checked(
     name: str,
     launch: Callable[[], object],
     out: Any,
-    wanted: np.ndarray[Any, Any],
+    expected: np.ndarray[Any, Any],
     tolerance: float,
 ) -> Callable[[], object]:
     out.copy_to_device(np.zeros(out.shape, out.dtype))
     launch()
-    agree(name, out, wanted, tolerance)
+    agree(name, out, expected, tolerance)
     return launch
 
 

@@ -74,8 +74,8 @@ def _walk(
     launch(part, target, stride)
     # what a walk meets repeats itself as the numbers do
     walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
-    wanted = np.resize(numbers[walk], n)
-    agree(f"copy_strided, stride {stride}, offset {offset}", target, wanted)
+    expected = np.resize(numbers[walk], n)
+    agree(f"copy_strided, stride {stride}, offset {offset}", target, expected)
     return lambda: launch(part, target, stride)
 
 

@@ -87,9 +87,9 @@ def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Ca
     model.eval()  # without dropout, so that both gradients are of one network
     some, theirs = images[:CHECKED], labels[:CHECKED]
     # a scale so low that nothing overflows: the first steps of a run may, and leave it out
-    got = gradient(model, Precision(name, on, scale=2.0**10), some, theirs)
-    wanted = gradient(make().eval(), Precision(), some.cpu(), theirs.cpu())
-    agree(f"the gradient in {precision}", got, wanted, BOUNDS[precision])
+    computed = gradient(model, Precision(name, on, scale=2.0**10), some, theirs)
+    expected = gradient(make().eval(), Precision(), some.cpu(), theirs.cpu())
+    agree(f"the gradient in {precision}", computed, expected, BOUNDS[precision])
     model.train()
     optimizer = torch.optim.AdamW(model.parameters())
 

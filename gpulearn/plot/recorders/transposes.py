@@ -46,18 +46,18 @@ def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
         there, out = cuda.to_device(image), cuda.device_array((n, n), np.float32)
         turned = np.ascontiguousarray(image.T)
         for name, kernel in KERNELS.items():
-            wanted = image if name == "copy" else turned
+            expected = image if name == "copy" else turned
             fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
-            yield timed(fields, partial(_turn, name, kernel, there, out, wanted))
+            yield timed(fields, partial(_turn, name, kernel, there, out, expected))
 
 
 def _turn(
-    name: str, kernel: Any, image: Any, out: Any, wanted: np.ndarray[Any, Any]
+    name: str, kernel: Any, image: Any, out: Any, expected: np.ndarray[Any, Any]
 ) -> Callable[[], object]:
-    blocks = len(wanted) // TILE
+    blocks = len(expected) // TILE
     launch = kernel[(blocks, blocks), (TILE, TILE)]
     launch(image, out)
-    agree(f"{name}, n = {len(wanted)}", out, wanted)
+    agree(f"{name}, n = {len(expected)}", out, expected)
     return lambda: launch(image, out)
 
 

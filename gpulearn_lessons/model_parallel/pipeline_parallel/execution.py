@@ -57,24 +57,24 @@ def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = 
     """
     check_schedule(schedule)
     me, peers = position(schedule, ranks)
-    kept: dict[int, Tensor] = {}  # results of one stage of this rank for another, by tag
+    local: dict[int, Tensor] = {}  # results of one stage of this rank for another, by tag
     leaving: dict[int, list[Handle]] = {}
     for action in schedule.ranks[me]:
-        given = None
+        received = None
         source, target = needs(action, schedule), needed_by(action, schedule)
         if source is not None:
             tag = _tag(action, action.stage, schedule)
             place = schedule.place[source]
-            given = kept.pop(tag) if place == me else _received(work, action, peers[place], tag)
+            received = local.pop(tag) if place == me else _received(work, action, peers[place], tag)
             if action.goes_back:  # then what this stage has sent is there, and can be let go
                 for handle in leaving.pop(_tag(action._replace(kind="F"), source, schedule), []):
                     handle.wait()
-        result = work.do(action, given)
+        result = work.do(action, received)
         if target is None or result is None:
             continue
         tag = _tag(action, target, schedule)
         if schedule.place[target] == me:
-            kept[tag] = result
+            local[tag] = result
             continue
         to = peers[schedule.place[target]]
         tells = work.tells_shapes and action.kind == "F"

@@ -53,11 +53,11 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
     return Schedule(name, orders)
 
 
-def _checked(given: dict[str, object]) -> None:
-    p = require.whole("ranks", given["ranks"])
-    require.whole("micro_batches", given["micro_batches"])
-    if require.from_zero("rank", given["rank"]) >= p:
-        raise BadInput(f"rank is {given['rank']}: there are {p} ranks, 0 to {p - 1}.")
+def _checked(args: dict[str, object]) -> None:
+    p = require.whole("ranks", args["ranks"])
+    require.whole("micro_batches", args["micro_batches"])
+    if require.from_zero("rank", args["rank"]) >= p:
+        raise BadInput(f"rank is {args['rank']}: there are {p} ranks, 0 to {p - 1}.")
 
 
 @require.together(_checked)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.train.memory import Kept
+from gpulearn.train.memory import SavedMeter
 from gpulearn.train.recompute import in_stages
 from gpulearn_lessons.model_parallel.pipeline_parallel.execution import carry_out, position
 from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action, Schedule
@@ -63,9 +63,9 @@ class SplitStage:
         if not result.requires_grad:
             return None
         inputs = [self._given] if self._given.requires_grad else []
-        wanted = [*inputs, *self._others, *(output for _, _, output in self._seen)]
+        graph_inputs = [*inputs, *self._others, *(output for _, _, output in self._seen)]
         # torch computes what leads to these, and leaves the product for a layer's weights out
-        gradients = list(torch.autograd.grad(result, wanted, gradient, allow_unused=True))
+        gradients = list(torch.autograd.grad(result, graph_inputs, gradient, allow_unused=True))
         own = gradients.pop(0) if inputs else None
         for parameter in self._others:
             _add(parameter, gradients.pop(0))
@@ -205,7 +205,7 @@ class _Pass:
 
     def __init__(self, module: nn.Module, given: Tensor, split: bool) -> None:
         self._given = given
-        self.kept = Kept(module)
+        self.kept = SavedMeter(module)
         with self.kept.watch():
             self._split = SplitStage(module, given) if split else None
             self.output: Tensor = self._split.output if self._split else module(given)

@@ -58,7 +58,7 @@ def _check_passes(schedule: Schedule) -> None:
                     f"stage {stage} is on rank {rank} and on rank {other}: it can be on one alone."
                 )
         if twice := [action for action, n in Counter(actions).items() if n > 1]:
-            raise BadInput(f"rank {rank} does {_named(twice[0], schedule)} twice.")
+            raise BadInput(f"rank {rank} does {_phrase(twice[0], schedule)} twice.")
     every = {action for actions in schedule.ranks for action in actions}
     for stage in range(count):
         if stage not in schedule.place:
@@ -70,9 +70,9 @@ def _check_passes(schedule: Schedule) -> None:
             where = f"micro-batch {micro} on rank {schedule.place[stage]}"
             if "B" in there and there & {"I", "W"}:
                 raise BadInput(f"{where} has a whole backward pass and a half one: take either.")
-            wanted = SPLIT if there & {"I", "W"} else WHOLE
-            missing = next(kind for kind in wanted if kind not in there)
-            raise BadInput(f"{where} lacks {_named(Action(missing, micro, stage), schedule)}.")
+            kinds = SPLIT if there & {"I", "W"} else WHOLE
+            missing = next(kind for kind in kinds if kind not in there)
+            raise BadInput(f"{where} lacks {_phrase(Action(missing, micro, stage), schedule)}.")
 
 
 def _check_order(rank: int, schedule: Schedule) -> None:
@@ -81,7 +81,7 @@ def _check_order(rank: int, schedule: Schedule) -> None:
     for action in schedule.ranks[rank]:
         first = {"B": "F", "I": "F", "W": "I"}.get(action.kind)
         if first and action._replace(kind=first) not in done:
-            early, late = (_named(a, schedule) for a in (action, action._replace(kind=first)))
+            early, late = (_phrase(a, schedule) for a in (action, action._replace(kind=first)))
             why = (
                 "a backward pass needs what its forward pass kept"
                 if first == "F"
@@ -157,10 +157,10 @@ def _ring(waiting: dict[int, _Wait], schedule: Schedule) -> str:
         rank = waiting[rank].peer
     ring = {rank: waiting[rank] for rank in path[path.index(rank) :]}
     parts = [
-        f"rank {rank} needs {_named(wait.giver, schedule)} of rank {wait.peer} for "
-        f"{_named(wait.action, schedule)}"
+        f"rank {rank} needs {_phrase(wait.giver, schedule)} of rank {wait.peer} for "
+        f"{_phrase(wait.action, schedule)}"
         if wait.giver
-        else f"rank {rank} sends the result of {_named(wait.action, schedule)} to rank {wait.peer}"
+        else f"rank {rank} sends the result of {_phrase(wait.action, schedule)} to rank {wait.peer}"
         for rank, wait in ring.items()
     ]
     end = (
@@ -171,7 +171,7 @@ def _ring(waiting: dict[int, _Wait], schedule: Schedule) -> str:
     return f"deadlock: {', and '.join(parts)}: {end}."
 
 
-def _named(action: Action, schedule: Schedule) -> str:
+def _phrase(action: Action, schedule: Schedule) -> str:
     """An action in a sentence; with its stage where its rank has several."""
     rank = schedule.place[action.stage]
     several = len(schedule.stages_of(rank)) > 1

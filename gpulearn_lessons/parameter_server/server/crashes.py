@@ -39,7 +39,7 @@ class Crash(NamedTuple):
     event: int
 
 
-class _Died(BaseException):
+class _ServerCrash(BaseException):
     """Ends what a primary was doing when it died; no `except Exception` stops it."""
 
 
@@ -48,7 +48,7 @@ class CrashRun:
     """What became of all pushes in one run with crashes."""
 
     crashes: tuple[Crash, ...]
-    said: str = ""  # where the crashes were, in words
+    summary: str = ""  # where the crashes were, in words
     # how often each push was applied on the primary, of shape (workers, pushes)
     applied: Any = None
     on_backup: Any = None  # the same on its backup
@@ -59,14 +59,14 @@ class CrashRun:
 
     def outcome(self) -> tuple[Any, ...]:
         """What can be compared."""
-        told = None if self.stuck is None else self.stuck[:2]
-        return (*(a.tolist() for a in (self.applied, self.on_backup, self.acknowledged)), told)
+        stuck = None if self.stuck is None else self.stuck[:2]
+        return (*(a.tolist() for a in (self.applied, self.on_backup, self.acknowledged)), stuck)
 
     def fault(self) -> str | None:
         """What is wrong, in one sentence without its full stop, or None."""
-        after = f"{self.said}: " if self.said else ""
+        after = f"{self.summary}: " if self.summary else ""
         if self.stuck is not None:
-            return f"{after}{_named(self.stuck)} is sent again and again and never acknowledged"
+            return f"{after}{_push_name(self.stuck)} is sent again and again and never acknowledged"
         for where, counts in (("primary", self.applied), ("backup", self.on_backup)):
             for worker, number in np.argwhere(counts != 1):
                 push, count = f"push {number + 1} of worker {worker}", counts[worker, number]
@@ -95,9 +95,9 @@ class _Pair:
             if crash.event != number:
                 continue
             whom = f"worker {push.worker}" if crash.whom == "worker" else f"the {crash.whom}"
-            self.words.append(f"{whom} dies at {_named(push)}, {WORDS[name]}")
+            self.words.append(f"{whom} dies at {_push_name(push)}, {WORDS[name]}")
             if crash.whom == "primary":
-                raise _Died
+                raise _ServerCrash
             if crash.whom == "worker":
                 self.worker_died = True
             else:
@@ -111,7 +111,7 @@ class _Pair:
 
     def take(self, push: Push) -> bool:
         """The primary takes a push; whether the worker hears that it is safe."""
-        heard = False
+        delivered = False
 
         def forward(other: Push) -> None:
             self.event("before forward", push)
@@ -119,16 +119,16 @@ class _Pair:
             self.event("forwarded", push)
 
         def acknowledge(other: Push) -> None:
-            nonlocal heard
+            nonlocal delivered
             self.event("before acknowledge", push)
-            heard = heard or tuple(other[:2]) == tuple(push[:2])
+            delivered = delivered or tuple(other[:2]) == tuple(push[:2])
             self.event("acknowledged", push)
 
         try:
             self.event("received", push)
             self.handle(self.primary, _own(push), forward, acknowledge)
             self.event("done", push)
-        except _Died:
+        except _ServerCrash:
             if self.backup_died:
                 self.words.append("(both are gone: nothing could help)")
             self.primary = self.backup
@@ -136,8 +136,8 @@ class _Pair:
         if self.backup_died:
             self.replace_backup()
         if self.worker_died:  # and is started again, not knowing what it has heard
-            self.worker_died = heard = False
-        return heard
+            self.worker_died = delivered = False
+        return delivered
 
 
 def _nothing(push: Push) -> None:
@@ -149,7 +149,7 @@ def _own(push: Push) -> Push:
     return Push(push.worker, push.number, push.gradient.copy())
 
 
-def _named(push: Push) -> str:
+def _push_name(push: Push) -> str:
     return f"push {push.number} of worker {push.worker}"
 
 
@@ -168,7 +168,7 @@ def run_with_crashes(
 
     >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
     >>> run = run_with_crashes(serve_with_backup, [Crash("primary", 2)])
-    >>> run.said
+    >>> run.summary
     'the primary dies at push 1 of worker 0, when the backup has it'
     >>> run.applied.tolist(), run.fault()
     ([[1.0, 1.0], [1.0, 1.0]], None)
@@ -191,7 +191,7 @@ def run_with_crashes(
                 run.stuck = run.stuck or push
     counts = [count_pushes(state, workers).round(9) for state in (pair.primary, pair.backup)]
     run.applied, run.on_backup = counts
-    run.said = ", and then ".join(pair.words)
+    run.summary = ", and then ".join(pair.words)
     return run
 
 
@@ -226,5 +226,5 @@ def crash_everywhere(
         ]
     for crashes in series:
         run = run_with_crashes(handle, crashes, **sizes)
-        if "both are gone" not in run.said:
+        if "both are gone" not in run.summary:
             yield run

@@ -32,7 +32,7 @@ from gpulearn_lessons.parameter_server.server.replica import (
 
 WHOM = ("primary", "backup", "worker")
 ANY_MOMENT = "any moment"
-LONGEST_SECONDS = 0.004  # until a kill from outside; a push takes a few tenths of a millisecond
+MAX_KILL_DELAY = 0.004  # until a kill from outside; a push takes a few tenths of a millisecond
 
 
 class Kill(NamedTuple):
@@ -256,7 +256,7 @@ class _Run:
             kill.whom, alive[self.random.integers(len(alive))]
         )
         if kill.point == ANY_MOMENT:
-            self.strike_at = time.monotonic() + self.random.uniform(0, LONGEST_SECONDS)
+            self.strike_at = time.monotonic() + self.random.uniform(0, MAX_KILL_DELAY)
         else:
             self._order(self.victim, "die", kill.point, 1 + int(self.random.integers(3)))
 

@@ -139,10 +139,10 @@ def _work(gradient: Gradient, start: Tensor, seconds: Seconds) -> None:
     worker, step, answer = rank() - 1, 0, torch.empty(start.numel() + 1, dtype=start.dtype)
     while recv(answer, source=0)[-1] > 0:
         if seconds:
-            taken = seconds(worker, step) if callable(seconds) else seconds[worker]
+            duration = seconds(worker, step) if callable(seconds) else seconds[worker]
             if isinstance(current(), TorchChannel):
-                time.sleep(taken)
-            compute(taken)
+                time.sleep(duration)
+            compute(duration)
         weights = answer[:-1].clone().reshape(start.shape)
         send(gradient(weights, worker, step).contiguous(), to=0)
         step += 1
@@ -164,7 +164,7 @@ class _Server:
         self.workers = world_size() - 1
         self.inbox = [torch.empty_like(start) for _ in range(self.workers)]
         self.arriving: dict[int, Handle] = {}
-        self.seen = [0] * self.workers  # the version that each worker has
+        self.versions = [0] * self.workers  # the version that each worker has
         self.clocks = [0] * self.workers  # steps that each has done
 
     def serve(self, pushes: int) -> ServerRun:
@@ -175,9 +175,9 @@ class _Server:
         self._answer(range(self.workers), version)
         while version < pushes:
             worker = self._next()
-            staleness = version - self.seen[worker]
+            staleness = version - self.versions[worker]
             gradient = self.inbox[worker]
-            version = self.apply(self.weights, gradient, self.lr, version, self.seen[worker])
+            version = self.apply(self.weights, gradient, self.lr, version, self.versions[worker])
             updates.append(Update(worker, staleness, clock() - start))
             if self.watch is not None:
                 losses.append(float(self.watch(self.weights)))
@@ -203,7 +203,7 @@ class _Server:
         """Send the weights, and be ready for the next gradients."""
         answer = torch.cat([self.weights.flatten(), self.weights.new_ones(1)])
         for worker in workers:
-            self.seen[worker] = version
+            self.versions[worker] = version
             self.arriving[worker] = irecv(self.inbox[worker], source=worker + 1)
         for message in [isend(answer, to=worker + 1) for worker in workers]:
             message.wait()

@@ -38,7 +38,7 @@ WORKER_POINTS = ("before push", "pushed", "acknowledged")
 GONE = (EOFError, OSError)
 
 
-class Over(Exception):  # noqa: N818 - no error: the launcher has ended, or wants an end
+class NoPeersLeft(Exception):  # noqa: N818 - no error: the launcher has ended, or wants an end
     """There is nobody left to work for."""
 
 
@@ -68,7 +68,7 @@ class _Process:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher ends this process
         try:
             self.run()
-        except Over:
+        except NoPeersLeft:
             pass
         except BaseException as error:
             with contextlib.suppress(OSError):
@@ -82,7 +82,7 @@ class _Process:
         try:
             order = self.control.recv()
         except GONE:
-            raise Over from None
+            raise NoPeersLeft from None
         if order[0] == "die":
             _, self.last_point, self.passes = order
         else:
@@ -155,7 +155,7 @@ class _Server(_Process):
                     self.control.send(("whole", number))
             case ("end",):
                 self.control.send(("state", self.state))
-                raise Over
+                raise NoPeersLeft
 
     def _take_from(self, peer: Connection) -> None:
         """Take one message; a peer that is gone is forgotten."""
@@ -279,7 +279,7 @@ class _Worker(_Process):
         try:
             self.control.send(("who", former))
         except OSError:
-            raise Over from None
+            raise NoPeersLeft from None
         while self.primary == former:
             self.obey()
         self.server = self.connected(self.primary)

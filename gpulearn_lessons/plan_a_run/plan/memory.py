@@ -25,14 +25,14 @@ def kept_bytes(work: Workload, layout: Layout, *, scores: bool) -> float:
         )
         for count in (1, 2)
     )  # fmt: skip
-    kept = double - single
+    layer_bytes = double - single
     if not scores:  # s² for each sequence and head
         heads = work.shape.heads // layout.tensor
-        kept -= work.weight_bytes * work.micro_batch * heads * work.shape.context**2
+        layer_bytes -= work.weight_bytes * work.micro_batch * heads * work.shape.context**2
     if layout.sequence_parallel:
         places = work.micro_batch * work.shape.context * work.shape.width
-        kept -= 2 * work.weight_bytes * (places - places // layout.tensor)
-    return float(kept)
+        layer_bytes -= 2 * work.weight_bytes * (places - places // layout.tensor)
+    return float(layer_bytes)
 
 
 def memory_per_gpu(work: Workload, layout: Layout) -> dict[str, float]:

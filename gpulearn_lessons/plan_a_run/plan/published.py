@@ -158,7 +158,7 @@ OTHERS = (
 )
 
 
-class Held(NamedTuple):
+class ErrorReport(NamedTuple):
     """A published number beside the planner's, and the errors as parts of the published one."""
 
     row: PublishedRun  # what is compared
@@ -200,9 +200,9 @@ def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
     return Calibration(round(float(product), 3), round(float(link), 3))
 
 
-def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[Held]:
+def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[ErrorReport]:
     """Every row beside the planner, with the error of the fit and the one when it is left out."""
-    held = []
+    reports = []
     without: dict[str, Calibration] = {}
     for row in rows:
         modelled, left_out = row.modelled(), None
@@ -210,5 +210,5 @@ def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[Held]:
             if row.run not in without:
                 without[row.run] = fit([other for other in CALIBRATION if other.run != row.run])
             left_out = row.modelled(without[row.run]) / row.reported - 1
-        held.append(Held(row, modelled, modelled / row.reported - 1, left_out))
-    return held
+        reports.append(ErrorReport(row, modelled, modelled / row.reported - 1, left_out))
+    return reports

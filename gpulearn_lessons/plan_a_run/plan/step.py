@@ -66,8 +66,8 @@ def step_parts(
     rate = product_rate(tokens, shape.width, t, gpu, work.weight_bytes, calibration)
     passes = 3 + work.recomputed
     product = (3 * work.layer_flops + work.recomputed_flops) * tokens / t / rate
-    kept = kept_bytes(work, layout, scores=not work.fused_attention)
-    memory = passes * PASSES * kept / gpu.bandwidth
+    activations = kept_bytes(work, layout, scores=not work.fused_attention)
+    memory = passes * PASSES * activations / gpu.bandwidth
     near, far = reached(gpu.neighbours, calibration), reached(network, calibration)
     size = work.weight_bytes * tokens * shape.width
     each = tensor_all_reduce(t, size, gpu.machine, near, far)

@@ -13,7 +13,7 @@ from gpulearn.errors import MachineFault
 from gpulearn.judge import budgets, launches, stubs
 from gpulearn.judge.answers import Answers, Wrong, edited
 from gpulearn.judge.diagnosis import diagnose
-from gpulearn.judge.exercise import Refused
+from gpulearn.judge.exercise import Violation
 from gpulearn.judge.kernel_exercise import (
     Launch,
     difference,
@@ -300,7 +300,7 @@ def test_a_dead_canary_is_noticed():
 
             return launch
 
-    with pytest.raises(Refused, match="beside its argument number 3"):
+    with pytest.raises(Violation, match="beside its argument number 3"):
         launches.on_gpu(scale, cases()[0], cuda=Overrun())
 
 

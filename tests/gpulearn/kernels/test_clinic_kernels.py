@@ -52,7 +52,7 @@ def test_the_product_is_right_and_says_what_it_could_not_do():
     assert ran.product.tolist() == [
         [sum(a[i, k] * b[k, j] for k in range(7)) for j in range(3)] for i in range(5)
     ]
-    assert (ran.status, ran.found) == ("cudaSuccess", ())
+    assert (ran.status, ran.findings) == ("cudaSuccess", ())
     assert repr(ran) == "multiply returns cudaSuccess; 15 of 15 right"
     too_tall = run_product(CASE_LAUNCH.text, 1_100_000, 1, 1)
     assert too_tall.status == "cudaErrorInvalidConfiguration"
@@ -83,7 +83,7 @@ def test_where_no_host_part_can_be_compiled_the_kernel_is_launched_as_the_text_s
     assert run_product(FLAT.text, 64, 32, 48).right.sum() == 12
     too_wide = run_product(FLAT.text, 1, 3, 17_000)
     assert not too_wide.right.any()
-    assert "at most 1,024 threads" in too_wide.found[0]
+    assert "at most 1,024 threads" in too_wide.findings[0]
 
 
 def test_the_notebooks_kernel_runs_with_no_compiler_at_all(monkeypatch):

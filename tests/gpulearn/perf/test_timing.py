@@ -236,7 +236,7 @@ def test_neighbours_are_other_processes():
 def test_our_own_work_is_no_neighbour(monkeypatch):
     """By a clock of our own: 1 s in which the system used 1.5 s of CPU, 1.4 s of them ours."""
     readings = iter([(100.0, 10.0, 0.0), (101.5, 11.4, 1.0)])
-    monkeypatch.setattr(timing, "_used", lambda psutil: next(readings))
+    monkeypatch.setattr(timing, "_cpu_time", lambda psutil: next(readings))
     monkeypatch.setattr("psutil.cpu_count", lambda: 2)
     with watch_neighbours() as found:
         pass

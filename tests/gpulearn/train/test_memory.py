@@ -13,7 +13,7 @@ from gpulearn.train import memory
 from gpulearn.train.activation_memory import saved_for_backward
 from gpulearn.train.memory import (
     STATES,
-    Live,
+    LiveMemory,
     MemoryBudget,
     measured_memory,
     memory_budget,
@@ -139,9 +139,9 @@ def test_by_an_allocator_it_is_the_same_within_5_percent(monkeypatch, kind, prec
     model = network(kind, recompute)
     predicted = memory_budget(model, (64, 1, 8, 8), "sgd", precision).activations
     passes = memory.Precision(precision)
-    with Live() as live:
+    with LiveMemory() as live:
         monkeypatch.setattr(memory, "in_use", lambda: live.now)
-        measured = memory._activations(copy.deepcopy(model), *batch(64), passes, memory.InUse)
+        measured = memory._activations(copy.deepcopy(model), *batch(64), passes, memory.GpuMeter)
     assert measured == pytest.approx(predicted, rel=0.05)
 
 

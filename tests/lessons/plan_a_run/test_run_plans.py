@@ -4,7 +4,7 @@ import pytest
 
 from gpulearn.errors import BadInput
 from gpulearn_lessons.plan_a_run import best_layout, plan_bars, plan_explorer, published_runs
-from gpulearn_lessons.plan_a_run.plan.published import OTHERS, Held, hold_against
+from gpulearn_lessons.plan_a_run.plan.published import OTHERS, ErrorReport, hold_against
 from gpulearn_lessons.plan_a_run.run_plans import COMMON, MODELS, draw
 
 
@@ -23,7 +23,7 @@ def test_published_rows_are_counted_and_the_farthest_is_named():
     picture = published_runs(hold_against(OTHERS))
     assert picture.alt.startswith("6 of 9 published numbers are within 10 %")
     assert "7.5 B on 128, -17%" in picture.alt
-    slow = Held(OTHERS[0], 1.0, 0.3, 0.4)
+    slow = ErrorReport(OTHERS[0], 1.0, 0.3, 0.4)
     assert "0 of 1" in published_runs([slow]).alt
     with pytest.raises(BadInput, match=r"held is \[\]"):
         published_runs([])

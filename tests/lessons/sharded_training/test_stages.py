@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput, RankError, TrainingError
 from gpulearn.nn.transformer import Decoder
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.communicator import rank, world_size
-from gpulearn.train.memory import Live
+from gpulearn.train.memory import LiveMemory
 from gpulearn_lessons.sharded_training import (
     ShardedGradients,
     ShardedOptimizer,
@@ -140,7 +140,7 @@ def test_memory_is_what_the_formula_says(ranks):
 
 def held(stage):
     """Bytes of all tensors made since the start that live after backward, and the most ever."""
-    with Live() as live:
+    with LiveMemory() as live:
         torch.manual_seed(0)
         model = nn.Sequential(*(nn.Linear(64, 64) for _ in range(8)))
         trained = STAGES[stage](model, ADAMW)

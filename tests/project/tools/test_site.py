@@ -95,7 +95,7 @@ def test_a_picture_with_controls_says_that_they_work_in_the_notebook():
     plain = shown(text_html=said)
     widget["data"][pages.WIDGET] = {"model_id": "1"}
     assert [html(cell) for cell in made(code("a", widget), code("b", plain))] == [
-        pages.MOVED + said,
+        pages.WIDGET_NOTE + said,
         said,
     ]
 
