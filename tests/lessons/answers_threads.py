@@ -49,11 +49,34 @@ def add_signature(a, b, out):
         out[position] = a[position] + b[position]
 
 
+def add_chained(p, q, r):
+    k = cuda.grid(1)
+    if 0 <= k < q.size:
+        r[k] = p[k]
+        r[k] += q[k]
+
+
+def matrices_nested(p, q, r):
+    column, row = cuda.grid(2)
+    m, n = p.shape
+    if row < m and column < n:
+        r[row][column] = p[row][column] + q[row][column]
+
+
 def matrix_flat_helper(a, b, out):
     r, c = my_place(1), my_place(0)
     if inside(out, r, c):
         spot = r, c
         out[spot] = a[spot] + b[spot]
+
+
+def gray_from_green(colour, g):
+    x, y = cuda.grid(2)
+    height, width, _ = colour.shape
+    if x >= width or y >= height:
+        return
+    red, green, blue = colour[y, x]
+    g[y, x] = np.float32(green) * GREEN + np.float32(red) * RED + np.float32(blue) * BLUE
 
 
 def gray_locals(rgb, gray):
@@ -105,11 +128,11 @@ def held_by_units(block_size, most_threads, most_blocks):
 
 RIGHT = {
     "global_index": (index_sum_of_range,),
-    "vector_add": (add_numbas_decorator, add_signature),
+    "vector_add": (add_numbas_decorator, add_signature, add_chained),
     "blocks_for": (blocks_from_range,),
     "guard_cost": (guard_by_lists,),
-    "matrix_add_2d": (matrix_flat_helper,),
-    "rgb_to_gray": (gray_locals,),
+    "matrix_add_2d": (matrix_flat_helper, matrices_nested),
+    "rgb_to_gray": (gray_locals, gray_from_green),
     "mirror": (mirror_early_return,),
     "warps_held": (held_by_units,),
     "saxpy_grid_stride": (saxpy_while_true,),

@@ -146,14 +146,7 @@ def test_what_is_planned_is_used():
 
 def test_rows_that_are_shuffled_among_images_are_seen():
     def answer(side, classes=10):
-        left = side // 4 - 3
-        return nn.Sequential(
-            *(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
-            Turned(),
-            *(nn.Linear(16 * left * left, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU()),
-            nn.Linear(84, classes),
-        )
+        return lenet(side, classes, Turned())
 
     assert "does not depend on its own image alone" in diagnose(find("case_view"), answer)
 

@@ -43,11 +43,6 @@ def many_for_the_quickest_step(compute, size, link, batch, least=0.5):
     return min(range(1, batch + 1), key=lambda n: quick(n, compute, size, link))
 
 
-def many_by_bandwidth(compute, size, link, batch, least=0.5):
-    most = compute * (1 / least - 1) * link.bandwidth / (2 * size) if size else batch
-    return max(1, min(batch, int(most) + 1))
-
-
 def lars_of_torch(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
     w, g = torch.from_numpy(theta.copy()), torch.from_numpy(gradient.copy())
     ratio = trust * w.norm() / g.norm() if w.norm() > 0 and g.norm() > 0 else 1.0
@@ -93,7 +88,6 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
         ("how_many_gpus", many_by_our_model, None),
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
-        ("how_many_gpus", many_by_bandwidth, "the latency is left out: "),
         ("lars_step", lars_of_torch, None),
         ("lars_step", lars_with_epsilon, "for five weights, step 1: 5 of 5 elements differ"),
         ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),
