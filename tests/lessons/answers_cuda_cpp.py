@@ -97,9 +97,6 @@ by_two_shuffles = cpp(
     if (threadIdx.x == 0) out[blockIdx.x] = warps[0] + warps[1] + warps[2] + warps[3];
 }""",
 )
-half_a_mask = cpp(
-    "half_a_mask", "block_sum", by_two_shuffles.text.replace("0xffffffffu", "0x0000ffffu")
-)
 
 RIGHT = {
     "saxpy_cpp": [device_function],
@@ -113,5 +110,4 @@ WRONG = [
     ("saxpy_cpp", by_bytes, "line 5 (`out[4 * i] = alpha * x[4 * i] + y[4 * i];`)"),
     ("launch_configuration", launch_of_whole_threads, "the grid is (64, 48), expected (4, 3)."),
     ("launch_configuration", launch_without_bytes, "return three values, the grid, the block, the"),
-    ("block_sum_cpp", half_a_mask, "its mask does not name it: the bit of lane 16 must be set."),
 ]

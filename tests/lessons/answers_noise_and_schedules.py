@@ -167,20 +167,6 @@ def walks_four_in_a_row(xs, ys, rate, steps, end_x, end_y):
         end_x[i], end_y[i] = x, y
 
 
-def walk_in_a_tile_of_128(xs, ys, rate, steps, end_x, end_y):
-    tile = cuda.shared.array((2, 128), np.float32)
-    i, t = cuda.grid(1), cuda.threadIdx.x
-    if i < xs.size:
-        tile[0, t], tile[1, t] = xs[i], ys[i]
-        for _ in range(steps):
-            x, y = tile[0, t], tile[1, t]
-            a = x * x + y - ELEVEN
-            b = x + y * y - SEVEN
-            tile[0, t] = x - rate * (FOUR * x * a + TWO * b)
-            tile[1, t] = y - rate * (TWO * a + FOUR * y * b)
-        end_x[i], end_y[i] = tile[0, t], tile[1, t]
-
-
 def escape_gives_up(distance, curvature, lr, far):
     for step in range(10_000):
         if distance >= far:
@@ -215,5 +201,4 @@ WRONG = [
     ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
     ("descend_on_gpu", walks_of_one_block, "so that none does that of others."),
     ("descend_on_gpu", walks_four_in_a_row, "neighbouring threads side by side"),
-    ("descend_on_gpu", walk_in_a_tile_of_128, "out of bounds"),
 ]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-import gpulearn as gl
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 
@@ -23,15 +22,6 @@ def rate_that_decays(step, rate, factor, warm_up=0):
 
 def quick(n, compute, size, link):
     return compute / n + 2 * (n - 1) * (link.latency + size / n / link.bandwidth)
-
-
-def many_by_our_model(compute, size, link, batch, least=0.5):
-    n = batch
-    while compute / n < least * (
-        compute / n + gl.parallel.all_reduce_seconds("ring", n, size, link)
-    ):
-        n -= 1
-    return n
 
 
 def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
@@ -85,7 +75,6 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
         ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
         ("scaling_efficiency", efficiency, None),
         ("scaled_learning_rate", rate_that_decays, "it returns 0.08"),
-        ("how_many_gpus", many_by_our_model, None),
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
         ("lars_step", lars_of_torch, None),
