@@ -1,14 +1,12 @@
 """Verdicts on whole folders: honest answers get what `gl.check` says, hostile ones harm nobody.
 
-The quick tests try one submission of each kind. `GPULEARN_GRADE_ALL=1` grades a class of a hundred.
+Of hostile ones, one of each kind is tried; with `GPULEARN_GRADE_ALL=1` all are.
 """
 
 import csv
 import hashlib
 import json
 import os
-import random
-import resource
 import socket
 import subprocess
 import sys
@@ -339,7 +337,7 @@ def classroom(tmp_path):
 
 def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypatch):
     output = tmp_path / "results.csv"
-    assert command_line.main([str(classroom), "-o", str(output), "-j", "1"]) == 0
+    assert command_line.main([str(classroom), "-o", str(output), "-j", "2"]) == 0
     with output.open(newline="") as file:
         rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(file)}
     assert rows["ann", "matmul_flops"]["passed"] == "1"
@@ -437,50 +435,3 @@ def test_a_command_that_makes_no_sense_is_told(arguments, said, capsys, tmp_path
     monkeypatch.chdir(tmp_path)
     assert command_line.main(arguments) == 2
     assert said in capsys.readouterr().err
-
-
-# --- a whole class
-
-
-@pytest.mark.skipif(not EVERY, reason="takes minutes; GPULEARN_GRADE_ALL=1 runs it")
-def test_a_class_of_a_hundred(tmp_path):
-    names = ("matmul_flops", "crossover", "vector_add", "blocks_for", "guard_cost")
-    rng = random.Random(1)
-    folder = tmp_path / "hw"
-    folder.mkdir()
-    exercises = {name: find(name) for name in names}
-    texts = {name: honest.submissions(one, wrong=9, right=2) for name, one in exercises.items()}
-    wanted = {}
-    for number in range(60):
-        chosen = {name: rng.choice(texts[name]) for name in names}
-        (folder / f"honest{number:02}").mkdir()
-        for name, text in chosen.items():
-            (folder / f"honest{number:02}" / f"{name}.py").write_text(text)
-        wanted[f"honest{number:02}"] = chosen
-    bad = [one for ones in HOSTILE.values() for one in ones]
-    rng.shuffle(bad)
-    kinds = {}
-    for number, (text, allowed) in enumerate(bad[:40]):
-        text = text.replace("{folder!r}", repr(str(folder))).replace("{port}", "9")
-        (folder / f"hostile{number:02}.py").write_text(text)
-        kinds[f"hostile{number:02}"] = allowed
-    before, running = fingerprint(folder, *CLOSED), children()
-    begin = time.monotonic()
-    wish = settings.GradingSettings(exercises=names, limits=Limits(seconds=5))
-    done = grading.grade(folder, wish, tmp_path / "journal", workers=2)
-    seconds = time.monotonic() - begin
-    used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    print(f"100 students, 500 answers: {seconds:.0f} s, {used:.0f} processor seconds")
-    assert fingerprint(folder, *CLOSED) == before
-    told = {}
-    for one in done.students:
-        for found in one.verdicts:
-            if one.student in kinds:
-                if found.exercise == "matmul_flops":
-                    assert found.kind in kinds[one.student], (one.student, found)
-                continue
-            text = wanted[one.student][found.exercise]
-            if text not in told:
-                told[text] = honest.told_by_check(exercises[found.exercise], text)
-            assert ("" if found.passed else found.hint) == told[text], (one.student, found)
-    assert settled(running)

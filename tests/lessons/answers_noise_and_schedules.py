@@ -22,31 +22,6 @@ def slopes_by_unit_vectors(function, x):
     return slopes
 
 
-def slopes_by_nditer(function, x):
-    slopes = np.empty_like(x)
-    walk = np.nditer(x, flags=["multi_index"])
-    for value in walk:
-        h = {4: 4e-3, 8: 4e-6}[x.itemsize] * max(abs(float(value)), 1)
-        sides = []
-        for sign in (1, -1):
-            moved = np.array(x)
-            moved[walk.multi_index] += sign * h
-            sides.append(function(moved))
-        slopes[walk.multi_index] = (sides[0] - sides[1]) / h / 2
-    return slopes
-
-
-def slopes_in_a_list(function, x):
-    slopes = []
-    for i in np.ndindex(x.shape):
-        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
-        ahead, behind = x.copy(), x.copy()
-        ahead[i] += h
-        behind[i] -= h
-        slopes.append((function(ahead) - function(behind)) / (2 * h))
-    return slopes
-
-
 def escape_by_log1p(distance, curvature, lr, far):
     if distance >= far:
         return 0
@@ -91,15 +66,6 @@ def falls(k, lr, steps, lowest):
 
 
 schedule_by_parts = named("schedule_by_parts", schedule(grows, falls))
-schedule_by_numpy = named(
-    "schedule_by_numpy",
-    schedule(
-        lambda k, lr, warm_up, lowest: np.linspace(lr / warm_up, lr, warm_up)[k],
-        lambda k, lr, steps, lowest: (
-            np.cos(np.pi / 2 * min(k / steps, 1)) ** 2 * (lr - lowest) + lowest
-        ),
-    ),
-)
 schedule_never_below = named(
     "schedule_never_below",
     schedule(lambda k, lr, warm_up, lowest: max(lowest, grows(k, lr, warm_up, 0)), falls),
@@ -133,7 +99,6 @@ def too_high(loss, first):
 
 
 range_as_lists = named("range_as_lists", ranges(too_high, returned=lambda r, l: [r, l]))
-range_with_powers = named("range_with_powers", ranges(too_high))
 range_with_momentum = named("range_with_momentum", ranges(too_high, momentum=0.9))
 range_up_to_five = named("range_up_to_five", ranges(lambda loss, first: not loss <= 5 * first))
 range_in_pairs = named(
@@ -202,33 +167,6 @@ def walks_four_in_a_row(xs, ys, rate, steps, end_x, end_y):
         end_x[i], end_y[i] = x, y
 
 
-def walk_in_a_tile_of_128(xs, ys, rate, steps, end_x, end_y):
-    tile = cuda.shared.array((2, 128), np.float32)
-    i, t = cuda.grid(1), cuda.threadIdx.x
-    if i < xs.size:
-        tile[0, t], tile[1, t] = xs[i], ys[i]
-        for _ in range(steps):
-            x, y = tile[0, t], tile[1, t]
-            a = x * x + y - ELEVEN
-            b = x + y * y - SEVEN
-            tile[0, t] = x - rate * (FOUR * x * a + TWO * b)
-            tile[1, t] = y - rate * (TWO * a + FOUR * y * b)
-        end_x[i], end_y[i] = tile[0, t], tile[1, t]
-
-
-def walk_that_stops_early(xs, ys, rate, steps, end_x, end_y):
-    i = cuda.grid(1)
-    if i < xs.size:
-        x, y = xs[i], ys[i]
-        for _ in range(steps):
-            a = x * x + y - ELEVEN
-            b = x + y * y - SEVEN
-            if a * a + b * b < np.float32(0.01):
-                break
-            x, y = x - rate * (FOUR * x * a + TWO * b), y - rate * (TWO * a + FOUR * y * b)
-        end_x[i], end_y[i] = x, y
-
-
 def escape_gives_up(distance, curvature, lr, far):
     for step in range(10_000):
         if distance >= far:
@@ -241,41 +179,17 @@ def escape_takes_the_near_for_the_ridge(distance, curvature, lr, far):
     return np.inf if distance < 1e-9 else escape_by_log1p(distance, curvature, lr, far)
 
 
-def slopes_one_after_the_other(function, x):
-    h, slopes, place = np.cbrt(np.finfo(x.dtype).eps), np.empty_like(x), x.copy()
-    for k in np.ndindex(x.shape):
-        step = h * max(1, abs(x[k]))
-        place[k] += step
-        above = function(place)
-        place[k] -= 2 * step
-        slopes[k] = (above - function(place)) / (2 * step)
-    return slopes
-
-
-def slopes_but_for_the_last(function, x):
-    slopes = slopes_by_unit_vectors(
-        lambda y: function(np.append(y, x.flat[-1]).reshape(x.shape)), x.flatten()[:-1]
-    )
-    return np.append(slopes, 0).astype(x.dtype).reshape(x.shape)
-
-
 RIGHT = {
     "escape_saddle": [escape_by_log1p],
-    "warm_up_cosine_rate": [schedule_by_parts, schedule_by_numpy],
-    "range_test": [range_as_lists, range_with_powers],
-    "numerical_gradient": [slopes_by_unit_vectors, slopes_by_nditer],
+    "warm_up_cosine_rate": [schedule_by_parts],
+    "range_test": [range_as_lists],
+    "numerical_gradient": [slopes_by_unit_vectors],
     "descend_on_gpu": [walk_in_local_memory],
 }
 
 WRONG = [
     ("escape_saddle", escape_gives_up, "of curvature −0.0015, it returns inf, expected"),
     ("escape_saddle", escape_takes_the_near_for_the_ridge, "a trillionth beside the ridge, it"),
-    (
-        "numerical_gradient",
-        slopes_one_after_the_other,
-        "back before the next one is moved, or copy",
-    ),
-    ("numerical_gradient", slopes_but_for_the_last, "return the gradient after the loop."),
     ("escape_saddle", escape_with_the_size_of_the_curvature, "it returns 9, expected inf."),
     ("escape_saddle", escape_after_a_round_number, "it returns inf, expected 533."),
     ("warm_up_cosine_rate", schedule_never_below, "step 0 of 30, down to 0.2, it returns 0.2"),
@@ -287,7 +201,4 @@ WRONG = [
     ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
     ("descend_on_gpu", walks_of_one_block, "so that none does that of others."),
     ("descend_on_gpu", walks_four_in_a_row, "neighbouring threads side by side"),
-    ("descend_on_gpu", walk_in_a_tile_of_128, "out of bounds"),
-    ("descend_on_gpu", walk_that_stops_early, "elements of end_x differ"),
-    ("numerical_gradient", slopes_in_a_list, "it returns a list; wrap it in np.array."),
 ]

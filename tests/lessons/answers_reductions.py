@@ -1,20 +1,17 @@
 """Answers to the exercises of notebook 07 by another hand than the catalogue's."""
 
 import math
-from math import exp
 
 import numpy as np
 from numba import cuda as numba_cuda
-from numba import float32, int32
+from numba import int32
 
 from gpulearn import cuda
 from gpulearn.kernels.histogram import BINS
 from gpulearn.kernels.reduction import FULL_WARP, THREADS, WARP
-from gpulearn_lessons.reductions.scan import SCAN_THREADS
 
 ALL = 0xFFFFFFFF
 HALVES = (16, 8, 4, 2, 1)
-sync = cuda.syncthreads
 
 
 @cuda.jit(device=True)
@@ -87,25 +84,6 @@ def warp_whole_warps_leave(values, sums):
         sums[warp] = total
 
 
-def scanned_minus_own(values, out):
-    s = cuda.shared.array(SCAN_THREADS, int32)
-    t = cuda.threadIdx.x
-    own = values[t] if t < values.size else int32(0)
-    s[t] = own
-    sync()
-    gap = 1
-    while gap < values.size:
-        add = int32(0)
-        if t >= gap:
-            add = s[t - gap]
-        sync()
-        s[t] += add
-        sync()
-        gap <<= 1
-    if t < out.size:
-        out[t] = s[t] - own
-
-
 def scanned_by_warps(values, out):
     ends = cuda.shared.array(WARP, np.int32)
     t = cuda.threadIdx.x
@@ -124,24 +102,6 @@ def scanned_by_warps(values, out):
         before += ends[w]
     if t < out.size:
         out[t] = before + total - own
-
-
-def softmax_by_helpers(scores, out):
-    row, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
-    if row < scores.shape[0]:
-        top = float32(-math.inf)
-        for j in range(lane, scores.shape[1], 32):
-            if scores[row, j] > top:
-                top = scores[row, j]
-        top = all_max(top)
-        whole = float32(0)
-        for j in range(lane, scores.shape[1], 32):
-            e = exp(scores[row, j] - top)
-            out[row, j] = e
-            whole += e
-        whole = all_add(whole)
-        for j in range(lane, scores.shape[1], 32):
-            out[row, j] /= whole
 
 
 def softmax_online(scores, out):
@@ -164,23 +124,6 @@ def softmax_online(scores, out):
     whole = all_add(whole)
     for j in range(lane, scores.shape[1], WARP):
         out[row, j] = math.exp(scores[row, j] - best) / whole
-
-
-def softmax_rows_in_strides(scores, out):
-    row = cuda.grid(1) // WARP
-    warps = cuda.gridsize(1) // WARP
-    while row < scores.shape[0]:
-        top = scores[row, 0]
-        for j in range(cuda.laneid, scores.shape[1], WARP):
-            top = max(top, scores[row, j])
-        top = all_max(top)
-        whole = np.float32(0)
-        for j in range(cuda.laneid, scores.shape[1], WARP):
-            whole += math.exp(scores[row, j] - top)
-        whole = all_add(whole)
-        for j in range(cuda.laneid, scores.shape[1], WARP):
-            out[row, j] = math.exp(scores[row, j] - top) / whole
-        row += warps
 
 
 def last_by_turned_ticket(values, sums, ticket, total):
@@ -221,22 +164,10 @@ RIGHT = {
     "sum_blocks": (summed_tree_down,),
     "warp_sum": (warp_whole_warps_leave,),
     "grid_sum_last": (last_by_turned_ticket,),
-    "softmax_rows": (softmax_by_helpers, softmax_online, softmax_rows_in_strides),
-    "exclusive_scan": (scanned_minus_own, scanned_by_warps),
+    "softmax_rows": (softmax_online,),
+    "exclusive_scan": (scanned_by_warps,),
     "compact_warps": (compacted_bit_by_bit,),
 }
-
-
-def counted_thread_zero_merges_no_barrier(values, counts):
-    mine = cuda.shared.array(BINS, np.int32)
-    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
-        mine[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(mine, values[i], 1)
-    if cuda.threadIdx.x == 0:
-        for b in range(counts.size):
-            cuda.atomic.add(counts, b, mine[b])
 
 
 def summed_last_warp_unsynced(values, sums):
@@ -274,34 +205,12 @@ def summed_all_in_first(values, sums):
         sums[cuda.blockIdx.x] = total
 
 
-def warp_atomic(values, sums):
-    i = cuda.grid(1)
-    if i < values.size:
-        cuda.atomic.add(sums, i // 32, values[i])
-
-
 def scanned_by_thread_zero(values, out):
     if cuda.threadIdx.x == 0:
         total = 0
         for i in range(out.size):
             out[i] = total
             total += values[i]
-
-
-def scanned_negative_reads(values, out):
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
 
 
 def softmax_every_lane_all(scores, out):
@@ -316,23 +225,6 @@ def softmax_every_lane_all(scores, out):
         whole += math.exp(scores[row, j] - top)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         out[row, j] = math.exp(scores[row, j] - top) / whole
-
-
-def summed_in_whole_numbers(values, sums):
-    s = cuda.shared.array(THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = 0
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        s[t] += int(values[i])
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
 
 
 def warp_shuffles_in_a_branch(values, sums):
@@ -413,12 +305,8 @@ WRONG = [
         "thread 0 of block 0 waits, thread 16 took another path.",
     ),
     ("histogram_shared", counted_in_local_memory, "it may hold anything."),
-    ("sum_blocks", summed_in_whole_numbers, "sums differ, first sums[0]"),
-    ("histogram_shared", counted_thread_zero_merges_no_barrier, "no barrier between them."),
     ("sum_blocks", summed_last_warp_unsynced, "no barrier between them."),
     ("sum_blocks", summed_all_in_first, "are at work"),
-    ("warp_sum", warp_atomic, "before anything is written to it"),
     ("exclusive_scan", scanned_by_thread_zero, "are at work"),
-    ("exclusive_scan", scanned_negative_reads, "accesses values[-1]: a negative index"),
     ("softmax_rows", softmax_every_lane_all, "Each lane goes along its own part"),
 ]

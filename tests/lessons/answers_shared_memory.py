@@ -23,33 +23,6 @@ def pixel(image, r, c):
     return image[r, c]
 
 
-def reverse_aliases(a):
-    row = cuda.shared.array(shape=(BLOCK,), dtype=float32)
-    t = cuda.threadIdx.x
-    start = BLOCK * cuda.blockIdx.x
-    end = min(start + BLOCK, a.size)
-    if start + t < end:
-        row[t] = a[start + t]
-    sync()
-    if start + t < end:
-        a[end - 1 - t] = row[t]
-
-
-def reverse_by_registers(a):
-    cells = cuda.shared.array(BLOCK, np.float32)
-    t, start = cuda.threadIdx.x, cuda.blockIdx.x * cuda.blockDim.x
-    length = a.size - start
-    if length > BLOCK:
-        length = BLOCK
-    mine = a[start + t] if t < length else np.float32(0)
-    other = length - 1 - t
-    if other >= 0:
-        cells[other] = mine
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = cells[t]
-
-
 def stencil_centre_and_ends(a, out):
     w = cuda.shared.array(WINDOW, float32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
@@ -145,18 +118,6 @@ def passes_by_numpy(side, width):
     return np.bincount(words % 32).max()
 
 
-def passes_by_bank(side, width):
-    most = 0
-    for bank in range(32):
-        found = set()
-        for lane in range(32):
-            word = (lane % side) * width + lane // side
-            if word % 32 == bank:
-                found.add(word)
-        most = max(most, len(found))
-    return most
-
-
 def reverse_early_return(a):
     s = cuda.shared.array(BLOCK, np.float32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
@@ -166,23 +127,6 @@ def reverse_early_return(a):
     s[t] = a[i]
     cuda.syncthreads()
     a[i] = s[length - 1 - t]
-
-
-def stencil_halo_by_thread_zero(a, out):
-    w = cuda.shared.array(WINDOW, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    zero = np.float32(0)
-    w[t + RADIUS] = a[i] if i < a.size else zero
-    if t == 0:
-        for k in range(1, RADIUS + 1):
-            w[RADIUS - k] = a[i - k] if i - k >= 0 else zero
-            after = i + BLOCK - 1 + k
-            w[RADIUS + BLOCK - 1 + k] = a[after] if after < a.size else zero
-    if i < out.size:
-        s = zero
-        for k in range(2 * RADIUS + 1):
-            s += w[t + k]
-        out[i] = s
 
 
 def turned_same_guard(image, out):
@@ -197,40 +141,6 @@ def turned_same_guard(image, out):
         out[c0 + y, r0 + x] = tile[x, y]
 
 
-def sum_atomic_global(a, out):
-    i = cuda.grid(1)
-    if i < a.size:
-        cuda.atomic.add(out, cuda.blockIdx.x, a[i])
-
-
-def sum_plain_update(a, out):
-    part = cuda.shared.array(1, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    if t == 0:
-        part[0] = 0
-    cuda.syncthreads()
-    if i < a.size:
-        part[0] += a[i]
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = part[0]
-
-
-def summed_sizes(a, out):
-    partial = cuda.shared.array(128, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = abs(a[i]) if i < a.size else np.float32(0)
-    half = 64
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
 def reverse_views(a):
     cells = cuda.shared.array(BLOCK, np.float32)
     t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
@@ -240,81 +150,6 @@ def reverse_views(a):
     cuda.syncthreads()
     if t < mine.size:
         mine[t] = cells[t]
-
-
-def stencil_nan_beyond(a, out):
-    w = cuda.shared.array(WINDOW, np.float32)
-    t, base = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK - RADIUS
-    for k in range(t, WINDOW, BLOCK):
-        w[k] = a[base + k] if 0 <= base + k < a.size else np.float32(np.nan)
-    cuda.syncthreads()
-    if base + RADIUS + t < out.size:
-        s = np.float32(0)
-        for k in range(2 * RADIUS + 1):
-            s += w[t + k]
-        out[base + RADIUS + t] = s
-
-
-def sum_half_mask(a, out):
-    part = cuda.shared.array(4, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    x = a[i] if i < a.size else np.float32(0)
-    for step in (16, 8, 4, 2, 1):
-        x += cuda.shfl_down_sync(0xFFFF, x, step)
-    if t % 32 == 0:
-        part[t // 32] = x
-    cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = part[0] + part[1] + part[2] + part[3]
-
-
-def sum_everybody_clears(a, out):
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    if i >= a.size or t > 0:
-        partial[0] = 0
-    for half in HALVES:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-def smooth_waits_for_its_warp(a, out):
-    cells = cuda.shared.array(BLOCK, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    last = min(BLOCK, a.size - i + t) - 1
-    if t <= last:
-        cells[t] = a[i]
-    sync()
-    for _ in range(3):
-        mean = np.float32(0)
-        if t <= last:
-            mean = cells[max(t - 1, 0)] + cells[t] + cells[min(t + 1, last)]
-        cuda.syncwarp()
-        if t <= last:
-            cells[t] = mean / np.float32(3)
-        sync()
-    if t <= last:
-        out[i] = cells[t]
-
-
-def stencil_halo_to_registers(a, out):
-    window = cuda.shared.array(BLOCK, np.float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    window[t] = a[i] if i < a.size else np.float32(0)
-    total = np.float32(0)
-    for k in range(-RADIUS, RADIUS + 1):
-        if not 0 <= t + k < BLOCK and 0 <= i + k < a.size:
-            total += a[i + k]
-    cuda.syncthreads()
-    if i < out.size:
-        for k in range(-RADIUS, RADIUS + 1):
-            if 0 <= t + k < BLOCK:
-                total += window[t + k]
-        out[i] = total
 
 
 def reverse_names_the_barrier(a):
@@ -344,28 +179,19 @@ def passes_of_rows(side, width):
 
 
 RIGHT = {
-    "reverse_block": (reverse_aliases, reverse_by_registers, reverse_numba, reverse_views),
+    "reverse_block": (reverse_numba, reverse_views),
     "smooth_block": (smooth_padded,),
     "block_sum": (sum_by_tuple,),
-    "column_passes": (passes_by_numpy, passes_by_bank),
+    "column_passes": (passes_by_numpy,),
     "transpose_tiled": (turned_flat_tile,),
     "stencil_1d": (stencil_centre_and_ends,),
     "conv2d_tiled": (blur_zero_then_fill,),
 }
 
 WRONG = [
-    ("smooth_block", smooth_waits_for_its_warp, "race on cells["),
-    ("stencil_1d", stencil_halo_to_registers, "from the shared window alone"),
     ("reverse_block", reverse_names_the_barrier, "write cuda.syncthreads() with parentheses."),
     ("reverse_block", reverse_waits_for_its_warp, "a warp's holds for its own lanes."),
     ("column_passes", passes_of_rows, "for side, width = 32, 32, it returns 1, expected 32"),
-    ("stencil_1d", stencil_nan_beyond, "(only at the edges), first out[0] is nan, expected"),
-    ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),
-    ("block_sum", sum_everybody_clears, "no barrier between them."),
-    ("block_sum", summed_sizes, "out differ, first out[0]"),
     ("reverse_block", reverse_early_return, "reach the barrier. Guard the load"),
-    ("stencil_1d", stencil_halo_by_thread_zero, "no barrier between them."),
     ("transpose_tiled", turned_same_guard, "which nobody has written"),
-    ("block_sum", sum_atomic_global, "before anything is written to it"),
-    ("block_sum", sum_plain_update, "All threads add to one cell of shared memory"),
 ]

@@ -18,15 +18,6 @@ def step_by_logsumexp(model, optimizer, images, labels):
     return loss.detach().numpy().item()
 
 
-def step_that_smooths(model, optimizer, images, labels):
-    model.train()
-    optimizer.zero_grad()
-    loss = functional.cross_entropy(model(images), labels, label_smoothing=0.1)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
 def epochs_with_modes_switched_inside(model, optimizer, batches, held_out, epochs):
     pairs = []
     for _ in range(epochs):
@@ -56,23 +47,6 @@ def epochs_that_clear_once(model, optimizer, batches, held_out, epochs):
             loss = functional.cross_entropy(model(images), labels)
             loss.backward()
             optimizer.step()
-            total += loss.item() * len(labels)
-            seen += len(labels)
-        history.append((total / seen, judged(model, held_out)))
-    return history
-
-
-def epochs_with_a_new_optimiser(model, optimizer, batches, held_out, epochs):
-    history = []
-    for _ in range(epochs):
-        model.train()
-        fresh = type(optimizer)(model.parameters(), **optimizer.defaults)
-        total = seen = 0
-        for images, labels in batches:
-            fresh.zero_grad()
-            loss = functional.cross_entropy(model(images), labels)
-            loss.backward()
-            fresh.step()
             total += loss.item() * len(labels)
             seen += len(labels)
         history.append((total / seen, judged(model, held_out)))
@@ -225,21 +199,6 @@ def step_without_backward(model, optimizer, images, labels):
     return loss.item()
 
 
-def resume_one_step_back(path, model, optimizer, schedule, one_step, steps):
-    parts, done = (model, optimizer, schedule), 0
-    if path.exists():
-        done, random, *states = torch.load(path, weights_only=True)
-        for part, state in zip(parts, states, strict=True):
-            part.load_state_dict(state)
-        torch.set_rng_state(random)
-        done -= 1
-    for number in range(done + 1, steps + 1):
-        one_step()
-        kept = [number, torch.get_rng_state(), *(part.state_dict() for part in parts)]
-        torch.save(kept, path.with_suffix(".part"))
-        path.with_suffix(".part").replace(path)
-
-
 RIGHT = {
     "train_step": [step_by_logsumexp],
     "train_epochs": [epochs_with_modes_switched_inside],
@@ -257,10 +216,7 @@ WRONG = [
     ),
     ("stop_early", stop_after_the_first, "for no epochs at all, it raises StopIteration"),
     ("train_step", step_without_backward, "step finds no gradient: backward is missing, or"),
-    ("save_and_resume", resume_one_step_back, "where it is saved or where it is loaded."),
-    ("train_step", step_that_smooths, "what it returns in step 1 is"),
     ("train_epochs", epochs_that_clear_once, "the parameters at the end"),
-    ("train_epochs", epochs_with_a_new_optimiser, "the parameters at the end"),
     ("train_epochs", epochs_without_the_last_batch, "how many training images go through"),
     ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),
     ("stop_early", stop_with_a_margin, "for bests by a hair"),

@@ -35,12 +35,6 @@ def sum_on_the_second_stream(a, b, out):
     t.synchronize()
 
 
-def all_of_it_on_the_default_stream(a, b, out):
-    z = cuda.device_array_like(out)
-    vector_add[-(-len(out) // 32), 32](cuda.to_device(a), cuda.to_device(b), z)
-    z.copy_to_host(out)
-
-
 def no_events_at_all(a, b, out):
     s, t, u = cuda.stream(), cuda.stream(), cuda.stream()
     x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=t)
@@ -110,31 +104,6 @@ def a_part_more_for_the_rest(values, out, chunks):
 # --- the kernels
 
 
-def normalise_with_registers(x, out):
-    mine = cuda.local.array(8, float32)
-    r, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
-    if r < x.shape[0]:
-        n = float32(x.shape[1])
-        s = float32(0)
-        k = 0
-        for c in range(lane, x.shape[1], 32):
-            mine[k] = x[r, c]
-            s += mine[k]
-            k += 1
-        for d in range(5):
-            s += cuda.shfl_xor_sync(FULL, s, 1 << d)
-        q = float32(0)
-        for i in range(k):
-            mine[i] -= s / n
-            q += mine[i] * mine[i]
-        for d in range(5):
-            q += cuda.shfl_xor_sync(FULL, q, 1 << d)
-        k = 0
-        for c in range(lane, x.shape[1], 32):
-            out[r, c] = mine[k] / math.sqrt(q / n + float32(1e-5))
-            k += 1
-
-
 def normalise_that_parks_the_differences_in_out(x, out):
     r, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
     if r < x.shape[0]:
@@ -152,30 +121,6 @@ def normalise_that_parks_the_differences_in_out(x, out):
             q += cuda.shfl_xor_sync(FULL, q, 1 << d)
         for c in range(lane, x.shape[1], 32):
             out[r, c] /= math.sqrt(q / n + float32(1e-5))
-
-
-def softmax_with_two_numbers_in_one_loop(s, o):
-    r, lane = cuda.grid(1) // 32, cuda.laneid
-    if r >= len(s):
-        return
-    m = s[r, 0]
-    t = float32(0)
-    for c in range(lane, s.shape[1], 32):
-        v = s[r, c]
-        if v > m:
-            t *= math.exp(m - v)
-            m = v
-        t += math.exp(v - m)
-    d = 1
-    while d < 32:
-        m2 = cuda.shfl_xor_sync(FULL, m, d)
-        t2 = cuda.shfl_xor_sync(FULL, t, d)
-        top = m if m > m2 else m2
-        t = t * math.exp(m - top) + t2 * math.exp(m2 - top)
-        m = top
-        d *= 2
-    for c in range(lane, s.shape[1], 32):
-        o[r, c] = math.exp(s[r, c] - m) / t
 
 
 def softmax_that_parks_the_powers_in_out(s, o):
@@ -221,9 +166,6 @@ def launches_of_the_mean(kernels, launch, gap):
         ("wait_for_event", sum_on_the_second_stream, None),
         ("pipeline_copies", with_a_stream_and_an_array_for_each_chunk, None),
         ("launch_bound", launches_as_a_race, None),
-        ("fused_normalise", normalise_with_registers, None),
-        ("online_softmax", softmax_with_two_numbers_in_one_loop, None),
-        ("wait_for_event", all_of_it_on_the_default_stream, "let the stream wait"),
         ("wait_for_event", no_events_at_all, "let u wait for it"),
         ("wait_for_event", events_and_a_host_that_waits_for_each, "let the stream wait"),
         ("wait_for_event", sum_by_the_host, "launch a kernel"),

@@ -22,7 +22,7 @@ def test_the_product_as_it_is_given_is_not_solved():
         check("case_launch", given.text)
 
 
-@pytest.mark.parametrize("name", ["gpu_loop", "view", "constant_label", "schedule", "accumulation"])
+@pytest.mark.parametrize("name", ["gpu_loop", "view"])
 def test_a_case_as_it_is_given_is_not_solved(name):
     with pytest.raises(NotSolvedYet, match="as it was given"):
         check(f"case_{name}", find(f"case_{name}").answers.given)
@@ -50,7 +50,6 @@ def test_a_product_with_checks_at_each_call_is_right():
         ("multiply(const", "times(const", "there is no multiply in it"),
         ("sum += a[row * k + i]", "sum += a[row * n + i]", "elements are right"),
         ("cudaFree(d_b);", "", "cudaFree each piece"),
-        ("dim3(16, 16)>>>", "dim3(64, 64)>>>", "cudaErrorInvalidConfiguration"),
         ("int column =", "int column", "expected a"),
     ],
 )
@@ -146,14 +145,7 @@ def test_what_is_planned_is_used():
 
 def test_rows_that_are_shuffled_among_images_are_seen():
     def answer(side, classes=10):
-        left = side // 4 - 3
-        return nn.Sequential(
-            *(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
-            Turned(),
-            *(nn.Linear(16 * left * left, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU()),
-            nn.Linear(84, classes),
-        )
+        return lenet(side, classes, Turned())
 
     assert "does not depend on its own image alone" in diagnose(find("case_view"), answer)
 

@@ -5,7 +5,6 @@ import random
 import pytest
 import torch
 import torch.distributed as dist
-from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
@@ -13,7 +12,7 @@ from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import all_gather
-from gpulearn.parallel.communicator import irecv, rank, recv, send, world_size
+from gpulearn.parallel.communicator import rank, recv, send, world_size
 from gpulearn.parallel.sharding import ShardSampler
 
 
@@ -45,57 +44,15 @@ def forgets_to_return(weights, losses_of, count, batch, epochs, lr):
     by_a_loader(weights, losses_of, count, batch, epochs, lr)
 
 
-def all_gradients_in_one_row(model, batches, gpus, local_rank, lr=0.1):
-    dist.init_process_group(backend="gloo")
-    model = model.to(gpus[local_rank])
-    for value in model.parameters():
-        dist.broadcast(value.data, 0)
-    optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)
-    for x, y in batches:
-        functional.mse_loss(model(x), y).backward()
-        row = torch.cat([p.grad.flatten() for p in model.parameters()]) / dist.get_world_size()
-        dist.all_reduce(row)
-        torch.nn.utils.vector_to_parameters(row, [p.grad for p in model.parameters()])
-        for p, part in zip(
-            model.parameters(), row.split([p.numel() for p in model.parameters()]), strict=True
-        ):
-            p.grad = part.view_as(p).clone()
-        optimizer.step()
-        optimizer.zero_grad()
-    dist.destroy_process_group()
-    return model
-
-
 def by_torchs_wrapper(model, batches, gpus, local_rank, lr=0.1):
     dist.init_process_group("gloo")
     return DistributedDataParallel(model.to(gpus[local_rank]))
-
-
-def asks_before_it_joins(model, batches, gpus, local_rank, lr=0.1):
-    print(dist.get_rank())
-    dist.init_process_group("gloo")
-    return model
 
 
 def first_of_all_gpus(model, batches, gpus, local_rank, lr=0.1):
     dist.init_process_group("gloo")
     model.to(gpus[-1])
     return model
-
-
-def in_order_of_rank(weights, gradient, steps, lr):
-    for step in range(steps):
-        if rank() == 0:
-            row = torch.zeros(world_size() - 1, len(weights), dtype=weights.dtype)
-            for handle in [irecv(row[r], r + 1) for r in range(len(row))]:
-                handle.wait()
-            weights.sub_(lr * row.mean(0))
-            for worker in range(1, world_size()):
-                send(weights, worker)
-        else:
-            send(gradient(weights, rank() - 1, step), 0)
-            recv(weights, 0)
-    return weights
 
 
 def one_after_another(weights, gradient, steps, lr):
@@ -150,13 +107,10 @@ def row_by_row(strategy, weights, batches, lr, momentum):
     ("name", "answer", "said"),
     [
         ("case_input_pipeline", by_a_loader, None),
-        ("case_whole_program", all_gradients_in_one_row, None),
-        ("case_parameter_server", in_order_of_rank, None),
         ("case_mirrored_strategy", row_by_row, None),
         ("case_input_pipeline", shuffled_by_python, "an order of its own"),
         ("case_input_pipeline", forgets_to_return, "rank 0 returns None, expected the weights"),
         ("case_whole_program", by_torchs_wrapper, "DistributedDataParallel needs real ranks"),
-        ("case_whole_program", asks_before_it_joins, "nobody joins"),
         ("case_whole_program", first_of_all_gpus, "rank 0 takes GPU 1 of its machine's 2"),
         ("case_parameter_server", one_after_another, "deadlock"),
         ("case_mirrored_strategy", everywhere_the_same, "are given 8 rows of a batch of 4"),

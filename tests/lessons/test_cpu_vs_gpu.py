@@ -12,66 +12,6 @@ from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.virtual_gpu import VirtualGpu, faster_and_faster, slower_and_slower, zigzag
 
 
-def loops_write_into_a(a, b):
-    c = a @ b
-    a[:] = 0
-    return c
-
-
-def loops_print(a, b):
-    (a @ b).sum()
-
-
-def loops_around_arrays_of_its_own(a, b):
-    for _ in range(1):
-        c = np.asarray(a) @ np.asarray(b)
-    return c
-
-
-def loops_over_rows_only(a, b):
-    return np.array([row @ b for row in a])
-
-
-def loops_too_coarse(a, b):
-    return (a @ b).astype(np.float32)
-
-
-def loops_yield(a, b):
-    yield a @ b
-
-
-def crossover_up_to_the_last(sizes, cpu_seconds, gpu_seconds):
-    for i in range(len(sizes) - 1):
-        if all(g < c for g, c in zip(gpu_seconds[i:], cpu_seconds[i:], strict=True)):
-            return sizes[i] + 1
-    return None
-
-
-def time_wait_after_clock(launch, wait, now, count):
-    launch()
-    samples = []
-    for _ in range(count):
-        wait()
-        begin = now()
-        launch()
-        samples.append(now() - begin)
-        wait()
-    return sorted(samples)[count // 2]
-
-
-def time_fewest_calls(launch, wait, now, count):
-    launch()
-    wait()
-    begin = now()
-    launch()
-    wait()
-    return now() - begin
-
-
-def time_constant(launch, wait, now, count):
-    return 0.01
-
-
 def test_virtual_gpu_keeps_the_rules_of_a_launch():
     gpu = VirtualGpu(work=1.0, factor=lambda call: 1.0, pending=2.0)
     start = gpu.clock()
@@ -107,18 +47,6 @@ def loops_by_broadcasting(a, b):
     return (a[:, :, None] * b[None]).sum(axis=1)
 
 
-def loops_of_vector_products(a, b):
-    return np.array([[a[i] @ b[:, j] for j in range(b.shape[1])] for i in range(a.shape[0])])
-
-
-def loops_of_sums(a, b):
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            c[i, j] = np.sum(a[i] * b[:, j])
-    return c
-
-
 def loops_of_whole_rows(a, b):
     c = np.zeros((a.shape[0], b.shape[1]))
     for i in range(a.shape[0]):
@@ -152,19 +80,6 @@ def time_one_repeat_short(run, synchronize, clock, repeats):
     return np.median(times[1:])
 
 
-def time_pairs(run, synchronize, clock, repeats):
-    run()
-    synchronize()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        run()
-        run()
-        synchronize()
-        times.append((clock() - start) / 2)
-    return np.median(times)
-
-
 def time_off_the_middle(run, synchronize, clock, repeats):
     run()
     synchronize()
@@ -175,18 +90,6 @@ def time_off_the_middle(run, synchronize, clock, repeats):
         synchronize()
         times.append(clock() - start)
     return sorted(times)[max(0, repeats // 2 - 1)]
-
-
-def time_clock_before_wait(run, synchronize, clock, repeats):
-    run()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        synchronize()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return np.median(times)
 
 
 def time_on_the_wall(run, synchronize, clock, repeats):
@@ -229,11 +132,6 @@ def loops_that_ask_for_the_type(a, b):
     return loops_in_place(a, b) if a.shape else loops_that_ask_for_the_type(a, b)
 
 
-def flops_with_a_leftover(m, n, p):
-    ...
-    return 2 * m * n * p
-
-
 def time_warming_up_each_time(run, synchronize, clock, repeats):
     times = []
     for _ in range(repeats):
@@ -255,41 +153,26 @@ def time_warming_up_each_time(run, synchronize, clock, repeats):
         ("matmul_loops", lambda a, b: np.matmul(a, b), "NumPy's matmul (@) did the work"),
         ("matmul_loops", lambda a, b: np.einsum("ik,kj->ij", a, b), "NumPy's einsum did the work"),
         ("matmul_loops", lambda a, b: a.dot(b), "NumPy's dot did the work"),
-        ("matmul_loops", loops_write_into_a, "it changes its input; work on a copy"),
-        ("matmul_loops", loops_around_arrays_of_its_own, "do not take n³ steps"),
-        ("matmul_loops", loops_over_rows_only, "NumPy's matmul (@) did the work"),
-        ("matmul_loops", loops_too_coarse, "an array of float32, which is too coarse for float64"),
-        ("matmul_loops", loops_yield, "with yield in it, a call runs nothing yet"),
         ("matmul_flops", lambda m, n, p: lambda: 2 * m * n * p, "the function <lambda> itself"),
-        ("crossover", crossover_up_to_the_last, "returns 257, expected 256"),
         ("crossover", lambda s, c, g: s[-1] if g[-1] < 1 else None, "it returns None, expected"),
-        ("matmul_loops", loops_print, "returns nothing (None)"),
         ("matmul_flops", lambda m, n, p: str(2 * m * n * p), "returns '2' (str), expected 2"),
         ("matmul_flops", lambda m, n, p: True, "returns True (bool), expected 2"),
-        ("time_correctly", time_wait_after_clock, "only the launch is timed"),
-        ("time_correctly", time_fewest_calls, "it calls run() 2 times, and repeats is 5"),
-        ("time_correctly", time_constant, "it never reads the clock that it is given"),
         ("time_correctly", lambda run: 1.0, "it takes (run), and is called with (run, synchronize"),
         ("matmul_loops", lambda a, b: a @ b / 0, "elements differ"),
         ("crossover", crossover_destroys_its_input, "it changes its input; work on a copy"),
-        ("time_correctly", time_clock_before_wait, "still runs when the first clock() is read"),
         ("matmul_loops", lambda a, b: np.asarray(a) @ np.asarray(b), "do not take n³ steps"),
         ("matmul_loops", loops_by_broadcasting, "do not take n³ steps"),
-        ("matmul_loops", loops_of_vector_products, "do not take n³ steps"),
-        ("matmul_loops", loops_of_sums, "do not take n³ steps"),
         ("matmul_loops", loops_of_whole_rows, "do not take n³ steps"),
         ("matmul_loops", loops_as_masked, "(MaskedArray), expected a plain NumPy array"),
         ("matmul_flops", lambda m, n, p: m * n**p, "expected"),
         ("matmul_flops", lambda m, n, p: 10**400, "expected 2"),
         ("time_correctly", time_without_warm_up, "it calls run() 1 time, and repeats is 1: one"),
         ("time_correctly", time_one_repeat_short, "one call that does not count must come before"),
-        ("time_correctly", time_pairs, "expected"),
         ("time_correctly", time_off_the_middle, "expected"),
         ("time_correctly", time_on_the_wall, "it never reads the clock that it is given"),
         ("matmul_loops", loops_like_the_input, None),
         ("matmul_loops", loops_in_place, None),
         ("matmul_loops", loops_that_ask_for_the_type, None),
-        ("matmul_flops", flops_with_a_leftover, None),
         ("matmul_flops", functools.partial(lambda c, m, n, p: c * m * n * p, 2), None),
         ("time_correctly", time_warming_up_each_time, None),
     ],

@@ -39,26 +39,6 @@ def test_other_ways_to_find_the_straggler():
         check("find_the_straggler", lambda compute, wait, times=1.2: None)
 
 
-def epochs_by_number(run, steps):
-    """Saves how many orders were drawn, and draws as many again."""
-    saved = run.load() or {"drawn": 1, "used": 0, "losses": []}
-    if "model" in saved:
-        run.model.load_state_dict(saved["model"])
-        run.optimizer.load_state_dict(saved["optimizer"])
-    drawn, used, losses = saved["drawn"], saved["used"], list(saved["losses"])
-    for _ in range(drawn):
-        order = torch.randperm(run.count, generator=run.draws)
-    while len(losses) < steps:
-        if run.count - used < run.batch:
-            order, used, drawn = torch.randperm(run.count, generator=run.draws), 0, drawn + 1
-        batch = order[used : used + run.batch].numpy()
-        used += len(batch)
-        losses += [run.step(np.array_split(batch, world_size())[rank()])]
-        state = {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}
-        run.save({**state, "drawn": drawn, "used": used, "losses": losses})
-    return losses
-
-
 def never_saves(run, steps):
     losses = []
     while len(losses) < steps:
@@ -66,7 +46,6 @@ def never_saves(run, steps):
     return losses
 
 
-def test_other_ways_to_go_on():
-    assert check("resume_elastic", epochs_by_number)
+def test_a_run_that_never_saves_is_wrong():
     with pytest.raises(WrongAnswer):
         check("resume_elastic", never_saves)

@@ -65,30 +65,6 @@ def test_intervals_are_told_what_is_true_of_them(answer, said):
     assert diagnosis is None if said is None else said in diagnosis
 
 
-def with_a_class(job):
-    class Watch:
-        names = ()
-
-        def __call__(self, name):
-            self.names = (*self.names, name)
-
-    watch = Watch()
-    job.on_signal(watch)
-    while True:
-        if job.finished():
-            break
-        job.step()
-        if len(watch.names) > 0:
-            break
-    job.save()
-    if not job.finished():
-        if "TERM" not in watch.names:
-            job.requeue()
-            return np.int32(75)
-        return 143
-    return 0
-
-
 def with_a_set(job):
     came = set()
     job.on_signal(lambda name, *rest: came.add(name))
@@ -165,7 +141,6 @@ def saves_for_ever(job):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (with_a_class, None),
         (with_a_set, None),
         (exits, "SystemExit"),
         (saves_twice, "save after 5, then save after 5"),

@@ -11,21 +11,6 @@ from gpulearn.judge.diagnosis import diagnose
 # --- right
 
 
-def with_match(shape, layers):
-    size, total = list(shape), 0
-    for layer in layers:
-        match layer:
-            case ("conv", filters, k):
-                total += filters * (1 + size[0] * k**2)
-                size = [filters, size[1] - k + 1, size[2] - k + 1]
-            case ("pool", k):
-                size[1:] = [n // k for n in size[1:]]
-            case ("dense", outputs):
-                total += outputs * (1 + math.prod(size))
-                size = [outputs, 1, 1]
-    return np.float64(total)
-
-
 def in_float32(losses, global_batch, weights=None):
     w = np.ones(len(losses), np.float32) if weights is None else np.float32(weights)
     return (np.float32(losses) * w / np.float32(global_batch)).sum()
@@ -87,25 +72,11 @@ def parts_as_an_array(strategy, gradients_of, weights, batch, lr):
     return weights - lr * gradients_of(weights, shared).mean(axis=0)
 
 
-def called_by_hand(strategy, gradients_of, weights, batch, lr):
-    total = np.zeros_like(weights)
-    for rows in np.array_split(batch, strategy.num_replicas_in_sync):
-        total += gradients_of(weights, rows).sum(axis=0)
-    return weights - lr * total / len(batch)
-
-
 def gradients_first(strategy, gradients_of, weights, batch, lr):
     (shared,) = strategy.experimental_distribute_dataset([batch])
     found = iter([gradients_of(weights, rows) for rows in shared.values])
     parts = strategy.run(lambda: next(found).sum(axis=0) / len(batch))
     return weights - lr * strategy.reduce("SUM", parts, axis=None)
-
-
-def rows_as_batches(strategy, gradients_of, weights, batch, lr):
-    for shared in strategy.experimental_distribute_dataset(batch):
-        parts = strategy.run(lambda rows: gradients_of(weights, rows).sum(0), args=(shared,))  # noqa: B023
-        weights = weights - lr * strategy.reduce("SUM", parts, axis=None)
-    return weights
 
 
 def first_alone(strategy, gradients_of, weights, batch, lr):
@@ -126,16 +97,13 @@ def only_rows(shape, mesh, spec):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("count_parameters", with_match, None),
         ("average_loss", in_float32, None),
         ("distributed_step", summed_in_steps, None),
         ("device_shards", as_dictionary, None),
         ("device_shards", as_arrays, None),
         ("distributed_step", twice_divided, "N times too small"),
         ("distributed_step", parts_as_an_array, "hand them to a function with strategy.run"),
-        ("distributed_step", called_by_hand, "no replica computed them: gradients_of is called"),
         ("distributed_step", gradients_first, "no replica computed them: gradients_of is called"),
-        ("distributed_step", rows_as_batches, "a data set of batches is wanted"),
         ("distributed_step", first_alone, "one replica computed the gradients of all rows"),
         ("device_shards", only_rows, "device 0 has (0, 2), expected (start, end) for each axis"),
     ],

@@ -46,17 +46,7 @@ def eps(x):
     return np.finfo(x.dtype).eps
 
 
-@pytest.mark.parametrize(
-    "h",
-    [
-        lambda x, i: 1e-4,
-        lambda x, i: 1e-6,
-        lambda x, i: 1e-8,
-        lambda x, i: 1e-6 * scale(x, i),
-        lambda x, i: np.sqrt(eps(x)) * scale(x, i),
-        lambda x, i: np.cbrt(eps(x)) * scale(x, i),
-    ],
-)
+@pytest.mark.parametrize("h", [lambda x, i: 1e-4, lambda x, i: np.sqrt(eps(x)) * scale(x, i)])
 @pytest.mark.parametrize(("sign", "name"), [(1, "forward"), (-1, "backward")])
 def test_one_sided_differences_at_any_h(h, sign, name):
     said = told("numerical_gradient", one_sided(h, sign))
@@ -67,22 +57,16 @@ def test_one_sided_differences_at_any_h(h, sign, name):
     ("h", "said"),
     [
         (lambda x, i: 1e-4, "h is the same for all x: next to 1e8"),
-        (lambda x, i: np.cbrt(eps(x)), "h is the same for all x: next to 1e8"),
         (lambda x, i: 1e-5, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-5 * scale(x, i), "h is the same for all dtypes"),
-        (lambda x, i: 3e-5 * scale(x, i), "h is the same for all dtypes"),
-        (lambda x, i: 1e-6, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-7, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-7 * scale(x, i), "h is the same for all dtypes"),
         (lambda x, i: 1e-12, "h is so small"),
         (lambda x, i: 1e-10 * scale(x, i), "h is so small"),
-        (lambda x, i: 1e-11 * scale(x, i), "h is so small"),
-        (lambda x, i: eps(x) * scale(x, i), "h is so small"),
         (lambda x, i: 0.1 * scale(x, i), "h is so large"),
         (lambda x, i: 1e-3, "h is too large where x is about one"),
         (lambda x, i: 0.1, "h is too large where x is about one"),
         (lambda x, i: 1e-5 * abs(x[i]), "where an entry of x is zero, h is zero too, and h"),
-        (lambda x, i: 1e-4 * abs(x[i]), "where an entry of x is zero"),
     ],
 )
 def test_central_differences_with_an_h_that_does_not_do(h, said):
@@ -90,13 +74,7 @@ def test_central_differences_with_an_h_that_does_not_do(h, said):
 
 
 @pytest.mark.parametrize(
-    "h",
-    [
-        lambda x, i: np.cbrt(eps(x)) * (1 + abs(x[i])),
-        lambda x, i: eps(x) ** 0.4 * scale(x, i),
-        lambda x, i: 2 * np.cbrt(eps(x)) * np.hypot(1, x[i]),
-        lambda x, i: eps(x) ** 0.3 * scale(x, i),
-    ],
+    "h", [lambda x, i: eps(x) ** 0.4 * scale(x, i), lambda x, i: eps(x) ** 0.3 * scale(x, i)]
 )
 def test_central_differences_with_another_h_that_does(h):
     assert told("numerical_gradient", two_sided(h)) == "nothing"
@@ -136,7 +114,7 @@ def test_an_argument_of_another_shape_is_named():
     )
 
 
-@pytest.mark.parametrize("factor", [3.0, 1.01, -0.5])
+@pytest.mark.parametrize("factor", [1.01, -0.5])
 def test_a_mistake_of_another_kind_gets_no_hint_on_h(factor):
     def numerical_gradient(function, x):
         return factor * two_sided(lambda x, i: np.cbrt(eps(x)) * scale(x, i))(function, x)
@@ -158,9 +136,9 @@ def test_complex_numbers_are_no_central_differences():
     assert "it calls function with complex numbers, and x has real ones." in said
 
 
-@pytest.mark.parametrize("size", [np.linalg.norm, lambda x: np.abs(x).sum()])
-def test_one_h_for_all_entries_is_told(size):
-    said = told("numerical_gradient", two_sided(lambda x, i: np.cbrt(eps(x)) * (1 + size(x))))
+def test_one_h_for_all_entries_is_told():
+    by_norm = two_sided(lambda x, i: np.cbrt(eps(x)) * (1 + np.linalg.norm(x)))
+    said = told("numerical_gradient", by_norm)
     assert said.startswith("h is the same for all entries, by the largest of them")
 
 
@@ -216,24 +194,24 @@ def test_dtypes_that_change_are_told():
     assert "float32 parameters, step 1: " in said
 
 
-@pytest.mark.parametrize("name", ["gradient_step", "momentum_step", "adam_step"])
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda *a, **k: None, "it returns nothing (None): does it end with return?"),
         (lambda *a, **k: 7, "it returns 7, expected two things: the new theta and state."),
         (lambda *a, **k: (1, 2, 3), "it returns (1, 2, 3), expected two things"),
         (
             lambda *a, **k: (2.5, None),
             "its first result is 2.5 (float), expected the new theta, an array.",
         ),
-        (lambda theta, gradient, state: theta, "and is called with (theta, gradient, state), by"),
-        (lambda theta, gradient, state: theta, "by position, and lr"),
+        (
+            lambda theta, gradient, state: theta,
+            "and is called with (theta, gradient, state), by position, and lr",
+        ),
         (lambda theta, *a, **k: (np.zeros(9), None), "it returns shape (9,), expected (3,)."),
     ],
 )
-def test_results_that_are_no_step(name, answer, said):
-    assert said in told(name, answer)
+def test_results_that_are_no_step(answer, said):
+    assert said in told("momentum_step", answer)
 
 
 @pytest.mark.parametrize(
@@ -241,10 +219,7 @@ def test_results_that_are_no_step(name, answer, said):
     [
         (lambda h: 2 / max(np.linalg.eigvals(h)), "nothing is overshot, and 2/λmax"),
         (lambda h: 2 / np.linalg.norm(h, 2), "eigenvalue of largest size"),
-        (lambda h: 2 / np.linalg.svd(h)[1][0], "eigenvalue of largest size"),
         (lambda h: 1.9 / np.linalg.eigvalsh(h).max(), "it returns 0.475, expected 0.5."),
-        (lambda h: np.inf, "for one parameter of curvature 4, it returns inf, expected 0.5."),
-        (lambda h: None, "it returns nothing (None)"),
     ],
 )
 def test_other_limits(answer, said):

@@ -33,15 +33,6 @@ def loss_by_gathering(scores, targets, first):
     return torch.nn.functional.cross_entropy(logits, targets)
 
 
-def columns_summed_by_all_reduce(x, weight, bias):
-    return gl.parallel.all_reduce(copy_to_ranks(x) @ weight.T) + bias
-
-
-def heads_in_a_row(weight, heads):
-    size = len(weight) // world_size()
-    return weight[size * rank() : size * (rank() + 1)]
-
-
 def loss_of_own(scores, targets, first):
     target = torch.zeros(len(targets), dtype=scores.dtype)
     for place, token in enumerate(targets.tolist()):
@@ -58,8 +49,6 @@ def loss_of_own(scores, targets, first):
         ("row_parallel", rows_by_linear, None),
         ("split_heads", heads_by_view, None),
         ("vocabulary_loss", loss_by_gathering, None),
-        ("column_parallel", columns_summed_by_all_reduce, "added to one another"),
-        ("split_heads", heads_in_a_row, "rows one after another"),
         ("vocabulary_loss", loss_of_own, "expected"),
     ],
 )

@@ -3,12 +3,11 @@
 import math
 
 import pytest
-import torch
 import torch.distributed as dist
 
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
-from gpulearn.parallel.communicator import rank, recv, send, world_size
+from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
 
@@ -38,15 +37,6 @@ def safe(state, push, forward, acknowledge):
     acknowledge(push)
 
 
-def promising(state, push, forward, acknowledge):
-    if push.number <= state.applied.get(push.worker, 0):
-        return acknowledge(push)
-    acknowledge(push)
-    state.applied[push.worker] = push.number
-    state.weights -= state.lr * push.gradient
-    return forward(push)
-
-
 def one_counter(state, push, forward, acknowledge):
     forward(push)
     if state.applied.get("last") != (push.worker, push.number):
@@ -73,23 +63,6 @@ def with_gradients_of_the_start(weights, gradient, steps, every, lr):
     return weights
 
 
-def with_the_means_of_a_server(weights, gradient, steps, every, lr):
-    for step in range(1, steps + 1):
-        weights -= lr * gradient(weights)
-        if step % every and step < steps:
-            continue
-        if rank() == 0:
-            others = range(1, world_size())
-            total = weights + sum(recv(torch.empty_like(weights), other) for other in others)
-            weights.copy_(total / world_size())
-            for other in others:
-                send(weights, other)
-        else:
-            send(weights, 0)
-            recv(weights, 0)
-    return weights
-
-
 def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
     def agree():
         weights.copy_(sum_over_ranks(weights / world_size()))
@@ -104,27 +77,6 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
     return weights
 
 
-def through_a_server(weights, samples):
-    """Rank 0 collects, and sends the mean back."""
-    if rank() == 0:
-        total = samples
-        mean = weights.double() * samples if samples else torch.zeros_like(weights).double()
-        for other in range(1, world_size()):
-            count, theirs = torch.zeros(1, dtype=torch.int64), torch.empty_like(weights)
-            recv(count, other)
-            recv(theirs, other)
-            total += count.item()
-            if count:
-                mean += count.item() * theirs.double()
-        weights.copy_(mean / total)
-        for other in range(1, world_size()):
-            send(weights, other)
-        return weights
-    send(torch.tensor([samples]), 0)
-    send(weights, 0)
-    return recv(weights, 0)
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -136,13 +88,10 @@ def through_a_server(weights, samples):
         ),
         ("bounded_staleness", those_within, None),
         ("serve_with_backup", safe, None),
-        ("serve_with_backup", promising, "it acknowledges before the backup has the push"),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
         ("local_sgd", by_torch, None),
-        ("local_sgd", with_the_means_of_a_server, None),
         ("local_sgd", with_rounds_and_a_mean_for_all, "one mean more is taken than is needed"),
         ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
-        ("federated_average", through_a_server, None),
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-import gpulearn as gl
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 
@@ -25,15 +24,6 @@ def quick(n, compute, size, link):
     return compute / n + 2 * (n - 1) * (link.latency + size / n / link.bandwidth)
 
 
-def many_by_our_model(compute, size, link, batch, least=0.5):
-    n = batch
-    while compute / n < least * (
-        compute / n + gl.parallel.all_reduce_seconds("ring", n, size, link)
-    ):
-        n -= 1
-    return n
-
-
 def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
     good = [n for n in range(1, batch + 1) if compute / n >= least * quick(n, compute, size, link)]
     return max(n for n in good if batch % n == 0)
@@ -41,11 +31,6 @@ def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
 
 def many_for_the_quickest_step(compute, size, link, batch, least=0.5):
     return min(range(1, batch + 1), key=lambda n: quick(n, compute, size, link))
-
-
-def many_by_bandwidth(compute, size, link, batch, least=0.5):
-    most = compute * (1 / least - 1) * link.bandwidth / (2 * size) if size else batch
-    return max(1, min(batch, int(most) + 1))
 
 
 def lars_of_torch(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
@@ -90,10 +75,8 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
         ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
         ("scaling_efficiency", efficiency, None),
         ("scaled_learning_rate", rate_that_decays, "it returns 0.08"),
-        ("how_many_gpus", many_by_our_model, None),
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
-        ("how_many_gpus", many_by_bandwidth, "the latency is left out: "),
         ("lars_step", lars_of_torch, None),
         ("lars_step", lars_with_epsilon, "for five weights, step 1: 5 of 5 elements differ"),
         ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),

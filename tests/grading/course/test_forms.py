@@ -51,7 +51,8 @@ def test_every_form_is_a_notebook_that_keeps_what_stands_around_the_exercises(on
         assert others(made) == others(one.notebook)
 
 
-def test_students_get_the_stubs_and_the_checks_as_they_are(one):
+def test_students_get_the_stubs_and_the_checks_as_they_are_and_the_solved_form_solutions(one):
+    assert stubs(solved(one)) == [solution(name).source for name in one.exercises]
     made = for_students(one)
     assert stubs(made) == stubs(one.notebook)
     checks = [cell["source"] for cell in made["cells"] if has(cell, "check")]
@@ -69,10 +70,6 @@ def test_an_exercise_says_what_it_counts_and_the_others_that_they_do_not():
     assert counts.pop("vector_add") == "*1 point.*"
     assert {*counts.values()} == optional
     assert len(counts) == 7
-
-
-def test_the_solved_form_holds_what_the_solutions_are(one):
-    assert stubs(solved(one)) == [solution(name).source for name in one.exercises]
 
 
 # --- nbgrader: the rules of its preprocessors ClearSolutions and of its metadata, version 3
@@ -95,12 +92,19 @@ def cleared(source, begin, end, stands=()):
     return "\n".join(kept)
 
 
-def test_nbgrader_takes_the_solution_away_and_leaves_the_stub(one):
+def test_nbgrader_takes_the_solution_away_and_leaves_the_stub_under_names_that_it_allows(one):
     made = for_nbgrader(one)
     left = [cleared(text, "BEGIN SOLUTION", "END SOLUTION", [""]) for text in stubs(made)]
     assert left == [f"{stub}\n" for stub in stubs(one.notebook)]
     for text, name in zip(stubs(made), one.exercises, strict=True):
         assert f"### BEGIN SOLUTION\n{solution(name).source}\n### END SOLUTION" in text
+    identities = [
+        cell["metadata"]["nbgrader"]["grade_id"]
+        for cell in made["cells"]
+        if "nbgrader" in cell["metadata"]
+    ]
+    assert len(identities) == 2 * len(one.exercises)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_\-]+", name) for name in identities)
 
 
 def test_nbgraders_metadata_marks_solutions_and_locked_tests_with_points():
@@ -119,14 +123,6 @@ def test_nbgraders_metadata_marks_solutions_and_locked_tests_with_points():
         'print(gl.check("vector_add", vector_add))',
         'print(gl.check("mirror", mirror))',
     ]
-
-
-def test_nbgraders_identities_are_what_it_allows(one):
-    marked = [c["metadata"]["nbgrader"] for c in for_nbgrader(one)["cells"]
-              if "nbgrader" in c["metadata"]]  # fmt: skip
-    assert len(marked) == 2 * len(one.exercises)
-    for found in marked:
-        assert re.fullmatch(r"[a-zA-Z0-9_\-]+", found["grade_id"])
 
 
 # --- Otter Assign: its blocks and its solutions

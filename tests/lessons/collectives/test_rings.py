@@ -57,9 +57,9 @@ def test_the_steps_are_those_of_the_library(ranks, monkeypatch):
         assert sent[rank] == [step.sent[rank] for step in every[1:]]
 
 
-@pytest.mark.parametrize("ranks", [2, 4, MAX_RANKS])
-def test_every_step_is_drawn_and_said(ranks):
-    for step in range(2 * ranks - 1):
+@pytest.mark.parametrize("ranks", [2, MAX_RANKS])
+def test_steps_are_drawn_and_said(ranks):
+    for step in (0, ranks - 1, 2 * ranks - 2):
         picture, text = draw(ranks, step)
         assert picture.alt == text == sentence(ranks, step)
 

@@ -14,6 +14,8 @@ from simt.numba_ptx.codegen import compile_to_ptx
 
 PACKAGE = [rung.kernel for rung in LADDER.values()] + [matmul_registers.matmul_register_patch]
 
+# the others are exercises, whose cases are of such sizes and run in several orders of blocks
+NO_EXERCISE = ["wide loads", "warp tiles"]
 # a sum, just under, at and over each tile, and n that no depth divides
 SIZES = [
     (1, 70, 1), (31, 32, 33), (65, 9, 130), (129, 7, 63), (128, 21, 256)
@@ -63,8 +65,8 @@ def test_a_block_covers_what_its_specification_says():
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("name", LADDER)
-def test_every_rung_is_right_at_every_size(name, sizes):
+@pytest.mark.parametrize("name", NO_EXERCISE)
+def test_a_rung_is_right_at_every_size(name, sizes):
     m, n, p = sizes
     rng = np.random.default_rng(m + n + p)
     a = rng.standard_normal((m, n), dtype=np.float32)
@@ -75,8 +77,8 @@ def test_every_rung_is_right_at_every_size(name, sizes):
     assert not c[:, p:].any()
 
 
-@pytest.mark.parametrize("name", LADDER)
-def test_every_rung_is_exact_on_whole_numbers_whatever_the_order_of_blocks(name):
+@pytest.mark.parametrize("name", NO_EXERCISE)
+def test_a_rung_is_exact_on_whole_numbers_whatever_the_order_of_blocks(name):
     rng = np.random.default_rng(1)
     a, b = rng.integers(-9, 10, (2, 70, 70)).astype(np.float32)
     for seed in (0, 5):

@@ -20,10 +20,10 @@ from gpulearn_lessons.model_parallel.pipeline_parallel.schedule import Action
 
 PLANS = [
     (name, p, m, v)
-    for name, p, m, v in itertools.product(SCHEDULES, (1, 2, 3, 4, 8), (1, 2, 3, 5, 8), (1, 2, 3))
+    for name, p, m, v in itertools.product(SCHEDULES, (1, 2, 3, 8), (1, 3, 8), (1, 2, 3))
     if (v == 1 or name == "interleaved") and not (name == "interleaved" and m % p)
 ]
-TIMED = [p for p in PLANS if p[0] != "ZB-H1" and p[1] in (1, 2, 3, 4) and p[2] in (1, 3, 8)]
+TIMED = [p for p in PLANS if p[0] != "ZB-H1" and p[1] < 8]
 
 
 def formula(name, p, m, v):
@@ -92,7 +92,7 @@ def test_zb_h1_waits_longer_where_its_conditions_do_not_hold():
         assert times.bubble > zero_bubble_fraction(p, m, 1, *halves) + 0.01
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", ["1F1B", "interleaved"])
 def test_messages_that_take_time_only_make_it_longer(name):
     schedule = model_parallel.schedule(name, 3, 6, 2 if name == "interleaved" else 1)
     free = time_schedule(schedule)

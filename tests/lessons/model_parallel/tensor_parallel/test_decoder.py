@@ -58,7 +58,7 @@ def one_process(dtype, adam):
 
 
 @pytest.mark.parametrize("by_places", [False, True])
-@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@pytest.mark.parametrize("ranks", [1, 8])
 def test_simulated_ranks_learn_as_one_process(ranks, by_places):
     run = gl.simulate(distance, ranks, *one_process(torch.float64, False), False, by_places)
     assert max(run.results) <= 1e-12
@@ -70,10 +70,9 @@ def test_in_float32_adam_leaves_what_rounding_allows(by_places):
     assert max(run.results) <= 1e-5
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_real_ranks_learn_as_one_process(ranks):
+def test_real_ranks_learn_as_one_process():
     for by_places in (False, True):
-        away = gl.launch(distance, ranks, *one_process(torch.float64, False), False, by_places)
+        away = gl.launch(distance, 2, *one_process(torch.float64, False), False, by_places)
         assert max(away) <= 1e-12
 
 
