@@ -68,8 +68,8 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
         if a.dtype != np.float64 or mode != "rn":
             raise not_covered(f"fma.{mode} of {a.dtype}")
         rows = np.broadcast(a, b, c)
-        found = [fused_one(*map(float, row)) for row in rows]
-        return np.array(found, np.float64).reshape(rows.shape)
+        results = [fused_one(*map(float, row)) for row in rows]
+        return np.array(results, np.float64).reshape(rows.shape)
     p = a.astype(np.float64) * b
     s = p + c
     if mode != "rn":
@@ -209,24 +209,24 @@ def operation(op: tuple[str, ...]) -> Operation:
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
-        found = directed(name, modes.pop()) if kind == "f32" else None
+        function = directed(name, modes.pop()) if kind == "f32" else None
     elif name == "mad" and floats:
-        found = fused
+        function = fused
     elif name in ("mul", "mad") and not floats:
-        found = whole(name, words)
+        function = whole(name, words)
     elif name == "mul24" or name == "mad24":
-        found = None
+        function = None
     elif name == "bfind" and "shiftamt" in words:
-        found = shift_to_highest
+        function = shift_to_highest
     elif name == "dp2a":
-        found = partial(dot_of_halves, high="hi" in words)
+        function = partial(dot_of_halves, high="hi" in words)
     elif name == "shf":
-        found = partial(funnel, "l" in words, wrap="wrap" in words)
+        function = partial(funnel, "l" in words, wrap="wrap" in words)
     else:
-        found = PLAIN.get(name)
-    if found is None:
+        function = PLAIN.get(name)
+    if function is None:
         raise not_covered(".".join(op))
-    steps = [found]
+    steps = [function]
     if "ftz" in words:
         steps.append(flushed)
     if "sat" in words:
@@ -234,12 +234,12 @@ def operation(op: tuple[str, ...]) -> Operation:
     if "relu" in words:
         raise not_covered(".".join(op))
     if len(steps) == 1:
-        return found
-    return lambda *given: _through(steps, *given)
+        return function
+    return lambda *operands: _through(steps, *operands)
 
 
-def _through(steps: list[Operation], *given: Array) -> Array:
-    result = steps[0](*given)
+def _through(steps: list[Operation], *operands: Array) -> Array:
+    result = steps[0](*operands)
     for step in steps[1:]:
         result = step(result)
     return result

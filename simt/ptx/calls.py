@@ -34,40 +34,40 @@ class FunctionCalls(WarpOperations):
         """Carries a function out for the active threads, until all have come to its end."""
         raise NotImplementedError
 
-    def call(self, called: Any, results: list[str], given: list[str]) -> None:
+    def call(self, function: Any, results: list[str], arguments: list[str]) -> None:
         """A function for the active threads, by its name or by addresses.
 
         What it takes and gives stands in parameters.
         """
-        if isinstance(called, str):
-            self._call(called, results, given)
+        if isinstance(function, str):
+            self._call(function, results, arguments)
         else:
-            self._call_each(called, results, given)
+            self._call_each(function, results, arguments)
 
-    def _call_each(self, addresses: Lanes, results: list[str], given: list[str]) -> None:
+    def _call_each(self, addresses: Lanes, results: list[str], arguments: list[str]) -> None:
         """The functions at the addresses that threads have, one after the other."""
         before, left = self.mask, EMPTY
         if before is EMPTY:
             return
-        held = self.params[-1]
-        made: dict[str, dict[int, Any]] = {name: {} for name in results}
+        params = self.params[-1]
+        merged_results: dict[str, dict[int, Any]] = {name: {} for name in results}
         for address in np.unique(self.active_values(addresses, self.lanes(before))).tolist():
             here, _ = split(before, np.asarray(addresses == address))
             self.mask = here
-            self._call(self._function_at(address, given), results, given)
+            self._call(self._function_at(address, arguments), results, arguments)
             left = union(left, self.mask)
-            for name, old in made.items():
-                for at, value in held.get(name, {}).items():
+            for name, old in merged_results.items():
+                for at, value in params.get(name, {}).items():
                     known = old.get(at)
                     merged = known is not None and here is not None
                     old[at] = np.where(here, value, known) if merged else value
-        held.update(made)
+        params.update(merged_results)
         self.mask = left
 
-    def _function_at(self, address: int, given: list[str]) -> str:
+    def _function_at(self, address: int, arguments: list[str]) -> str:
         """The name of the function at an address."""
         for name, code in self.codes.items():
-            if address == function_address(name) and len(code.function.params) == len(given):
+            if address == function_address(name) and len(code.function.params) == len(arguments):
                 return name
         who = self.who(self.mask)
         what = (
@@ -75,10 +75,10 @@ class FunctionCalls(WarpOperations):
         )
         raise self.stop("out-of-bounds", f"{self.text(who[0])} calls {what}", *who)
 
-    def _call(self, name: str, results: list[str], given: list[str]) -> None:
+    def _call(self, name: str, results: list[str], arguments: list[str]) -> None:
         code = self.codes.get(name)
         if code is None:
-            self.system(name, results, given)
+            self.system(name, results, arguments)
             return
         if self.depth >= DEPTH:
             message = f"calls nest deeper than {DEPTH}: {name} never stops calling itself"
@@ -86,8 +86,8 @@ class FunctionCalls(WarpOperations):
         place, merge = self.line, self.merge
         mine = self.params[-1] if self.params else {}
         own = (
-            {p.name: mine[g] for p, g in zip(code.function.params, given, strict=True)}
-            if given
+            {p.name: mine[g] for p, g in zip(code.function.params, arguments, strict=True)}
+            if arguments
             else {}
         )
         self.params.append(own)

@@ -40,16 +40,16 @@ class AsyncCopies(MemoryAccess):
         self.groups: list[list[Copy]] = []  # under way
 
     def copy_later(
-        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, given: Any
+        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, src_size: Any
     ) -> None:  # fmt: skip
-        """`cp.async`: reads now, writes when it is waited for; beyond `given` bytes zeros."""
+        """`cp.async`: reads now, writes when it is waited for; beyond `src_size` zeros."""
         if self.mask is EMPTY:
             return
         word = np.dtype(np.uint32)
         value = self.load("global", of, begin, word, size // 4)
         parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
-        if given is not None and bool((given != size).any()):
-            parts = [np.where(given > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
+        if src_size is not None and bool((src_size != size).any()):
+            parts = [np.where(src_size > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
         many = (parts[0], word) if size == 4 else joined(tuple(parts), word)
         self.copies.append(Copy(self.line, self.mask, to, start, *many))
         self._tell(self.copies[-1:])
@@ -58,9 +58,9 @@ class AsyncCopies(MemoryAccess):
         """Tells who watches of copies that are under way."""
 
         def begin(view: View, slot: Any) -> None:
-            made = Write(self, view, slot, copy.value)
-            for tell in self.events.begin:
-                tell(self, made, (slot,))
+            write = Write(self, view, slot, copy.value)
+            for callback in self.events.begin:
+                callback(self, write, (slot,))
 
         before, line = self.mask, self.line
         for copy in copies if self.events.begin else ():

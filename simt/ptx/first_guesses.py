@@ -30,15 +30,15 @@ def first_guesses(function: Function) -> set[int]:
         for at, i in enumerate(code)
         if i.op[0] == "bra" and function.labels[i.operands[0]] <= at
     ]
-    found = set()
+    guesses = set()
     for at, i in enumerate(code):
         if i.op[0] != "ld" or "param" in i.op or not confirmed:
             continue
         for atomic in confirmed.get(_address(i.operands[1], origin), ()):
             again = any(first <= at <= last and first <= atomic <= last for first, last in loops)
             if "cas" in code[atomic].op or again:
-                found.add(at)
-    return found
+                guesses.add(at)
+    return guesses
 
 
 def _copied(code: list[Instruction]) -> Origins:

@@ -58,9 +58,9 @@ class WarpOperations(AsyncCopies):
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""
         name = {"popc": "count", "and": "and", "or": "or"}[mode]
-        found = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
-        found = found.reshape(-1, 1)
-        return found.astype(np.uint32) if mode == "popc" else found.astype(bool)
+        result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
+        result = result.reshape(-1, 1)
+        return result.astype(np.uint32) if mode == "popc" else result.astype(bool)
 
     def come_to(self, number: int, count: int, *, arrive: bool) -> bool:
         """`bar.sync a, n` and `bar.arrive a, n`: a barrier of n threads of a block, by its number.
@@ -75,8 +75,8 @@ class WarpOperations(AsyncCopies):
             if self.program.cooperative:
                 raise not_covered("a barrier of some threads beside one of the whole grid")
             raise TooLarge(1)  # one block after the other
-        for told in self.events.arrive:
-            told(self)
+        for callback in self.events.arrive:
+            callback(self)
         came, waited = self.came.pop(number, (False, False))
         came, waited = came | mine, waited | (mine & (not arrive))
         total = int(came.sum())
@@ -86,8 +86,8 @@ class WarpOperations(AsyncCopies):
         if total < count:
             self.came[number] = came, waited
             return arrive
-        for told in self.events.gathered:
-            told(self, came, waited)
+        for callback in self.events.gathered:
+            callback(self, came, waited)
         self.still_copying()
         return True
 
@@ -120,8 +120,8 @@ class WarpOperations(AsyncCopies):
     def fence(self, block_only: bool) -> None:
         """`membar`, C++'s `__threadfence()` and its kin."""
         if self.mask is not EMPTY:
-            for told in self.events.fence:
-                told(self, block_only)
+            for callback in self.events.fence:
+                callback(self, block_only)
 
     # --- the lanes of a warp
 
@@ -156,26 +156,26 @@ class WarpOperations(AsyncCopies):
         }[mode]  # fmt: skip
         valid = source >= top if mode == "up" else source <= top
         source = np.where(valid, source, mine)
-        found = np.take_along_axis(self._rows(value), source, axis=1)
-        return self._flat(found), self._flat(valid)
+        result = np.take_along_axis(self._rows(value), source, axis=1)
+        return self._flat(result), self._flat(valid)
 
-    def vote(self, mode: str, said: Lanes, mask: Lanes) -> Lanes:
+    def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
         name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
             mode
         ]
-        found = np.asarray(intrinsics()[name].run(self, _plain(mask), said))
-        if found.ndim < 2:
-            found = found.reshape(1, 1)
-        return found.astype(np.uint32) if mode == "ballot" else found
+        result = np.asarray(intrinsics()[name].run(self, _plain(mask), predicate))
+        if result.ndim < 2:
+            result = result.reshape(1, 1)
+        return result.astype(np.uint32) if mode == "ballot" else result
 
     def match(self, mode: str, value: Lanes, mask: Lanes) -> tuple[Lanes, Lanes]:
         """`match.sync`: the lanes with the same value; for all, and whether they have it."""
         if mode == "any":
-            found = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
-            return found.astype(np.uint32), np.ones((1, 1), bool)
-        found, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
-        return found.astype(np.uint32), agree
+            lanes = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
+            return lanes.astype(np.uint32), np.ones((1, 1), bool)
+        lanes, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
+        return lanes.astype(np.uint32), agree
 
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
@@ -200,21 +200,21 @@ class WarpOperations(AsyncCopies):
 
     # --- functions of the system
 
-    def system(self, name: str, results: list[str], given: list[str]) -> None:
+    def system(self, name: str, results: list[str], arguments: list[str]) -> None:
         """A function that is not in the program: printf, assert, the barrier of the grid."""
-        held = self.params[-1]
+        params = self.params[-1]
         zero = {0: np.zeros((1, 1), np.uint64)}
         if name == "vprintf":
-            self._print(*(held[g][0] for g in given))
+            self._print(*(params[g][0] for g in arguments))
         elif name == "__assertfail":
-            self._fail(held, given)
+            self._fail(params, arguments)
         elif name == GRID_BARRIER:
             machine: Any = self
             sync.GridGroup().kernel_sync(machine)
         elif name not in HANDLES:
             raise not_covered(f"a call of {name}", self.here())
         for result in results:
-            held[result] = zero
+            params[result] = zero
 
     def _text(self, address: int) -> str:
         """The string at an address."""
@@ -236,15 +236,15 @@ class WarpOperations(AsyncCopies):
             self.mask = here
             pieces: list[tuple[str, str, Any]] = []
             offset = 0
-            for literal, found in _conversions(text):
-                if not found:
+            for literal, spec in _conversions(text):
+                if not spec:
                     pieces.append((literal, "", None))
                     continue
-                size = 8 if found[-1] in "fFeEgGaAsp" or "l" in found or "z" in found else 4
+                size = 8 if spec[-1] in "fFeEgGaAsp" or "l" in spec or "z" in spec else 4
                 offset = -(-offset // size) * size
                 dtype = wide if size == 8 else np.dtype(np.int32)
                 value = self.spread(self.load("generic", arguments, offset, dtype, 1)).ravel()
-                pieces.append((literal, found, value))
+                pieces.append((literal, spec, value))
                 offset += size
             for lane in self.lanes(here).tolist():
                 print(self._line(pieces, lane), end="")
@@ -273,13 +273,13 @@ class WarpOperations(AsyncCopies):
                 out.append((plain[:-1] + ("d" if kind == "u" else kind)) % whole)
         return "".join(out)
 
-    def _fail(self, held: dict[str, dict[int, Any]], given: list[str]) -> None:
+    def _fail(self, params: dict[str, dict[int, Any]], arguments: list[str]) -> None:
         if self.mask is EMPTY:
             return
         lane = int(self.lanes(self.mask)[0])
-        said = self._text(int(self.spread(held[given[0]][0]).ravel()[lane]))
+        assertion = self._text(int(self.spread(params[arguments[0]][0]).ravel()[lane]))
         who = self.thread_name(lane)
-        message = f"{self.text(who)} fails the assertion `{said}`"
+        message = f"{self.text(who)} fails the assertion `{assertion}`"
         raise Stop(Finding("exception", self.here(), message, [who]))
 
 

@@ -43,13 +43,13 @@ class PtxMachine(FunctionCalls):
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
-    def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
-        """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
+    def start(self, codes: dict[str, Code], values: dict[str, bytes], memory: Any) -> None:
+        """Carries the kernel out: `values` are its parameters as bytes, `memory` its arrays."""
         self.line = self.source.unit << LINE_BITS
         self.codes, self._values = codes, values
-        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **given.tables}
+        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **memory.tables}
         self.limits = {}
-        self.prepare(tables, dict(given.names))
+        self.prepare(tables, dict(memory.names))
         for number, array in self.program.own_arrays:
             self.own_array(array, number, columns=self.program.columns[array.space])
             if array.space == "shared":
@@ -63,8 +63,8 @@ class PtxMachine(FunctionCalls):
 
     def flop(self, value: Lanes) -> None:
         """Tells of a floating-point operation."""
-        for told in self.events.operation:
-            told(self, value)
+        for callback in self.events.operation:
+            callback(self, value)
 
     def run(self, code: Code) -> None:
         """Carries a function out for the active threads, until all have come to its end."""
@@ -134,14 +134,14 @@ class PtxMachine(FunctionCalls):
         """The top way's threads come to a barrier of some threads of their block, or to several."""
         top, lanes = stack[-1], self.lanes(self.mask)
         at, top[0] = top[0], block.after
-        chosen, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
-        if len(chosen) > 1:
-            parts = [split(self.mask, np.asarray(number == one))[0] for one in chosen]
+        ids, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        if len(ids) > 1:
+            parts = [split(self.mask, np.asarray(number == i))[0] for i in ids]
             stack.extend([at, block.after, part, top[3]] for part in parts)
-        elif not self.come_to(chosen[0], sizes[0], arrive=arrive):
-            wait(top, chosen[0], block.after)
-        elif chosen[0] not in self.came:
-            go_on(stack, chosen[0])
+        elif not self.come_to(ids[0], sizes[0], arrive=arrive):
+            wait(top, ids[0], block.after)
+        elif ids[0] not in self.came:
+            go_on(stack, ids[0])
 
     def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
         """The uppermost way waits at a barrier: another one takes its place."""
@@ -190,8 +190,8 @@ class PtxMachine(FunctionCalls):
             return self._switch(stack, block, condition)
         target, after = block.targets[0], block.after
         taken, other = split(self.mask, condition)
-        for told in self.events.branch:
-            told(self, taken, other)
+        for callback in self.events.branch:
+            callback(self, taken, other)
         if other is EMPTY or taken is EMPTY:
             top[0] = target if other is EMPTY else after
             return EMPTY
@@ -233,10 +233,10 @@ class PtxMachine(FunctionCalls):
             self.asked += 1  # two questions in one block have two answers
             wide = "64" in name or "timer" in name
             return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
-        found = self.registers.get(name)
-        if found is None:
-            found = self.registers[name] = self._made_special(name)
-        return found
+        value = self.registers.get(name)
+        if value is None:
+            value = self.registers[name] = self._made_special(name)
+        return value
 
     def _made_special(self, name: str) -> Lanes:
         word, _, axis = name[1:].partition(".")
@@ -256,8 +256,8 @@ class PtxMachine(FunctionCalls):
                 "dynamic_smem_size": self.dynamic,
                 "total_smem_size": self.dynamic + self.spaces.static_bytes,
             }[word]  # fmt: skip
-        made = np.asarray(value)
-        return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
+        register = np.asarray(value)
+        return register.reshape((1, 1) if register.ndim == 0 else register.shape).astype(np.uint32)
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:

@@ -86,16 +86,16 @@ class MemoryAccess(Lockstep):
 
     def _view(self, allocation: Allocation, dtype: np.dtype[Any]) -> View:
         key = (allocation.number, dtype)
-        found = self._views.get(key)
-        if found is None:
+        view = self._views.get(key)
+        if view is None:
             size = allocation.pitch if allocation.pitch else allocation.data.size
             if allocation.space == "shared" and self.limits.get(allocation.number) is not None:
                 size = self.limits[allocation.number]
             shape = (size // dtype.itemsize,)
             name = self.names[allocation.number]
-            found = View(allocation, dtype, shape, (dtype.itemsize,), 0, name)
-            self._views[key] = found
-        return found
+            view = View(allocation, dtype, shape, (dtype.itemsize,), 0, name)
+            self._views[key] = view
+        return view
 
     limits: dict[int, int]  # bytes of arrays that take more room than they have
 
@@ -159,13 +159,13 @@ class MemoryAccess(Lockstep):
                 allocation = self.tables[space].get(number)
                 if allocation is None:
                     raise self._nowhere(space, addresses)
-                found = self._within(allocation, number << bits, addresses, dtype, size, access)
+                part = self._within(allocation, number << bits, addresses, dtype, size, access)
             finally:
                 self.mask = before
-            if found is not None:
+            if part is not None:
                 if result is not None:
-                    found = np.where(True if here is None else here, found, result)
-                result = found
+                    part = np.where(True if here is None else here, part, result)
+                result = part
         return result
 
     def _within(
@@ -258,13 +258,13 @@ class MemoryAccess(Lockstep):
                 if space == "nowhere":
                     raise self._nowhere("global", whole + offset)
                 moved = whole - WINDOWS.get(space, 0)
-                found = self._each(space, moved, offset, dtype, access)
+                part = self._each(space, moved, offset, dtype, access)
             finally:
                 self.mask = before
-            if found is not None:
+            if part is not None:
                 if result is not None:
-                    found = np.where(True if here is None else here, found, result)
-                result = found
+                    part = np.where(True if here is None else here, part, result)
+                result = part
         if result is None and before is EMPTY:
             result = np.zeros((1, 1), dtype)
         return result
@@ -278,13 +278,13 @@ class MemoryAccess(Lockstep):
         self.strong = self._everywhere(space, strong)
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
-        found = self._each(space, array, offset, _word(dtype, count), self._load)
-        whole = np.ascontiguousarray(found)
+        words = self._each(space, array, offset, _word(dtype, count), self._load)
+        whole = np.ascontiguousarray(words)
         return whole.view(dtype).reshape(*whole.shape, count)
 
     def _load(self, view: View, slot: Any) -> Lanes:
-        for told in self.events.access:
-            told(self, view, slot, (slot,), "load")
+        for callback in self.events.access:
+            callback(self, view, slot, (slot,), "load")
         if type(slot) is int and view.space in ("global", "const"):
             value = view.flat[slot : slot + 1].reshape(1, 1).copy()
         else:
@@ -308,15 +308,15 @@ class MemoryAccess(Lockstep):
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)
-            for told in self.events.access:
-                told(self, view, slot, (slot,), "store")
-            made = Write(self, view, slot, value)
+            for callback in self.events.access:
+                callback(self, view, slot, (slot,), "store")
+            store = Write(self, view, slot, value)
             # a strong write goes beside others as an atomic does, and publishes as one
-            seen = Write(self, view, slot, None) if relaxed and self.events.write else made
-            for tell in self.events.write:
-                tell(self, seen, (slot,))
+            event = Write(self, view, slot, None) if relaxed and self.events.write else store
+            for callback in self.events.write:
+                callback(self, event, (slot,))
             before = view.flat.copy() if self.watching else None
-            made.carry_out()
+            store.carry_out()
             if before is None or (before != view.flat).any():
                 self.written += 1
 
@@ -338,10 +338,10 @@ class MemoryAccess(Lockstep):
             self._writable(view)
             steady = name in ("min", "max")
             machine: Any = self
-            found = update_slots(
+            old = update_slots(
                 machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady
             )
-            return found if used else None
+            return old if used else None
 
         return self._each(space, array, offset, dtype, update)
 

@@ -170,8 +170,8 @@ class _Translator:
             self._homes[name] = kind
 
     def _registers_of(self, i: Instruction) -> set[str]:
-        found = re.findall(r"%?[\w$]+(?:\.[xyz]\b)?", " ".join((*i.operands, i.guard)))
-        return {name for name in found if is_register(self._function, name)}
+        words = re.findall(r"%?[\w$]+(?:\.[xyz]\b)?", " ".join((*i.operands, i.guard)))
+        return {name for name in words if is_register(self._function, name)}
 
     def _read_by(self, i: Instruction) -> set[str]:
         rest = Instruction(i.op, i.operands[1:], i.guard)
@@ -268,26 +268,26 @@ class _Translator:
             special(i)
             return
         kinds = operand_kinds(i.op)
-        given = [self.read(o, kind) for o, kind in zip(i.operands[1:], kinds, strict=False)]
+        operands = [self.read(o, kind) for o, kind in zip(i.operands[1:], kinds, strict=False)]
         simple = len(i.op) == 2 or i.op[1:-1] in (("rn",), ("lo",), ("wrapping",))
         function = operation(i.op)
         if simple and i.op[0] in INLINE:
-            value = f"({given[0]} {INLINE[i.op[0]]} {given[1]})"
+            value = f"({operands[0]} {INLINE[i.op[0]]} {operands[1]})"
         elif simple and i.op[0] == "mul" and "wide" not in i.op:
-            value = f"({given[0]} * {given[1]})"
+            value = f"({operands[0]} * {operands[1]})"
         elif i.op == ("mad", "lo", "s32") or i.op == ("mad", "lo", "u32"):
-            value = f"({given[0]} * {given[1]} + {given[2]})"
+            value = f"({operands[0]} * {operands[1]} + {operands[2]})"
         else:
-            value = f"{self._given(function)}({', '.join(given)})"
+            value = f"{self._given(function)}({', '.join(operands)})"
         self.write(i.operands[0], value, _result_kind(i), flops=self._flops(i))
 
     def _with_carry(self, i: Instruction) -> None:
         """Numbers of several registers: one instruction carries into the next."""
         kind = i.op[-1]
-        given = [self.read(o, kind) for o in i.operands[1:]]
-        given.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
+        operands = [self.read(o, kind) for o in i.operands[1:]]
+        operands.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
         function = self._given(partial(with_carry, i.op))
-        self._emit(f"p, cc = {function}({', '.join(given)})")
+        self._emit(f"p, cc = {function}({', '.join(operands)})")
         self.write(i.operands[0], "p", kind)
 
     def _flops(self, i: Instruction) -> int:
@@ -340,24 +340,24 @@ class _Translator:
             value = f"v{self._number(operand)}"
             if home in ("s32", "s64"):
                 return value
-            made = _viewed(value, home, f"s{home[1:]}")
-            known = f"a{self._number(operand)}"
+            expression = _viewed(value, home, f"s{home[1:]}")
+            cached = f"a{self._number(operand)}"
             if operand not in self._addresses:
                 if self._depth > 1:  # a guarded instruction, which may not take place
-                    return made
-                self._emit(f"{known} = {made}")
+                    return expression
+                self._emit(f"{cached} = {expression}")
                 self._addresses.add(operand)
-            return known
+            return cached
         address = self._symbols(operand)
         number = address if address is not None else int(operand, 0)
         return self._constant(np.int64(number), "s64")
 
     def address(self, operand: str) -> tuple[str, int]:
         """`[%rd1+4]` as an expression and a number of bytes."""
-        found = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
-        if not found:
+        match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
+        if not match:
             raise not_covered(f"the address {operand}")
-        return self.raw(found[1]), int(found[2] or "0", 0)
+        return self.raw(match[1]), int(match[2] or "0", 0)
 
     def write(self, target: str, value: str, kind: str, *, flops: int = 0) -> None:
         """An assignment to a register, of an expression of the given type."""
@@ -388,8 +388,8 @@ class _Translator:
         if source.startswith("<"):
             parts = names(source)
             half = f"u{8 * PACKED[kind] // len(parts)}"
-            given = ", ".join(self.read(s, half) for s in parts)
-            self.write(target, f"packed(({given},), {PACKED[kind]})", f"u{8 * PACKED[kind]}")
+            halves = ", ".join(self.read(s, half) for s in parts)
+            self.write(target, f"packed(({halves},), {PACKED[kind]})", f"u{8 * PACKED[kind]}")
         elif target.startswith("<"):
             parts = names(target)
             half = f"u{8 * PACKED[kind] // len(parts)}"
@@ -441,17 +441,17 @@ class _Translator:
     def _do_setp(self, i: Instruction) -> None:
         kind = i.op[-1]
         a, b = (self.read(o, kind) for o in i.operands[1:3])
-        found = f"{self._given(compare(i.op))}({a}, {b})"
+        condition = f"{self._given(compare(i.op))}({a}, {b})"
         target, *opposite = names(i.operands[0])
         if len(i.operands) == 4:
             sign = {"and": "&", "or": "|", "xor": "^"}[i.op[2]]
             other = self.read(i.operands[3], "pred")
             if opposite:
-                self._emit(f"q = ~({found}) {sign} {other}")
-            found = f"({found} {sign} {other})"
+                self._emit(f"q = ~({condition}) {sign} {other}")
+            condition = f"({condition} {sign} {other})"
         elif opposite:
-            self._emit(f"q = ~({found})")
-        self.write(target, found, "pred")
+            self._emit(f"q = ~({condition})")
+        self.write(target, condition, "pred")
         if opposite:
             self.write(opposite[0], "q", "pred")
 
@@ -495,8 +495,8 @@ class _Translator:
         to, start = self.address(i.operands[0])
         of, begin = self.address(i.operands[1])
         size = int(i.operands[2])
-        given = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
-        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {given})")
+        source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
+        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
 
     def _do_nanosleep(self, i: Instruction) -> None:
         self._emit("pass")
@@ -525,12 +525,12 @@ class _Translator:
     _do_ldu = _do_ld
 
     def _load_param(self, i: Instruction, registers: list[str], kind: str) -> None:
-        found = re.fullmatch(r"\[(%?[\w$]+)(?:\+(-?\d+))?\]", i.operands[1])
-        if not found or is_register(self._function, found[1]):
+        match = re.fullmatch(r"\[(%?[\w$]+)(?:\+(-?\d+))?\]", i.operands[1])
+        if not match or is_register(self._function, match[1]):
             raise not_covered(f"the address {i.operands[1]}", i.line)
-        offset, size = int(found[2] or 0), np.dtype(TYPES[kind]).itemsize
+        offset, size = int(match[2] or 0), np.dtype(TYPES[kind]).itemsize
         for k, register in enumerate(registers):
-            where = f"{found[1]!r}, {offset + k * size}"
+            where = f"{match[1]!r}, {offset + k * size}"
             self.write(register, f"m.param({where}, {self._type(kind)})", kind)
 
     def _do_st(self, i: Instruction) -> None:
@@ -538,13 +538,13 @@ class _Translator:
         space = _space(i)
         values = [self.read(register, kind) for register in registers]
         if space == "param":
-            found = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
-            if not found:
+            match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
+            if not match:
                 raise not_covered(str(i), i.line)
             size = np.dtype(TYPES[kind]).itemsize
             for k, value in enumerate(values):
-                offset = int(found[2] or 0) + k * size
-                self._emit(f"m.set_param({found[1]!r}, {offset}, {value})")
+                offset = int(match[2] or 0) + k * size
+                self._emit(f"m.set_param({match[1]!r}, {offset}, {value})")
             return
         address, offset = self.address(i.operands[0])
         many = f"({', '.join(values)},)" if len(values) > 1 else values[0]
@@ -557,9 +557,9 @@ class _Translator:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         function = parts.pop(0)
-        given = names(parts[0].strip("()")) if parts else []
+        arguments = names(parts[0].strip("()")) if parts else []
         what = self.read(function, "s64") if function.startswith("%") else repr(function)
-        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in given if g]!r})")
+        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in arguments if g]!r})")
 
     def _do_atom(self, i: Instruction) -> None:
         self._atomic(i, i.operands[0], i.operands[1:])
@@ -596,10 +596,10 @@ class _Translator:
             self.write(predicate[0], "q", "pred")
 
     def _do_vote(self, i: Instruction) -> None:
-        said, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
+        predicate, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
         mode = i.op[2]
         kind = "u32" if mode == "ballot" else "pred"
-        self.write(i.operands[0], f"m.vote({mode!r}, {said}, {mask})", kind)
+        self.write(i.operands[0], f"m.vote({mode!r}, {predicate}, {mask})", kind)
 
     def _do_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
@@ -681,18 +681,18 @@ def _viewed(value: str, of: str, to: str, *, fresh: bool = False) -> str:
 
 def _number(text: str, kind: str) -> Any:
     """A number as PTX writes it: -3, 0x1f, 0f3F800000 (the bits of a float32)."""
-    wanted = np.dtype(TYPES[kind])
+    dtype = np.dtype(TYPES[kind])
     if text[:2] in ("0f", "0F"):
-        return np.array([int(text[2:], 16)], np.uint32).view(np.float32).astype(wanted)[0]
+        return np.array([int(text[2:], 16)], np.uint32).view(np.float32).astype(dtype)[0]
     if text[:2] in ("0d", "0D"):
-        return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
+        return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(dtype)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
         raise not_covered(f"a pointer to {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)
-    if wanted.kind == "f":
+    if dtype.kind == "f":
         if kind == "f16":  # bits
             return np.array([number], np.uint16).view(np.float16)[0]
-        return wanted.type(number)
-    return np.array([number % (1 << 64)], np.uint64).astype(wanted)[0]
+        return dtype.type(number)
+    return np.array([number % (1 << 64)], np.uint64).astype(dtype)[0]

@@ -58,12 +58,12 @@ def on_top(stack: Stack, k: int) -> None:
     def ordered(first: int, last: int) -> Stack:
         others, mine = [], (k, k + 1)
         while first < last:
-            one = first, _behind(stack, first)
-            if one[0] <= k < one[1]:
-                mine = one
+            span = first, _behind(stack, first)
+            if span[0] <= k < span[1]:
+                mine = span
             else:
-                others += stack[slice(*one)]
-            first = one[1]
+                others += stack[slice(*span)]
+            first = span[1]
         rest = ordered(mine[0] + 1, mine[1]) if mine[0] < k else []
         return [*others, stack[mine[0]], *rest]
 
