@@ -40,15 +40,15 @@ def _status(end: SystemExit) -> int:
     return 1
 
 
-def _tell(told: traceback.TracebackException) -> None:
+def _tell(error: traceback.TracebackException) -> None:
     """A traceback as the script's author would see it without us."""
-    chain: list[traceback.TracebackException | None] = [told]
-    for one in chain:
-        if one is not None:
-            kept = [f for f in one.stack if not _is_ours(f.filename)]
-            one.stack[:] = kept
-            chain += [one.__cause__, one.__context__]
-    print("".join(told.format()), end="", file=sys.stderr)
+    chain: list[traceback.TracebackException | None] = [error]
+    for link in chain:
+        if link is not None:
+            kept = [f for f in link.stack if not _is_ours(f.filename)]
+            link.stack[:] = kept
+            chain += [link.__cause__, link.__context__]
+    print("".join(error.format()), end="", file=sys.stderr)
 
 
 def _is_ours(file: str) -> bool:

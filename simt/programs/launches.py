@@ -63,14 +63,14 @@ class Launches:
 
     def sentences(self) -> list[str]:
         """Each finding with its file and line."""
-        said = []
+        lines = []
         for file, finding in self._findings.values():
             if finding.file is not None and not Path(finding.file).is_file():  # a cell
-                said.append(f"{_short(file)}: {finding}")
+                lines.append(f"{_short(file)}: {finding}")
             else:
                 line = f":{finding.line}" if finding.line else ""
-                said.append(f"{_short(finding.file or file)}{line}: {finding.message}")
-        return said + self.notes
+                lines.append(f"{_short(finding.file or file)}{line}: {finding.message}")
+        return lines + self.notes
 
     def write(self, target: Path) -> None:
         """The report of each kernel: a page each in a folder, or all on one page."""

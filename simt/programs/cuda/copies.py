@@ -55,9 +55,9 @@ class Copies(State):
         task = self.queue.issue(
             kind, stream, action, accesses=accesses, name=accesses[0].name, size=size, waits=waits
         )
-        said = f"the {what} of line {line}"
+        purpose = f"the {what} of line {line}"
         self.held.add(
-            task, [Use(p.piece, p.start, p.start + p.size, p.writes, said) for p in parts]
+            task, [Use(p.piece, p.start, p.start + p.size, p.writes, purpose) for p in parts]
         )
 
     # --- memory
@@ -73,12 +73,12 @@ class Copies(State):
     def do_malloc_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocAsync(size, stream)`: memory from this point of the stream on."""
         stream = self._stream(values[1])
-        made = self.do_malloc(line, values, payload)
-        block = self.memory.at(made.value)
+        answer = self.do_malloc(line, values, payload)
+        block = self.memory.at(answer.value)
         if block is not None:
             part = _Part(block, 0, block.size, True)
             self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
-        return made
+        return answer
 
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""
@@ -219,13 +219,13 @@ class Copies(State):
     def _check_direction(self, target: Piece | None, origin: Piece | None, kind: int) -> None:
         if kind == 4:
             return
-        found = [
+        sides = [
             "Device" if side and not side.shared else "Host" if side is None else ""
             for side in (origin, target)
         ]
-        wanted = KINDS[kind].removeprefix("cudaMemcpy").split("To")
-        if any(f and f != w for f, w in zip(found, wanted, strict=True)):
-            right = f"cudaMemcpy{found[0] or wanted[0]}To{found[1] or wanted[1]}"
+        expected = KINDS[kind].removeprefix("cudaMemcpy").split("To")
+        if any(f and f != w for f, w in zip(sides, expected, strict=True)):
+            right = f"cudaMemcpy{sides[0] or expected[0]}To{sides[1] or expected[1]}"
             names = [str(side) if side else "memory of the host" for side in (origin, target)]
             raise ApiError(
                 "cudaErrorInvalidValue",

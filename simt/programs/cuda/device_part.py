@@ -30,8 +30,8 @@ def assembled(
     for k, token in enumerate(tokens):
         if token.kind == "directive":
             after = next((n for n in range(k, len(tokens)) if tokens[n].counts), k)
-            said = directive(token.text, after in kept)
-            out.append(said if isinstance(said, str) else token.text if said else token.blank)
+            result = directive(token.text, after in kept)
+            out.append(result if isinstance(result, str) else token.text if result else token.blank)
         elif k in kept:
             out.append(instead.get(k, token.text))
             if k in instead:
@@ -55,8 +55,8 @@ class DevicePart:
         code = self.code
         kept: set[int] = set()
         instead: dict[int, str] = {}
-        for made in self._needed(set(names) | self._roots, kernel):
-            self._keep_for_device(made, kept, instead)
+        for declaration in self._needed(set(names) | self._roots, kernel):
+            self._keep_for_device(declaration, kept, instead)
         for at in code.frame:
             kept.add(code.places[at])
         return assembled(code.tokens, kept, instead, _keeps)
@@ -73,7 +73,7 @@ class DevicePart:
                 by_name.setdefault(name, []).append(d)
             if self._is_root(d):
                 waiting.append(d)
-        found = {id(d): d for d in waiting}
+        needed = {id(d): d for d in waiting}
         words = set(names)
         for d in waiting:
             words |= d.words
@@ -83,10 +83,10 @@ class DevicePart:
             seen.add(word)
             words |= code.macros.get(word, set())
             for d in by_name.get(word, []):
-                if id(d) not in found:
-                    found[id(d)] = d
+                if id(d) not in needed:
+                    needed[id(d)] = d
                     words |= d.words
-        return sorted(found.values(), key=lambda d: d.first)
+        return sorted(needed.values(), key=lambda d: d.first)
 
     def _is_possible(self, d: Declaration) -> bool:
         """Whether it may go to the device at all."""
@@ -129,12 +129,12 @@ class DevicePart:
 
     def _named_at_launches(self) -> set[str]:
         """What stands in the template arguments of launches."""
-        code, found = self.code, set()
+        code, names = self.code, set()
         for at in range(len(code.places)):
             if code.text(at) == "<<<":
                 begin = code.callee(at)
-                found |= {code.text(k) for k in range(begin, at) if code.is_word(k)}
-        return found
+                names |= {code.text(k) for k in range(begin, at) if code.is_word(k)}
+        return names
 
 
 def _keeps(directive: str, inside: bool) -> bool:

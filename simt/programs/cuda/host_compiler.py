@@ -49,14 +49,14 @@ def build(text: str, source: Source, folder: Path, origin: Path) -> Path:
     fault = host_fault()
     if fault is not None:
         raise MissingPackage(fault)
-    written, made = folder / "host.cpp", folder / "program"
+    unit, executable = folder / "host.cpp", folder / "program"
     program = source.files[0]
     name = str(program).replace("\\", "\\\\").replace('"', '\\"')
-    written.write_text(f'#line 1 "{name}"\n{text}\n', encoding="utf-8")
+    unit.write_text(f'#line 1 "{name}"\n{text}\n', encoding="utf-8")
     done = subprocess.run(
         [
             str(_compiler()), *OPTIONS, "-isystem", str(INCLUDE), f"-I{program.parent.resolve()}",
-            "-include", "cuda_runtime.h", "-o", str(made), str(written), "-lm",
+            "-include", "cuda_runtime.h", "-o", str(executable), str(unit), "-lm",
         ],
         capture_output=True, text=True, check=False, cwd=origin,
     )  # fmt: skip
@@ -64,17 +64,17 @@ def build(text: str, source: Source, folder: Path, origin: Path) -> Path:
         raise KernelError(_in_words(done.stderr.rstrip(), source))
     if done.stderr:
         print(_in_words(done.stderr.rstrip(), source), file=sys.stderr)
-    return made
+    return executable
 
 
-def _in_words(said: str, source: Source) -> str:
+def _in_words(messages: str, source: Source) -> str:
     """The compiler's messages with the files that lines stand in."""
 
-    def place(found: re.Match[str]) -> str:
-        number, line = divmod(int(found[1]), FILE)
-        return f"{source.files[number]}:{line}:" if number < len(source.files) else found[0]
+    def place(match: re.Match[str]) -> str:
+        number, line = divmod(int(match[1]), FILE)
+        return f"{source.files[number]}:{line}:" if number < len(source.files) else match[0]
 
-    return re.sub(rf"{re.escape(str(source.files[0]))}:(\d{{6,}}):", place, said)
+    return re.sub(rf"{re.escape(str(source.files[0]))}:(\d{{6,}}):", place, messages)
 
 
 def line_of(program: Path, name: str, addresses: list[int]) -> int:

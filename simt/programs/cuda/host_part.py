@@ -73,10 +73,10 @@ class HostPart:
         for token in self.code.tokens:
             name = included(token.text) if token.kind == "directive" else None
             if token.kind == "word" or name:
-                for pattern, said in NOT_COVERED.items():
+                for pattern, reason in NOT_COVERED.items():
                     if re.fullmatch(pattern, name or token.text):
-                        what = said.format((name or "").partition("/")[0])
-                        raise BadInput(f"{self.source.place(token.line)}: {what}")
+                        message = reason.format((name or "").partition("/")[0])
+                        raise BadInput(f"{self.source.place(token.line)}: {message}")
 
     def _drop(self, first: int, last: int, kept: set[int]) -> None:
         kept.difference_update(self.code.places[first:last])
@@ -117,16 +117,16 @@ class HostPart:
 
     def _shadow(self, d: Declaration, instead: dict[int, str]) -> None:
         """The host's variable of the same name, whose address stands for the device's."""
-        told = []
+        registrations = []
         for name in sorted(d.names):
             number = len(self.variables)
             qualified = "::" + "::".join((*d.scope, name))
             self.variables.append(qualified[2:])
-            told.append(
+            registrations.append(
                 f" static const bool simt_v{number} = "
                 f"::simt::variable({number}, &{qualified}, sizeof({qualified}));"
             )
-        instead[self.code.places[d.last - 1]] = ";" + "".join(told)
+        instead[self.code.places[d.last - 1]] = ";" + "".join(registrations)
 
     def _stub(self, d: Declaration, kept: set[int], instead: dict[int, str]) -> None:
         """A kernel's body on the host: what sends its arguments."""
@@ -181,7 +181,7 @@ class HostPart:
         """The template parameters of a kernel: whether each is a type, and its name."""
         if d.template is None:
             return []
-        code, found = self.code, []
+        code, parameters = self.code, []
         for first, last in code.parted(*d.template):
             words = [code.text(k) for k in range(first, last)]
             if "..." in "".join(words) or words[0] == "template":
@@ -191,8 +191,8 @@ class HostPart:
                 )
             end = words.index("=") if "=" in words else len(words)
             kind = "type" if words[0] in ("typename", "class") else "value"
-            found.append((kind, words[end - 1]))
-        return found
+            parameters.append((kind, words[end - 1]))
+        return parameters
 
     def _launch(self, at: int, kept: set[int], instead: dict[int, str]) -> None:
         """`kernel<<<grid, block>>>(...)` as a call that is told of its shape before."""

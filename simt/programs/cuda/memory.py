@@ -111,8 +111,8 @@ class DeviceMemory:
                 "all that there can be here: ask for one large piece",
             )
         file = self.folder / f"shared-{number}"
-        with file.open("wb") as made:
-            made.truncate(max(size, 1))
+        with file.open("wb") as output:
+            output.truncate(max(size, 1))
         data = np.asarray(np.memmap(file, np.uint8, "r+"))  # whose parts cost less
         self.freed.pop(number, None)
         return self._keep(kind, Allocation("global", data[:size]), number, size, line), file

@@ -47,12 +47,12 @@ def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bo
                     watched.register(stream, selectors.EVENT_READ, out)
             while watched.get_map():
                 for key, _ in watched.select():
-                    given = key.fileobj
+                    source = key.fileobj
                     alive = (
-                        _answer(ours, runtime) if given is ours else _forward(given, key.data)  # type: ignore[arg-type]
+                        _answer(ours, runtime) if source is ours else _forward(source, key.data)  # type: ignore[arg-type]
                     )
                     if not alive:
-                        watched.unregister(given)
+                        watched.unregister(source)
         status = process.wait()
     finally:
         if process.poll() is None:
@@ -76,13 +76,13 @@ def _forward(stream: IO[bytes], out: IO[str]) -> bool:
 
 def _read(channel: socket.socket, size: int) -> bytes:
     """So many bytes; fewer if the program has ended."""
-    made = bytearray()
-    while len(made) < size:
-        part = channel.recv(min(size - len(made), 1 << 20))
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(min(size - len(data), 1 << 20))
         if not part:
             break
-        made += part
-    return bytes(made)
+        data += part
+    return bytes(data)
 
 
 def _answer(channel: socket.socket, runtime: Runtime) -> bool:

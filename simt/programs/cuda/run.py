@@ -63,12 +63,12 @@ class CudaProgram:
         try:
             return DeviceCode(self._device, self._host, memory, str(self.file))
         except KernelError as error:
-            said = f"{self.file.name}, {self.source.in_words(str(error))}"
-            raise KernelError(said + self._hint(said)) from None
+            message = f"{self.file.name}, {self.source.in_words(str(error))}"
+            raise KernelError(message + self._hint(message)) from None
 
-    def _hint(self, said: str) -> str:
+    def _hint(self, message: str) -> str:
         """What to do where a kernel calls a function of the host's, which NVRTC does not know."""
-        missing = re.search(r'identifier "(\w+)" is undefined', said)
+        missing = re.search(r'identifier "(\w+)" is undefined', message)
         for d in self._declared.declarations:
             if missing and d.kind == "function" and d.name == missing[1] and not d.for_device:
                 return f"\n{d.name} is a function of the host: write __host__ __device__ before it"

@@ -105,14 +105,14 @@ class Runtime(Copies, Launching):
         return self._lost(values, payload)
 
     def _touched(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
-        found = self.held.use(piece, address, writes=writes != 0)
-        while found is not None and found[1] is not None:  # it may touch other bytes only
-            self.queue.progress(found[1])
-            found = self.held.use(piece, address, writes=writes != 0)
-        if found is None:  # the page holds other bytes that are in use
+        conflict = self.held.use(piece, address, writes=writes != 0)
+        while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
+            self.queue.progress(conflict[1])
+            conflict = self.held.use(piece, address, writes=writes != 0)
+        if conflict is None:  # the page holds other bytes that are in use
             self.held.give(piece, address)
             return
-        use, _ = found
+        use, _ = conflict
         does = {0: "reads", 1: "writes"}.get(writes, "uses")
         theirs = "write" if use.writes else "read"
         self.find(

@@ -81,8 +81,8 @@ class _CudaHost(HostProgram):
 
     def name_of(self, access: Access) -> str:
         blocks = self._state.memory.blocks.values()
-        found = next((b for b in blocks if b.allocation is access.memory), None)
-        return (found and found.variable) or access.name
+        block = next((b for b in blocks if b.allocation is access.memory), None)
+        return (block and block.variable) or access.name
 
     def order(self, first: str, second: str) -> str:
         first, second = _handle(first), _handle(second)
@@ -91,8 +91,8 @@ class _CudaHost(HostProgram):
     def wait(self, stream: str) -> str:
         return f"cudaStreamSynchronize({_handle(stream)})"
 
-    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
-        for _, finding in found:
+    def tell(self, findings: Sequence[tuple[str, Finding]]) -> None:
+        for _, finding in findings:
             self._state.note(finding)
 
 
@@ -142,21 +142,21 @@ class State:
         self.launches.add(file, replace(finding, line=line or None, message=message))
 
     def _stream(self, handle: int) -> CudaStream:
-        found = self._streams.get(handle)
-        if found is None:
+        stream = self._streams.get(handle)
+        if stream is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
-        return found
+        return stream
 
-    def _name(self, line: int, made: CudaStream | Piece) -> None:
+    def _name(self, line: int, thing: CudaStream | Piece) -> None:
         """Gives what a line makes the name of its variable, if it makes each only once."""
         all_of_line = self._made.setdefault(line, [])
-        all_of_line.append(made)
+        all_of_line.append(thing)
         names = MAKES.findall("".join(t.text for t in self.source.tokens if t.line == line))
         if len(all_of_line) <= len(names):
-            made.variable = names[len(all_of_line) - 1]
+            thing.variable = names[len(all_of_line) - 1]
         else:
-            for one in all_of_line:
-                one.variable = ""
+            for other in all_of_line:
+                other.variable = ""
 
     def _say(self, note: str) -> None:
         if note not in self.notes:

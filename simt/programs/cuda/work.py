@@ -45,10 +45,10 @@ class Launching(State):
             self._end(kernel, prepared, report, stopped)
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
-        given, what = prepared.given, f"{kernel.__name__}, launched in line {line},"
-        writes = [*given.writes, *given.others.values()]
+        marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
+        writes = [*marshalled.writes, *marshalled.others.values()]
         uses = [Use(b, 0, b.size, True, what) for b in writes]
-        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in given.reads])
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
         return Answer()
 
     def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
@@ -80,10 +80,10 @@ class Launching(State):
             Failed: it cannot go on.
             Unable: it needs what the machine does not have.
         """
-        given = prepared.given
+        arguments = prepared.arguments
         self.launched = True
         self.printed += prepared.printed
-        reached = any(b.shared for b in (*given.writes, *given.others.values()))
+        reached = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
         self.came_back |= reached or bool(prepared.printed)
         if stopped is not None and stopped.kind in OURS:
             raise Unable(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
@@ -97,8 +97,8 @@ class Launching(State):
 
     def _explained(self, message: str) -> str:
         """What lies at an address that no array has."""
-        head, said, rest = message.partition("the address 0x")
-        if not said:
+        head, address, rest = message.partition("the address 0x")
+        if not address:
             return message
         digits, comma, _ = rest.partition(",")
         pointer = int(digits, 16)
@@ -155,9 +155,9 @@ class Launching(State):
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new stream; 1 sets it apart from the legacy default stream."""
-        made, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
-        self._streams[handle] = made
-        self._name(line, made)
+        new, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        self._streams[handle] = new
+        self._name(line, new)
         return Answer(handle)
 
     def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -190,9 +190,9 @@ class Launching(State):
 
     def do_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new event."""
-        made = next(self._handles)
-        self._events[made] = Event(self.queue)
-        return Answer(made)
+        handle = next(self._handles)
+        self._events[handle] = Event(self.queue)
+        return Answer(handle)
 
     def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The end of an event."""
@@ -201,10 +201,10 @@ class Launching(State):
         return Answer()
 
     def _event(self, handle: int) -> Event:
-        found = self._events.get(handle)
-        if found is None:
+        event = self._events.get(handle)
+        if event is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
-        return found
+        return event
 
     def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventRecord(event, stream)`."""
