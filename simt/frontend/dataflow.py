@@ -153,7 +153,7 @@ def _common(a: Kind | None, b: Kind | None) -> Kind | None:
     if a is None or b is None:
         return None
     if isinstance(a, Maybe) or isinstance(b, Maybe):
-        first, second = (one.kind if isinstance(one, Maybe) else one for one in (a, b))
+        first, second = (kind.kind if isinstance(kind, Maybe) else kind for kind in (a, b))
         if first is None or second is None:
             return Maybe(second if first is None else first)
         return Maybe(_common(first, second))

@@ -21,13 +21,13 @@ def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]
     names = set(arrays)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Expr):
-            said = _forgotten(node.value, source)
+            message = _forgotten(node.value, source)
         elif isinstance(node, ast.Assign):
-            said = _renamed(node, names, source.tree)
+            message = _renamed(node, names, source.tree)
         else:
             continue
-        if said is not None:
-            yield Finding("no-effect", node.lineno, said)
+        if message is not None:
+            yield Finding("no-effect", node.lineno, message)
 
 
 def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
@@ -40,8 +40,8 @@ def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
     if isinstance(value, ast.BinOp):
         return f"{text} is computed and forgotten: nothing is assigned"
     if isinstance(value, ast.Attribute | ast.Name):
-        found = callee(_object(value, source))
-        if isinstance(found, Intrinsic) and not found.attribute:
+        thing = callee(_object(value, source))
+        if isinstance(thing, Intrinsic) and not thing.attribute:
             return f"{text} without () does nothing: write {text}()"
     return None
 

@@ -138,8 +138,8 @@ def _only_code_tells(state: Any) -> bool:
     stores = ("SetItem", "StaticSetItem")
     packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
     return packed or any(
-        type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
-        for one, signature in state.calltypes.items()
+        type(instruction).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
+        for instruction, signature in state.calltypes.items()
     )
 
 
@@ -153,7 +153,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     from numba.cuda import compiler
 
     passes = (getattr(compiler, n, None) for n in ("CUDANativeLowering", "NativeLowering"))
-    lowering = next((found for found in passes if found is not None), None)
+    lowering = next((lowering_pass for lowering_pass in passes if lowering_pass is not None), None)
     if lowering is None:
         yield
         return
@@ -234,25 +234,25 @@ def _twin(function: Callable[..., Any]) -> Any:
     """A function of the same code, without globals and with an empty closure; see `_fill`."""
     code = function.__code__
     cells = tuple(python_types.CellType() for _ in code.co_freevars)
-    made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
+    twin = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
+    twin.__kwdefaults__ = function.__kwdefaults__
     known = function.__module__ in sys.modules  # else Numba has two names for it
-    made.__module__ = function.__module__ if known else None  # type: ignore[assignment]
-    made.__qualname__ = getattr(function, "__qualname__", code.co_name)
-    return made
+    twin.__module__ = function.__module__ if known else None  # type: ignore[assignment]
+    twin.__qualname__ = getattr(function, "__qualname__", code.co_name)
+    return twin
 
 
-def _fill(made: Any, function: Callable[..., Any]) -> Any:
+def _fill(twin: Any, function: Callable[..., Any]) -> Any:
     """Gives a twin the globals and the closure of its function, led to `numba.cuda`."""
     module = function.__globals__
     names = _global_names(function.__code__)
-    made.__globals__.update({n: _real(module[n]) for n in names if n in module})
-    made.__globals__["__builtins__"] = module.get("__builtins__", __builtins__)
-    made.__globals__["__name__"] = module.get("__name__", "kernel")
-    for new, cell in zip(made.__closure__ or (), function.__closure__ or (), strict=True):
+    twin.__globals__.update({n: _real(module[n]) for n in names if n in module})
+    twin.__globals__["__builtins__"] = module.get("__builtins__", __builtins__)
+    twin.__globals__["__name__"] = module.get("__name__", "kernel")
+    for new, cell in zip(twin.__closure__ or (), function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # an empty cell
             new.cell_contents = _real(cell.cell_contents)
-    return made
+    return twin
 
 
 def _global_names(code: python_types.CodeType) -> set[str]:
@@ -276,10 +276,10 @@ def _real(thing: Any) -> Any:
         return tuple(map(_real, thing))
     if isinstance(thing, Intrinsic | Namespace):
         path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
-        found: Any = numba.cuda
+        real: Any = numba.cuda
         for part in path.split("."):
-            found = getattr(found, part, None)
-        return found if found is not None else thing
+            real = getattr(real, part, None)
+        return real if real is not None else thing
     if isinstance(thing, DeclaredFunction):
         return numba.cuda.declare_device(thing.__name__, thing.signature)
     if _is_ours(thing):
@@ -314,16 +314,16 @@ def _made(dispatcher: Any) -> Any:
     import numba.cuda
 
     twin = _twin(dispatcher.py_func)
-    made = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
+    compiled = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
     _fill(twin, dispatcher.py_func)
     if dispatcher.device and dispatcher.declared:
         home = "numba.cuda.core" if "numba.cuda.core" in sys.modules else "numba.core"
         typeinfer = importlib.import_module(f"{home}.typeinfer")
-        with any_device(), typeinfer.register_dispatcher(made):
+        with any_device(), typeinfer.register_dispatcher(compiled):
             for arguments, result in dispatcher.declared:
-                made.compile_device(arguments, result)
-        made.disable_compile()
-    return made
+                compiled.compile_device(arguments, result)
+        compiled.disable_compile()
+    return compiled
 
 
 class _Captured:

@@ -27,10 +27,10 @@ __all__ = ["Program"]
 def _device_functions(thing: Any) -> Iterator[DeviceFunction]:
     """The device functions that an object is or, as a tuple, holds."""
     if isinstance(thing, tuple):
-        for one in thing:
-            yield from _device_functions(one)
-    elif isinstance(found := callee(thing), DeviceFunction):
-        yield found
+        for item in thing:
+            yield from _device_functions(item)
+    elif isinstance(function := callee(thing), DeviceFunction):
+        yield function
 
 
 class Program:
@@ -96,8 +96,8 @@ class Program:
 
     def names(self) -> dict[tuple[int, str], Any]:
         """What all names stand for, of the kernel and of the functions that it calls."""
-        found = enumerate(self.sources())
-        return {(n, name): thing for n, one in found for name, thing in one.frozen.items()}
+        sources = enumerate(self.sources())
+        return {(n, name): thing for n, source in sources for name, thing in source.frozen.items()}
 
     def accept(self) -> None:
         """Keeps the device functions as they are: Numba has compiled them."""

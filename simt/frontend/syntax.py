@@ -31,8 +31,8 @@ def decided(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool | None:
     """
     if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARED:
         return None
-    both = [node.left, *node.comparators]
-    left, *rest = (one.value if isinstance(one, ast.Constant) else static(one) for one in both)
+    operands = [node.left, *node.comparators]
+    left, *rest = (n.value if isinstance(n, ast.Constant) else static(n) for n in operands)
     kinds = {type(left), *map(type, rest)}
     if len(rest) > 1 or np.float32 not in kinds or not kinds & {int, float}:
         return None
@@ -41,17 +41,17 @@ def decided(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool | None:
 
 def bound(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that statements assign to, not counting those of inner functions."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            names.add(node.name)
             continue
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            names.add(node.id)
         waiting.extend(ast.iter_child_nodes(node))
-    return found
+    return names
 
 
 def ends(node: ast.expr) -> list[ast.expr]:

@@ -156,12 +156,12 @@ class _Translator:
             if isinstance(base, Intrinsic):
                 return MISSING
             if is_namespace(base):
-                found = getattr(base, node.attr, MISSING)
-                if found is MISSING:
+                member = getattr(base, node.attr, MISSING)
+                if member is MISSING:
                     name = ast.unparse(node)
                     message = f"there is no {name}{meant(base, node)}"
                     raise Stop(Finding("not-a-kernel", node.lineno, message))
-                return callee(self.source.keep(ast.unparse(node), found))
+                return callee(self.source.keep(ast.unparse(node), member))
         return MISSING
 
     def condition(self, node: ast.expr) -> str:
@@ -171,24 +171,24 @@ class _Translator:
 
     def known(self, value: Any, name: str) -> str:
         """The text for an object that was known before the kernel runs; `name` stood for it."""
-        found = callee(value)
-        if isinstance(found, Intrinsic):
-            if found.attribute:
-                return f"m.{found.name}"
-            return self.constant(found)
+        thing = callee(value)
+        if isinstance(thing, Intrinsic):
+            if thing.attribute:
+                return f"m.{thing.name}"
+            return self.constant(thing)
         if isinstance(value, enum.Enum):
             return self.known(value.value, name)
         value = normal(value)
         if type(value) in (bool, int, float):
             return self.number(value)
         if isinstance(value, tuple):
-            items = "".join(f"{self.known(one, name)}, " for one in value)
+            items = "".join(f"{self.known(item, name)}, " for item in value)
             named = hasattr(value, "_fields")
             return f"{self.constant(type(value))}({items})" if named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
-        if hasattr(found, "as_view"):  # an array on the device
-            return self.constant(found.as_view(name))
+        if hasattr(thing, "as_view"):  # an array on the device
+            return self.constant(thing.as_view(name))
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
@@ -313,10 +313,10 @@ class _Translator:
         for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
             text = self.chained(word, here, text, simple)
             simple = simple and self.simple(value)
-        given = self.given(node)
-        return text if given is None else f"settle({text}, {self.constant(given)})"
+        kind = self.branch_type(node)
+        return text if kind is None else f"settle({text}, {self.constant(kind)})"
 
-    def given(self, node: ast.expr) -> Any:
+    def branch_type(self, node: ast.expr) -> Any:
         """The type that Numba gives to what several branches end in; None if it is not known."""
         kinds = (self.types.get(branch_key(end)) for end in syntax.ends(node))
         return next((kind for kind in kinds if kind is not None), None)
@@ -373,10 +373,10 @@ class _Translator:
         if arguments.kwarg or arguments.kwonlyargs:
             raise self.refuse(node, "** or a bare * in an inner function", "unsupported")
         names = [f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args]]
-        given = [f"={self.expression(d)}" for d in arguments.defaults]
-        bare = [""] * (len(names) - len(given))
+        defaults = [f"={self.expression(d)}" for d in arguments.defaults]
+        bare = [""] * (len(names) - len(defaults))
         rest = f", *v_{arguments.vararg.arg}" if arguments.vararg else ""
-        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True)) + rest
+        return "".join(n + d for n, d in zip(names, [*bare, *defaults], strict=True)) + rest
 
     def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
@@ -400,10 +400,10 @@ class _Translator:
         kinds = [_kind(node.body), _kind(node.orelse)]
         more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
         text = f"m.choose({test}, {yes}, {no}{more})"
-        given = self.given(node)
-        if given is not None:
-            text = f"settle({text}, {self.constant(given)})"
-        known = given is not None and not isinstance(given, Maybe)
+        kind = self.branch_type(node)
+        if kind is not None:
+            text = f"settle({text}, {self.constant(kind)})"
+        known = kind is not None and not isinstance(kind, Maybe)
         return self.shared(text, unshared or known)
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
@@ -416,13 +416,13 @@ class _Translator:
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
-    def check_arguments(self, node: ast.Call, found: Intrinsic) -> None:
+    def check_arguments(self, node: ast.Call, function: Intrinsic) -> None:
         """A call must have as many arguments as the function takes."""
-        given = [*node.args, *(k.value for k in node.keywords)]
-        if any(isinstance(a, ast.Starred) for a in given):
+        arguments = [*node.args, *(k.value for k in node.keywords)]
+        if any(isinstance(a, ast.Starred) for a in arguments):
             return
-        signature = inspect.signature(found.run)
-        hidden = 1 + found.site
+        signature = inspect.signature(function.run)
+        hidden = 1 + function.site
         try:
             named = {k.arg: None for k in node.keywords if k.arg}
             signature.bind(*[None] * (hidden + len(node.args)), **named)
@@ -436,7 +436,7 @@ class _Translator:
                 return
             message = (
                 f"{ast.unparse(node.func)} takes {len(names)} "
-                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(given)} given"
+                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(arguments)} given"
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
@@ -448,8 +448,8 @@ class _Translator:
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         unshared = node is self.unshared
         function = self.static(node.func)
-        found = callee(function)
-        item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
+        target = callee(function)
+        item = self.said if isinstance(target, Intrinsic) and target.literals else self.item
         passed = may_be_several(node, self.static)  # its arguments may be several things too
         arguments = []
         for argument in node.args:
@@ -472,22 +472,22 @@ class _Translator:
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
             return self.shared(f"m.call({self.expression(node.func)}{inner})", unshared)
-        if isinstance(found, Intrinsic):
-            if found.name.startswith("atomic.") and self.unused is node:
+        if isinstance(target, Intrinsic):
+            if target.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
-            text = f"{self.constant(found.run)}(m{inner})"
-            self.check_arguments(node, found)
-            if found.site:
-                site = self.constant(Site(self.target or found.name.split(".")[0]))
-                text = f"{self.constant(found.run)}(m, {site}{inner})"
-            return f"m.flop({text})" if self.counting and found.flop else text
-        if isinstance(found, DeclaredFunction):
+            text = f"{self.constant(target.run)}(m{inner})"
+            self.check_arguments(node, target)
+            if target.site:
+                site = self.constant(Site(self.target or target.name.split(".")[0]))
+                text = f"{self.constant(target.run)}(m, {site}{inner})"
+            return f"m.flop({text})" if self.counting and target.flop else text
+        if isinstance(target, DeclaredFunction):
             message = (
-                f"{found.__name__}(), which cuda.declare_device takes from compiled code, is not "
+                f"{target.__name__}(), which cuda.declare_device takes from compiled code, is not "
                 "supported by the SIMT machine: write it in Python, as @cuda.jit(device=True)"
             )
             raise Stop(Finding("unsupported", node.lineno, message))
-        if not can_call(found):
+        if not can_call(target):
             name = ast.unparse(node.func)
             if is_lowered(function):
                 kind = "a namedtuple" if isinstance(function, type) else "a device function"
@@ -496,7 +496,7 @@ class _Translator:
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
-        return self.shared(f"m.call({self.constant(found)}{inner})", unshared)
+        return self.shared(f"m.call({self.constant(target)}{inner})", unshared)
 
     # --- statements
 
@@ -641,8 +641,8 @@ class _Translator:
                 self.say(f"d_{target.id} = EMPTY")
 
     def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
-        said = [node.msg] if node.msg else []
-        failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), said, [])
+        message = [node.msg] if node.msg else []
+        failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), message, [])
         failed = ast.UnaryOp(ast.Not(), node.test)
         self._do_If(
             ast.copy_location(
@@ -656,8 +656,8 @@ class _Translator:
         kind = self.static(call.func if call else node.exc) if node.exc else MISSING
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise self.refuse(node, f"`{ast.unparse(node)}`")
-        said = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
-        self.say(f"m.fail(_f, {self.constant(kind)}, ({said}))")
+        arguments = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
+        self.say(f"m.fail(_f, {self.constant(kind)}, ({arguments}))")
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)

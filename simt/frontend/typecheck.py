@@ -217,8 +217,8 @@ def _new_array(annotation: Any) -> Finding | None:
     """Arithmetic on whole arrays: it has a type, and no kernel has memory for the result."""
     for block in annotation.blocks.values():
         for statement in block.body:
-            made = getattr(statement, "value", None)
-            if getattr(made, "op", None) in _MAKERS and hasattr(statement, "target"):
+            value = getattr(statement, "value", None)
+            if getattr(value, "op", None) in _MAKERS and hasattr(statement, "target"):
                 kind = annotation.typemap[statement.target.name]
                 if type(kind).__name__ == "Array":
                     return Finding("not-a-kernel", statement.loc.line, NEW_ARRAY)
@@ -233,18 +233,18 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     What `a if c else b` gives is under the `branch_key` of its branches. None stands for what is no
     number, or not the same on one line; a line that Numba has dropped is missing.
     """
-    found = _agreed(chain(_assigned(annotation), _chosen(annotation)))
-    return found | dict.fromkeys(_apart(annotation), np.dtype(bool))
+    types = _agreed(chain(_assigned(annotation), _chosen(annotation)))
+    return types | dict.fromkeys(_apart(annotation), np.dtype(bool))
 
 
 def _agreed(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
     """The one type that each key has in all pairs; None where there is no such type."""
-    found: Types = {}
+    types: Types = {}
     for key, dtype in pairs:
-        same = dtype is not None and found.setdefault(key, dtype) is not None
-        if not same or found[key] != dtype:
-            found[key] = None
-    return found
+        same = dtype is not None and types.setdefault(key, dtype) is not None
+        if not same or types[key] != dtype:
+            types[key] = None
+    return types
 
 
 def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
@@ -272,7 +272,7 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     are put where they are called, which moves all that.
     """
     code = annotation.func_id.code
-    if any(inspect.iscode(one) for one in code.co_consts):
+    if any(inspect.iscode(constant) for constant in code.co_consts):
         return
     ends: dict[int, dis.Positions] = {}  # of each stretch of code without a jump, by its beginning
     begin, jumps = 0, True
@@ -283,18 +283,18 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
         if instruction.positions and not jumps and instruction.opname != "NOP":
             ends[begin] = instruction.positions
     for label, block in annotation.blocks.items():
-        given: dict[int, Any] = {}  # by the place on the stack: what was computed last is on top
+        results: dict[int, Any] = {}  # by the place on the stack: what was computed last is on top
         for statement in block.body:
             target = getattr(getattr(statement, "target", None), "name", "")
             if target.startswith("$phi") and type(statement.value).__name__ == "Var":
-                given[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
-        if given and label in ends:
-            yield branch_key(ends[label]), given[max(given)]
+                results[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
+        if results and label in ends:
+            yield branch_key(ends[label]), results[max(results)]
 
 
 def _apart(annotation: Any) -> set[tuple[str, int]]:
     """The lines where `is` compares members of two enums, which are never the same."""
-    found: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
+    lines: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
     for block in annotation.blocks.values():
         for statement in block.body:
             value: Any = getattr(statement, "value", None)
@@ -302,8 +302,8 @@ def _apart(annotation: Any) -> set[tuple[str, int]]:
             if binary and value.fn in (operator.is_, operator.is_not):
                 kinds = {annotation.typemap[side.name] for side in (value.lhs, value.rhs)}
                 members = all("EnumMember" in type(kind).__name__ for kind in kinds)
-                found[members and len(kinds) == 2].add((APART, statement.loc.line))
-    return found[True] - found[False]
+                lines[members and len(kinds) == 2].add((APART, statement.loc.line))
+    return lines[True] - lines[False]
 
 
 # --- device functions
@@ -313,10 +313,10 @@ def device_types(dispatcher: Any, used: Any = None) -> Types:
     """The dtypes in a device function, as far as the versions that are used, or all, agree."""
     overloads = getattr(device_of(dispatcher), "overloads", {})
     pairs: list[tuple[tuple[str, int], Any]] = []
-    for compiled in [overloads[one] for one in used or overloads]:
+    for overload in [overloads[signature] for signature in used or overloads]:
         try:
-            variables = variable_types(compiled.type_annotation)
-            result = kind_of(compiled.signature.return_type)
+            variables = variable_types(overload.type_annotation)
+            result = kind_of(overload.signature.return_type)
             if result is not None:
                 variables[RETURNED, 0] = result
         except (AttributeError, KeyError, ImportError):
