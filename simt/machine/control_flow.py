@@ -148,8 +148,8 @@ class Repeat(_Waiting):
         """Keeps the threads for which the condition holds."""
         machine = self.machine
         going, stopped = split(machine.mask, truth(condition))
-        for told in machine.events.branch:
-            told(machine, going, stopped)
+        for callback in machine.events.branch:
+            callback(machine, going, stopped)
         self.done = union(self.done, stopped)
         machine.mask = going
         return going is not EMPTY
@@ -216,8 +216,8 @@ class Loop(_Waiting):
             else:
                 going = np.where(up, np.less(i, stop), np.greater(i, stop))
             mask, stopped = split(mask, going)
-            for told in machine.events.branch:
-                told(machine, mask, stopped)
+            for callback in machine.events.branch:
+                callback(machine, mask, stopped)
             self.done = union(self.done, stopped)
             if mask is EMPTY:
                 return

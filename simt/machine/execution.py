@@ -160,8 +160,8 @@ class _Launch:
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
                 dynamic=self.dynamic, order=order, tired=self.tired,
             )  # fmt: skip
-            for told in events.chunk:
-                told(machine, last)
+            for callback in events.chunk:
+                callback(machine, last)
             del last  # and with it its arrays
             _guarded(machine, translation, self.args)
             self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
@@ -186,8 +186,8 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
     """Carries out a chunk; what goes wrong in it ends as a finding."""
 
     def widened() -> None:
-        for told in m.events.widened:
-            told(m)
+        for callback in m.events.widened:
+            callback(m)
 
     if m.events.widened:
         leak_hook.append(widened)
@@ -232,11 +232,11 @@ def _fault(m: Chunk, error: Exception) -> Finding:
     """The machine's own failure, and where to report it."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     text = str(error).partition("\n")[0]
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    problem = f"{type(error).__name__}: {text}" if text else type(error).__name__
     page = project_page()
     message = (
         "the SIMT machine failed here, this is not your mistake: "
-        f"{said} ({Path(place.filename).name}, line {place.lineno}). "
+        f"{problem} ({Path(place.filename).name}, line {place.lineno}). "
         f"Please report it, with the kernel{f': {page}/issues' if page else ''}"
     )
     return Finding("machine-fault", m.here(), message)
@@ -246,15 +246,15 @@ def written_allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[
     """The allocations that the kernel may write; the others are marked read-only."""
     written = program.written_parameters
     names = program.source.parameters
-    found: dict[int, Allocation] = {}
-    given = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
-    for _, view in given:
+    allocations: dict[int, Allocation] = {}
+    arrays = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
+    for _, view in arrays:
         view.allocation.readonly = True
-    for name, view in given:
+    for name, view in arrays:
         if name in written:
             view.allocation.readonly = False
-            found[view.allocation.number] = view.allocation
+            allocations[view.allocation.number] = view.allocation
     for view in program.captured:
         view.allocation.readonly = False
-        found[view.allocation.number] = view.allocation
-    return list(found.values())
+        allocations[view.allocation.number] = view.allocation
+    return list(allocations.values())

@@ -157,8 +157,8 @@ def _negative(
 def part(m: Machine, view: View, index: tuple[Any, ...]) -> View:
     """The array that slices, or fewer indices than dimensions, select."""
     index = _with_elements(m, index)
-    taken = sum(i is not None and i is not Ellipsis for i in index)
-    rest = [slice(None)] * (view.ndim - taken)
+    indexed = sum(i is not None and i is not Ellipsis for i in index)
+    rest = [slice(None)] * (view.ndim - indexed)
     at = next((n for n, i in enumerate(index) if i is Ellipsis), len(index))
     index = (*index[:at], *rest, *index[at + 1 :])
     shape: list[Value] = []

@@ -52,8 +52,8 @@ class Lockstep(Chunk):
     def at(self, place: int) -> None:
         """The statement that is carried out now."""
         self.line = place
-        for told in self.events.statement:
-            told(self)
+        for callback in self.events.statement:
+            callback(self)
 
     def step(self) -> None:
         """Counts a step, so that no launch goes on for ever."""

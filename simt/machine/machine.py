@@ -55,18 +55,18 @@ Lanes = np.ndarray[Any, Any]
 class Frame(Leavers):
     """One call of a kernel or device function: who entered, who returned, and what."""
 
-    __slots__ = ("entered", "given", "result")
+    __slots__ = ("arguments", "entered", "result")
 
-    def __init__(self, entered: Mask, given: tuple[Any, ...]) -> None:
+    def __init__(self, entered: Mask, arguments: tuple[Any, ...]) -> None:
         super().__init__()
         self.entered = entered
-        self.given = given  # the arguments
+        self.arguments = arguments
         self.result: Any = UNDEFINED
 
     @property
     def kinds(self) -> tuple[Any, ...]:
         """The types of the arguments: for others a GPU has another function."""
-        return tuple(map(_kind, self.given))
+        return tuple(map(_kind, self.arguments))
 
 
 def _each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -81,7 +81,7 @@ class Machine(Lockstep):
     def __init__(self, program: MachineProgram, *where: Any, **options: Any) -> None:
         super().__init__(program, *where, **options)
         self.frames: list[Frame] = []
-        self.given: tuple[Any, ...] = ()  # to the function that is entered next
+        self.arguments: tuple[Any, ...] = ()  # of the function that is entered next
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
 
@@ -89,7 +89,7 @@ class Machine(Lockstep):
 
     def enter(self) -> Frame:
         """Begins a function for the active threads."""
-        frame = Frame(self.mask, self.given)
+        frame = Frame(self.mask, self.arguments)
         self.frames.append(frame)
         if len(self.frames) > DEPTH_LIMIT:
             name = self.source.name
@@ -122,32 +122,32 @@ class Machine(Lockstep):
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls a device function, or an intrinsic held in a variable."""
-        found = callee(self.own(function, "this function"))
-        if isinstance(found, DeviceFunction):
-            if kwargs or len(args) != found.plain:
-                args = self._bound(found, args, kwargs)
+        target = callee(self.own(function, "this function"))
+        if isinstance(target, DeviceFunction):
+            if kwargs or len(args) != target.plain:
+                args = self._bound(target, args, kwargs)
             place = self.line
-            run, self.given = self.program.prepared(found, args)
-            result = run(self, *self.given)
+            run, self.arguments = self.program.prepared(target, args)
+            result = run(self, *self.arguments)
             self.line = place
             return result
-        if isinstance(found, Intrinsic):
-            return found.run(self, *args, **kwargs)
-        if isinstance(found, LocalFunction):
-            return found.run(self, *args, **{f"v_{name}": v for name, v in kwargs.items()})
-        if isinstance(found, type) and issubclass(found, tuple):
-            return found(*args, **kwargs)
+        if isinstance(target, Intrinsic):
+            return target.run(self, *args, **kwargs)
+        if isinstance(target, LocalFunction):
+            return target.run(self, *args, **{f"v_{name}": v for name, v in kwargs.items()})
+        if isinstance(target, type) and issubclass(target, tuple):
+            return target(*args, **kwargs)
         message = f"{function!r} cannot be called in a kernel"
         raise self.stop("not-a-kernel", message)
 
-    def _bound(self, found: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _bound(self, function: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
         """The arguments of a call in the order of the parameters, with defaults."""
         try:
-            bound = found.signature.bind(*args, **kwargs)
+            bound = function.signature.bind(*args, **kwargs)
         except TypeError:
-            names = list(found.signature.parameters)
+            names = list(function.signature.parameters)
             need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-            message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
+            message = f"{function.__name__}() takes {need}, {len(args) + len(kwargs)} given"
             raise self.stop("not-a-kernel", message) from None
         bound.apply_defaults()
         return bound.arguments.values()
@@ -174,8 +174,8 @@ class Machine(Lockstep):
         of both values even if all threads take one.
         """
         taken, other = split(self.mask, truth(condition))
-        for told in self.events.branch:
-            told(self, taken, other)
+        for callback in self.events.branch:
+            callback(self, taken, other)
         if other is EMPTY:
             return settle(yes(), kinds[1], join=True)
         if taken is EMPTY:
@@ -232,8 +232,8 @@ class Machine(Lockstep):
         """
         before = self.mask
         self.mask, other = split(before, truth(condition))
-        for told in self.events.branch:
-            told(self, self.mask, other)
+        for callback in self.events.branch:
+            callback(self, self.mask, other)
         return before, other
 
     def rejoin(self, before: Mask, a: Mask, b: Mask) -> Mask:
@@ -297,8 +297,8 @@ class Machine(Lockstep):
 
     def _exception(self, kind: type[Exception], mask: Mask, *args: Any) -> Finding:
         threads = self.who(mask)
-        said = "".join(f": {a}" for a in args[:1])
-        message = f"{self.text(threads[0])} raises {kind.__name__}{said}"
+        detail = "".join(f": {a}" for a in args[:1])
+        message = f"{self.text(threads[0])} raises {kind.__name__}{detail}"
         return Finding("exception", self.here(), message, threads)
 
     def _raised(self, kind: type[Exception], mask: Mask, *args: Any) -> Stop:
@@ -314,16 +314,16 @@ class Machine(Lockstep):
             return new
         return self.merged(old, new)
 
-    def assigned(self, value: Any, known: Mask, name: str, kind: Any) -> Any:
+    def assigned(self, value: Any, initialised: Mask, name: str, kind: Any) -> Any:
         """A variable's value where some path leads to the read without an assignment.
 
         `known` are the threads that have set it. For the others it is a finding and the number
         0, as Numba's own code has it where several lines assign to the variable. Where only one
         does, the compiler may take the value of that one for all threads.
         """
-        if known is None or known is self.mask:
+        if initialised is None or initialised is self.mask:
             return value
-        _, missing = (EMPTY, self.mask) if known is EMPTY else split(self.mask, known)
+        _, missing = (EMPTY, self.mask) if initialised is EMPTY else split(self.mask, initialised)
         if missing is EMPTY:
             return value
         zero = _zero(kind) if value is UNDEFINED else _zero_like(value)
@@ -336,9 +336,9 @@ class Machine(Lockstep):
         finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
         if zero is None:
             raise Stop(finding)
-        for told in self.events.unset:
-            told(self, name, finding)
-        return zero if value is UNDEFINED else self.merged(zero, value, known)
+        for callback in self.events.unset:
+            callback(self, name, finding)
+        return zero if value is UNDEFINED else self.merged(zero, value, initialised)
 
     def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
         """`new` for the threads in the mask, `old` for the others."""
@@ -383,8 +383,8 @@ class Machine(Lockstep):
 
     def flop(self, value: Value) -> Value:
         """Tells of a floating-point operation, if that is what it was."""
-        for told in self.events.operation:
-            told(self, value)
+        for callback in self.events.operation:
+            callback(self, value)
         return value
 
     # --- reading and writing
@@ -413,17 +413,17 @@ class Machine(Lockstep):
         if type(index) is str:
             return thing.field(index)
         try:
-            found = locate(self, thing, index)
+            located = locate(self, thing, index)
         except Beyond as stop:
             return self.skip(stop, lambda: self.load(thing, index), cast(0, thing.dtype))
-        if type(found) is View:
-            return found
-        place, slot = found  # type: ignore[misc]
+        if type(located) is View:
+            return located
+        place, slot = located  # type: ignore[misc]
         if thing.dtype.kind in "VSU":
             self._check_no_string(thing)
             return Record(thing, place)
-        for told in self.events.access:
-            told(self, thing, slot, place, "load")
+        for callback in self.events.access:
+            callback(self, thing, slot, place, "load")
         value = gather(thing, slot, self.lane_base(thing))
         older = self.events.older
         return value if older is None else older(self, thing, slot, place, value)
@@ -434,8 +434,8 @@ class Machine(Lockstep):
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
-            found = self.load(thing.field(index), thing.index)
-            return in_place(self, found) if type(found) is View else found
+            item = self.load(thing.field(index), thing.index)
+            return in_place(self, item) if type(item) is View else item
         if isinstance(thing, Choice):
             return thing.each(self, lambda view: self.load(view, index))
         if isinstance(thing, tuple | str):
@@ -452,10 +452,10 @@ class Machine(Lockstep):
             beyond = ((wrapped < 0) | (wrapped >= len(thing))) & mask
             if np.any(beyond):
                 raise self._past_tuple("an index", thing)
-            found = thing[0]
+            item = thing[0]
             for n, other in enumerate(thing[1:], 1):
-                found = self.merged(found, other, np.equal(wrapped, n))
-            return found
+                item = self.merged(item, other, np.equal(wrapped, n))
+            return item
         message = f"{type(thing).__name__} cannot be indexed in a kernel"
         if isinstance(thing, list):
             message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
@@ -475,18 +475,18 @@ class Machine(Lockstep):
             if isinstance(view, Record):
                 return self.store(view.field(index), view.index, value)
             if isinstance(view, Choice):
-                view.each(self, lambda one: self.store(one, index, value))
+                view.each(self, lambda chosen: self.store(chosen, index, value))
                 return None
             message = f"{type(view).__name__} does not take item assignment"
             raise self.stop("not-a-kernel", message)
         try:
-            found = locate(self, view, index)
+            located = locate(self, view, index)
         except Beyond as stop:
             self.skip(stop, lambda: self.store(view, index, value), None)
             return None
-        if type(found) is View:
-            return self._fill(found, value)
-        place, slot = found  # type: ignore[misc]
+        if type(located) is View:
+            return self._fill(located, value)
+        place, slot = located  # type: ignore[misc]
         if view.space == "const" or view.allocation.space == "const":
             message = f"{view.name} is constant memory and cannot be written"
             raise self.stop("not-a-kernel", message, array=view.name)
@@ -499,13 +499,13 @@ class Machine(Lockstep):
         value = cast(value, view.dtype)
         if not self.watching or self._changes(view, slot, value):
             self.written += 1
-        for told in self.events.access:
-            told(self, view, slot, place, "store")
+        for callback in self.events.access:
+            callback(self, view, slot, place, "store")
         if view.space == "const":
             return None
         write = Write(self, view, slot, value)
-        for told in self.events.write:
-            told(self, write, place)
+        for callback in self.events.write:
+            callback(self, write, place)
         write.carry_out()
         return None
 
@@ -524,23 +524,23 @@ class Machine(Lockstep):
             self._fits(view, value.shape)
         places = elements(self, view)
         if isinstance(value, View) and value.allocation is view.allocation:  # all, then all
-            taken = {place: self._broadcast(value, place) for place in elements(self, view)}
+            values = {place: self._broadcast(value, place) for place in elements(self, view)}
             for place in places:
-                self.store(view, place, taken[place])
+                self.store(view, place, values[place])
             return
         for place in places:
             self.store(view, place, self._broadcast(value, place))
 
     def _fits(self, view: View, shape: tuple[Value, ...]) -> None:
         """Stops an assignment to a part that has another shape than what is assigned."""
-        wanted = view.shape[-len(shape) :] if shape else ()
-        for n, limit in zip(shape, wanted, strict=False):
+        extents = view.shape[-len(shape) :] if shape else ()
+        for n, limit in zip(shape, extents, strict=False):
             wrong = np.logical_and(np.not_equal(n, limit), np.not_equal(n, 1))
             _, bad = split(self.mask, np.logical_not(wrong))
             if bad is not EMPTY and self.mask is not EMPTY:
                 lane = int(self.lanes(bad)[0])
-                given, need = (self.lane_index(s, lane) for s in (shape, view.shape))
-                message = f"a part of {view.name} of shape {need} is given values of shape {given}"
+                have, need = (self.lane_index(s, lane) for s in (shape, view.shape))
+                message = f"a part of {view.name} of shape {need} is given values of shape {have}"
                 raise self.stop("not-a-kernel", message, array=view.name)
 
     def _broadcast(self, value: Any, place: tuple[int, ...]) -> Any:
@@ -614,9 +614,9 @@ class Machine(Lockstep):
             return thing.each(self, lambda view: self.method(view, name, *args, **named))
         if isinstance(thing, View) and name in methods():
             return methods()[name](self, thing, *args, **named)
-        found = getattr(thing, f"kernel_{name}", None)
-        if found is not None:
-            return found(self, *args, **named)
+        function = getattr(thing, f"kernel_{name}", None)
+        if function is not None:
+            return function(self, *args, **named)
         added = member(thing, name)
         if added is not None:
             return added.run(self, thing, *args, **named)

@@ -73,8 +73,8 @@ class Several:
         active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
         if len(active) == 1:
             return active[0][1]
-        said = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
-        kinds = {"number" if isinstance(one, _NUMBERS) else type(one) for _, one in active}
+        values = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
+        kinds = {"number" if isinstance(item, _NUMBERS) else type(item) for _, item in active}
         alike = len(kinds) == 1  # as Numba sees it
         why = "the SIMT machine needs one for all here; use two variables"
         if type(None) in kinds:
@@ -83,7 +83,7 @@ class Several:
                 "value on each path, or ask first whether it is None"
             )
         who = [m.who(mask)[0] for mask, _ in active]
-        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {said}: {why}", *who)
+        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {values}: {why}", *who)
 
 
 def _told(thing: Any) -> str:
@@ -112,32 +112,32 @@ def _join(known: Any, thing: Any) -> bool:
 
 def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
     """`new` for the threads in the mask, `old` for the others, each thing once."""
-    found: list[tuple[Any, Any]] = []
+    parts: list[tuple[Any, Any]] = []
     for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
         for part, thing in things:
             here = own & part
-            for n, (other, known) in enumerate(found):
-                if known is thing:
-                    found[n] = (other | here, thing)
+            for n, (other, previous) in enumerate(parts):
+                if previous is thing:
+                    parts[n] = (other | here, thing)
                     break
-                if _join(known, thing):
-                    found[n] = (other | here, where(here, thing, known))
+                if _join(previous, thing):
+                    parts[n] = (other | here, where(here, thing, previous))
                     break
             else:
                 if here.any():
-                    found.append((here, thing))
-    return found
+                    parts.append((here, thing))
+    return parts
 
 
 def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Choice:
     """`new` for the threads in the mask, `old` for the others."""
-    found = _split(old, new, mask)
-    return found[0][1] if len(found) == 1 else Choice(found)
+    parts = _split(old, new, mask)
+    return parts[0][1] if len(parts) == 1 else Choice(parts)
 
 
 def several(old: Any, new: Any, mask: Any) -> Any:
     """`new` for the threads in the mask, `old` for the others, whatever they are."""
     if mask is EMPTY:
         return old
-    found = _split(old, new, mask)
-    return found[0][1] if len(found) == 1 else Several(found)
+    parts = _split(old, new, mask)
+    return parts[0][1] if len(parts) == 1 else Several(parts)
