@@ -169,18 +169,18 @@ class Counters(Observer):
 
     def line(self, place: int) -> Counts:
         """The counts of a place in the source."""
-        found = self.lines.get(place)
-        if found is None:
-            found = self.lines[place] = Counts()
-        return found
+        counts = self.lines.get(place)
+        if counts is None:
+            counts = self.lines[place] = Counts()
+        return counts
 
     def array(self, view: View) -> Counts:
         """The counts of an array; the fields of a structured array count as one."""
         name = _name(view)
-        found = self.arrays.get(name)
-        if found is None:
-            found = self.arrays[name] = Counts()
-        return found
+        counts = self.arrays.get(name)
+        if counts is None:
+            counts = self.arrays[name] = Counts()
+        return counts
 
     def activity(self, m: Chunk) -> tuple[int, int]:
         """(warps with an active lane, active lanes) under the current mask."""
@@ -189,14 +189,14 @@ class Counters(Observer):
         if self._activity[0] is m and self._activity[1] is mask and mask is not EMPTY:
             return self._activity[2]
         if mask is None:
-            found = (m.blocks * m.warps, m.blocks * m.threads)
+            counts = (m.blocks * m.warps, m.blocks * m.threads)
         elif mask is EMPTY:
-            found = (0, 0)
+            counts = (0, 0)
         else:
             lanes = self.per_warp(m, mask)
-            found = (int(np.count_nonzero(lanes)), int(lanes.sum()))
-        self._activity = (m, mask, found)
-        return found
+            counts = (int(np.count_nonzero(lanes)), int(lanes.sum()))
+        self._activity = (m, mask, counts)
+        return counts
 
     def per_warp(self, m: Chunk, mask: Lanes) -> Lanes:
         """Active lanes of each warp, as (blocks, warps)."""
@@ -323,10 +323,10 @@ class Counters(Observer):
         key = (addresses.tobytes(), size, load) if addresses.size <= 4096 else None
         if key is not None and key in self._patterns:
             return self._patterns[key]
-        found = wavefronts(addresses, view.allocation.offset, size, load)
+        counts = wavefronts(addresses, view.allocation.offset, size, load)
         if key is not None and len(self._patterns) < 4096:
-            self._patterns[key] = found
-        return found
+            self._patterns[key] = counts
+        return counts
 
     def _atomic(self, line: Counts, array: Counts, rows: Lanes, lanes: int) -> None:
         ordered = np.sort(rows, axis=1)

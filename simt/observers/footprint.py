@@ -84,10 +84,10 @@ class Footprint:
             for owner in (place, name, EVERYTHING):
                 key = owner, allocation
                 parts[key] = parts[key] | seen if key in parts else seen
-        found: Counter[Owner] = Counter()
+        counts: Counter[Owner] = Counter()
         for (owner, _), seen in parts.items():
-            found[owner] += int(np.count_nonzero(seen))
-        return found
+            counts[owner] += int(np.count_nonzero(seen))
+        return counts
 
 
 def _distinct(parts: list[Lanes]) -> Lanes:
@@ -101,8 +101,8 @@ def _distinct(parts: list[Lanes]) -> Lanes:
     if (numbers[1:] < numbers[:-1]).any():
         numbers.sort()
     new: Lanes = np.diff(numbers, prepend=-1) != 0
-    found: Lanes = numbers[new]
-    return found
+    result: Lanes = numbers[new]
+    return result
 
 
 def _bits_of(allocation: Allocation) -> int:

@@ -59,11 +59,11 @@ class Initialised(Observer):
                     return None
                 self._before[allocation] = copy.deepcopy(written)
             return written
-        found = self._arrays.get(allocation.number)
-        if found is None:
+        tracked = self._arrays.get(allocation.number)
+        if tracked is None:
             grain = view.dtype.itemsize if view.aligned else 1
-            found = self._arrays[allocation.number] = Written(len(allocation.data), grain)
-        return found
+            tracked = self._arrays[allocation.number] = Written(len(allocation.data), grain)
+        return tracked
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""

@@ -88,11 +88,11 @@ class Races(Observer):
 
     def replay(self) -> bool:
         """Whether reads were seen that must give older values when the launch runs again."""
-        found = self.found
-        if found:
+        patches = self.found
+        if patches:
             self.restart()
-            self.replaying, self.patches = True, found
-        return bool(found)
+            self.replaying, self.patches = True, patches
+        return bool(patches)
 
     # --- what orders accesses
 
@@ -143,13 +143,13 @@ class Races(Observer):
         allocation, size = view.allocation, view.dtype.itemsize
         shadow = self.shadows.get(allocation.number)
         if shadow is None:
-            made = Shadow(allocation, size if view.aligned else 1)
+            fresh = Shadow(allocation, size if view.aligned else 1)
         elif shadow.grain == 1 or (view.aligned and size % shadow.grain == 0):
             return shadow
         else:  # another type now shares the memory: go by bytes
-            made = shadow.by_bytes()
-        self.shadows[allocation.number] = made
-        return made
+            fresh = shadow.by_bytes()
+        self.shadows[allocation.number] = fresh
+        return fresh
 
     def _access(
         self,
@@ -181,8 +181,8 @@ class Races(Observer):
         written = shadow.written(floor, strong=m.strong)
         if m.strong:
             self.order.look(m, m.lanes(m.mask), shared=view.space != "global")
-        found = m.in_each_block(view, slot, m.mask) if written else None
-        if written and not self._alike(m, shadow, found, written, floor):
+        table = m.in_each_block(view, slot, m.mask) if written else None
+        if written and not self._alike(m, shadow, table, written, floor):
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
@@ -212,8 +212,8 @@ class Races(Observer):
         for read in shadow.noted:
             if read.time <= floor:
                 continue
-            found = m.in_each_block(read.view, read.slot, read.mask)
-            alike = self._alike(m, shadow, found, (), floor)
+            table = m.in_each_block(read.view, read.slot, read.mask)
+            alike = self._alike(m, shadow, table, (), floor)
             if alike is None:
                 touched = m.active_slots(read.view, read.slot, read.mask)
                 a = self._access(m, shadow, read.view, (), "reads", *touched)
@@ -250,7 +250,7 @@ class Races(Observer):
         self,
         m: Chunk,
         shadow: Shadow,
-        found: Table | None,
+        table: Table | None,
         tables: Sequence[Table],
         floor: int,
     ) -> Table | None:
@@ -259,8 +259,8 @@ class Races(Observer):
         Else, or if an entry of the tables may race with it, each block has its own tables.
         """
         together = shadow.alike and not isinstance(self.order.block_sync, np.ndarray)
-        if together and found is not None:
-            thread, elements = found
+        if together and table is not None:
+            thread, elements = table
             me = m.thread_numbers[0, thread]
             if not any(
                 ((when[elements] > floor) & (who[elements] != me)).any() for who, when in tables
@@ -273,8 +273,8 @@ class Races(Observer):
         """Notes a write that is the same in all blocks and races with nothing, if it is one."""
         m, floor = write.m, self.quiet(shadow)
         tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
-        found = None if write.values is None else write.in_each_block
-        alike = self._alike(m, shadow, found, tables, floor)
+        table = None if write.values is None else write.in_each_block
+        alike = self._alike(m, shadow, table, tables, floor)
         if alike is None:
             return False
         me, elements = alike

@@ -67,9 +67,9 @@ class Touched:
 
     def repeated(self, times: int) -> Touched:
         """The same with `times` elements for each."""
-        made = Touched(0)
-        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
-        return made
+        result = Touched(0)
+        result.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return result
 
 
 class Shadow:
@@ -96,16 +96,16 @@ class Shadow:
 
     def by_bytes(self) -> Shadow:
         """The same shadow with one element for each byte."""
-        made = Shadow(self.allocation, 1)
-        made.writer = np.repeat(self.writer, self.grain)
-        made.wrote = np.repeat(self.wrote, self.grain)
-        made.readers = self.readers and self.readers.repeated(self.grain)
-        made.strong = self.strong and self.strong.repeated(self.grain)
-        made.atomics = self.atomics and self.atomics.repeated(self.grain)
-        made.last_write, made.last_entered = self.last_write, self.last_entered
-        made.noted, made.entered = self.noted, self.entered
-        made.before, made.whole, made.rivals = self.before, self.whole, self.rivals
-        return made
+        shadow = Shadow(self.allocation, 1)
+        shadow.writer = np.repeat(self.writer, self.grain)
+        shadow.wrote = np.repeat(self.wrote, self.grain)
+        shadow.readers = self.readers and self.readers.repeated(self.grain)
+        shadow.strong = self.strong and self.strong.repeated(self.grain)
+        shadow.atomics = self.atomics and self.atomics.repeated(self.grain)
+        shadow.last_write, shadow.last_entered = self.last_write, self.last_entered
+        shadow.noted, shadow.entered = self.noted, self.entered
+        shadow.before, shadow.whole, shadow.rivals = self.before, self.whole, self.rivals
+        return shadow
 
     def of_each_block(self, m: Chunk) -> None:
         """From now on every block has tables of its own."""

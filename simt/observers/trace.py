@@ -148,8 +148,8 @@ class Recorder(Observer):
         """Whether the watched block is in this chunk and takes part."""
         if self._chunk is not m:
             self._chunk = m
-            found = np.flatnonzero(m.block_numbers == self.block)
-            self._row = int(found[0]) if len(found) else -1
+            rows = np.flatnonzero(m.block_numbers == self.block)
+            self._row = int(rows[0]) if len(rows) else -1
             self.threads = m.threads
         if self._row < 0 or m.mask is EMPTY:
             return False
@@ -199,17 +199,17 @@ class _Heard(NamedTuple):
         return cls(view.name, kind, view.space, size, *where)
 
 
-def _plain(heard: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
+def _plain(records: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
     """What was heard, as plain data."""
-    made = []
-    for name, line, mask, touches in heard:
-        told = []
+    steps = []
+    for name, line, mask, touches in records:
+        accesses = []
         for array, kind, space, size, slot, active_here in touches:
             slots = slot if active_here is None else np.where(active_here, slot, IDLE)
-            told.append(Touch(array, kind, space, size, _each(slots, threads)))
+            accesses.append(Touch(array, kind, space, size, _each(slots, threads)))
         active = _each(True if mask is None else mask, threads)
-        made.append(TraceStep(line, name, active, told))
-    return made
+        steps.append(TraceStep(line, name, active, accesses))
+    return steps
 
 
 def _each(value: Any, threads: int) -> list[Any]:

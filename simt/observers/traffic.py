@@ -31,7 +31,7 @@ def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
     Rows are byte addresses of words of `size` bytes, a power of two.
 
     >>> rows = np.array([[0, 4, 0, 36], [64, 64, 64, 64]])
-    >>> [found.tolist() for found in touched(rows, 4)]
+    >>> [part.tolist() for part in touched(rows, 4)]
     [[0, 0, 1], [0, 1, 2]]
     """
     rows = addresses >> SECTOR_BITS
@@ -48,8 +48,8 @@ def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
     new[::width] = True
     if (sector[width - 1 :: width] == AWAY >> SECTOR_BITS).any():
         new &= sector != AWAY >> SECTOR_BITS
-    found = np.flatnonzero(new)
-    return found // width, sector[found]
+    firsts = np.flatnonzero(new)
+    return firsts // width, sector[firsts]
 
 
 def sectors(addresses: Lanes, size: int) -> Lanes:
@@ -123,24 +123,24 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
     """
     pattern = blake2b(addresses.tobytes(), digest_size=16).digest()
     key = pattern, offset % (BANKS * BANK_BYTES), size, load
-    found = _known.get(key)
-    if found is None:
+    counts = _known.get(key)
+    if counts is None:
         moved = np.where(addresses == AWAY, AWAY, addresses + offset)
         passes, ideal = bank_passes(moved, size, load)
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        found = _known[key] = int(passes.sum()), int(ideal.sum())
-    return found
+        counts = _known[key] = int(passes.sum()), int(ideal.sum())
+    return counts
 
 
 def _pairs(addresses: Lanes) -> Lanes:
     """Whether a row's active lanes agree two by two, with their neighbours or the next but one."""
-    found = np.zeros(len(addresses), bool)
+    agreeing = np.zeros(len(addresses), bool)
     for distance in (1, 2):
         other = addresses[:, np.arange(WARP) ^ distance]
         agree = (addresses == other) | (addresses == AWAY) | (other == AWAY)
-        found |= agree.all(axis=1)
-    return found
+        agreeing |= agree.all(axis=1)
+    return agreeing
 
 
 def _in_parts(addresses: Lanes, size: int, parts: int) -> tuple[Lanes, Lanes]:
