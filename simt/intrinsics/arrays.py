@@ -43,16 +43,16 @@ def _new(
     if alignment is not None and not _is_alignment(alignment):
         message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
         raise m.stop("not-a-kernel", message)
-    found = getattr(dtype, "dtype", None) or type_of(dtype)
-    if found is None:
+    element_type = getattr(dtype, "dtype", None) or type_of(dtype)
+    if element_type is None:
         message = f"{dtype!r} is not a type for cuda.{space}.array"
         raise m.stop("not-a-kernel", message)
     shape = tuple(int(n) for n in sizes)
     if math.prod(shape) < 0:
         raise m.stop("not-a-kernel", f"a shape of {shape} is negative")
-    columns = found.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
+    columns = element_type.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
     name = str(getattr(site, "name", space))
-    return m.spaces.private(m, space, shape, found, name, columns=columns)
+    return m.spaces.private(m, space, shape, element_type, name, columns=columns)
 
 
 def _is_alignment(number: Any) -> bool:

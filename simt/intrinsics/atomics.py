@@ -28,9 +28,9 @@ Update = Callable[[Lanes, Lanes], Lanes]
 
 def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> Lanes:
     """What each lane found, when lanes with one slot follow each other in lane order."""
-    found = np.empty(len(slots), flat.dtype)
+    old_values = np.empty(len(slots), flat.dtype)
     if not len(slots):
-        return found
+        return old_values
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
     start = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -42,20 +42,20 @@ def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any)
             slot = slots[lanes[0]]
             steps = np.concatenate([flat[slot : slot + 1], values[0][lanes]])
             running = ufunc.accumulate(steps, dtype=flat.dtype)
-            found[lanes] = running[:-1]
+            old_values[lanes] = running[:-1]
             flat[slot] = running[-1]
-        return found
+        return old_values
     turn = 0
     while len(start):
         lanes = order[start + turn]
         places = slots[lanes]
         old = flat[places]
-        found[lanes] = old
+        old_values[lanes] = old
         flat[places] = update(old, *(v[lanes] for v in values))
         turn += 1
         keep = length > turn
         start, length = start[keep], length[keep]
-    return found
+    return old_values
 
 
 def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> bool:
@@ -100,13 +100,13 @@ def update_slots(
     `update` makes of what is there, and of the values, what shall be there; with `steady` a NaN
     changes nothing.
     """
-    for told in m.events.access:
-        told(m, array, slot, place, "atomic")
+    for callback in m.events.access:
+        callback(m, array, slot, place, "atomic")
     write = Write(m, array, slot, None)
-    for told in m.events.write:
-        told(m, write, place)
+    for callback in m.events.write:
+        callback(m, write, place)
     lane, slots = m.active_slots(array, slot, m.mask)
-    given = tuple(
+    operands = tuple(
         np.ascontiguousarray(
             np.broadcast_to(m.active_values(cast(v, array.dtype), lane), slots.shape)
         )
@@ -115,7 +115,7 @@ def update_slots(
     if m.order is not None:
         turn = np.argsort(m.order[lane])
         lane, slots = lane[turn], slots[turn]
-        given = tuple(v[turn] for v in given)
+        operands = tuple(v[turn] for v in operands)
     flat = array.flat
     if not array.aligned:
         message = (
@@ -126,18 +126,18 @@ def update_slots(
     if steady and array.dtype.kind == "f":
         # a NaN that is there stays, and one that comes changes nothing
         old = flat[slots]
-        given = (np.where(np.isnan(old) | np.isnan(given[0]), old, given[0]),)
-    if update in _BETTER and (_negative_zeros(given[0]) or _negative_zeros(flat[slots])):
+        operands = (np.where(np.isnan(old) | np.isnan(operands[0]), old, operands[0]),)
+    if update in _BETTER and (_negative_zeros(operands[0]) or _negative_zeros(flat[slots])):
         update = _BETTER[update]
-    if not used and _unused(flat, slots, given, update):
+    if not used and _unused(flat, slots, operands, update):
         m.written += 1
         return None
     before = flat[slots]
-    found = _in_turns(flat, slots, given, update)
+    old_values = _in_turns(flat, slots, operands, update)
     if (flat[slots] != before).any():
         m.written += 1
     result = np.zeros(m.blocks * m.threads, array.dtype)
-    result[lane] = found
+    result[lane] = old_values
     return result.reshape(m.blocks, m.threads)
 
 

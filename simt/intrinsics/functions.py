@@ -64,10 +64,10 @@ def _record(thing: Any) -> np.dtype[Any] | None:
     from numba.np.numpy_support import as_dtype
 
     try:
-        found: np.dtype[Any] = as_dtype(thing)
+        dtype: np.dtype[Any] = as_dtype(thing)
     except (NotImplementedError, TypeError):
         return None
-    return found
+    return dtype
 
 
 @converter
@@ -168,11 +168,11 @@ def rounded(value: Any, digits: Any) -> Any:
     """
     wide = value.astype(FLOAT64)
     most = np.minimum(np.abs(digits), 22)
-    one, two = 10.0 ** (np.abs(digits) - most), 10.0**most
+    rest, power = 10.0 ** (np.abs(digits) - most), 10.0**most
     up = digits >= 0
-    scaled = np.where(up, wide * one * two, wide / two / one)
+    scaled = np.where(up, wide * rest * power, wide / power / rest)
     whole = np.rint(scaled)
-    result = np.where(up, whole / two / one, whole * one * two)
+    result = np.where(up, whole / power / rest, whole * rest * power)
     return np.where(np.isfinite(scaled), result, wide).astype(value.dtype)[()]
 
 

@@ -23,10 +23,10 @@ def reshape(m: Machine, view: View, *shape: Any) -> View:
 @method("view")
 def view_as(m: Machine, view: View, dtype: Any) -> View:
     """`a.view(np.int32)`: the same bytes as another type."""
-    found = getattr(dtype, "dtype", None) or type_of(dtype)
-    if found is None:
+    target = getattr(dtype, "dtype", None) or type_of(dtype)
+    if target is None:
         raise m.stop("not-a-kernel", f"{dtype!r} is no type for .view()")
-    return retyped(m, view, found)
+    return retyped(m, view, target)
 
 
 @method("transpose")

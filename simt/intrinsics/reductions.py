@@ -97,20 +97,20 @@ def _any(m: Machine, view: View) -> Value:
 
 def _extreme(better: Any, m: Machine, view: View, skip: bool = False, place: bool = False) -> Value:
     """The best element, or its place: the first of several; a NaN beats any number."""
-    found: Value = None
+    best: Value = None
     at: Value = 0
     for n, index in enumerate(elements(m, view)):
         value = m.load(view, index)
-        if found is None:
-            found = value
+        if best is None:
+            best = value
             continue
-        old, new = np.isnan(found), np.isnan(value)
+        old, new = np.isnan(best), np.isnan(value)
         wins = (old & ~new) if skip else (new & ~old)
-        wins = np.asarray(wins | better(value, found))
-        found, at = m.put(found, where(wins, value, found)), m.put(at, where(wins, n, at))
-    if found is None:
+        wins = np.asarray(wins | better(value, best))
+        best, at = m.put(best, where(wins, value, best)), m.put(at, where(wins, n, at))
+    if best is None:
         raise m.stop("not-a-kernel", f"{view.name} has no elements, and so none that is the best")
-    return at if place else found
+    return at if place else best
 
 
 _REDUCTIONS: dict[str, Callable[..., Value]] = {

@@ -28,8 +28,8 @@ def barrier(m: Machine) -> None:
         if (arriving & ~complete).any():
             _excuse(m, mask, arriving)
         blocks = None if arriving.all() else arriving.reshape(-1, 1)
-    for told in m.events.barrier:
-        told(m, blocks, False)
+    for callback in m.events.barrier:
+        callback(m, blocks, False)
 
 
 def returned(m: Machine) -> Any:
@@ -129,8 +129,8 @@ def syncthreads_or(m: Machine, predicate: Value) -> Value:
 def _fence(m: Machine, *, block_only: bool = False) -> None:
     if m.mask is EMPTY:
         return
-    for told in m.events.fence:
-        told(m, block_only)
+    for callback in m.events.fence:
+        callback(m, block_only)
 
 
 @intrinsic("threadfence")
@@ -172,8 +172,8 @@ class GridGroup:
             if not mask[:, 0].all():
                 raise Stop(_one_block_short(m, mask))
             _excuse(m, mask, np.ones(m.blocks, bool))
-        for told in m.events.barrier:
-            told(m, None, True)
+        for callback in m.events.barrier:
+            callback(m, None, True)
         return 0
 
 

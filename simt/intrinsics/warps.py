@@ -65,8 +65,8 @@ def meet(m: Machine, mask: Value, name: str) -> None:
     if not name.startswith("shfl"):
         away = away & ~returned(m)
     missing = warp_rows(m, away)
-    wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
-    rows, lanes = np.nonzero(missing & wanted.astype(bool))
+    required = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
+    rows, lanes = np.nonzero(missing & required.astype(bool))
     if not len(rows):
         return
     row, lane = int(rows[0]), int(lanes[0])
@@ -163,9 +163,9 @@ def _spread(m: Machine, per_warp: Any) -> Rows:
 def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = taking_part(m, mask)
-    said = warp_rows(m, truth(predicate))
+    votes = warp_rows(m, truth(predicate))
     named = np.asarray(cast(mask, INT64))
-    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (votes, ~votes))
     return yes, no
 
 
@@ -251,8 +251,8 @@ def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
 def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
     """What the four votes are made of: (ballot, answer)."""
     meet(m, mask, "vote_sync_intrinsic")
-    said = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
-    return ballot_sync(m, mask, predicate), said
+    answer = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
+    return ballot_sync(m, mask, predicate), answer
 
 
 @intrinsic("syncwarp")
@@ -262,10 +262,10 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     if not m.events.warp_barrier or m.mask is EMPTY:
         return
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
-    met = None
+    lanes = None
     if not whole or m.mask is not None:
         named = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
         exists = warp_rows(m, np.ones((m.blocks, m.threads), bool))
-        met = taking_part(m, mask), named, exists
-    for told in m.events.warp_barrier:
-        told(m, met)
+        lanes = taking_part(m, mask), named, exists
+    for callback in m.events.warp_barrier:
+        callback(m, lanes)
