@@ -40,13 +40,13 @@ reduce = Reduce
 
 def _install() -> None:
     """Puts every intrinsic under its name, such as `cuda.shared.array`."""
-    for path, found in intrinsics().items():
+    for path, function in intrinsics().items():
         group, _, name = path.rpartition(".")
         if not group:
-            globals()[name] = found
+            globals()[name] = function
             continue
         space = globals().setdefault(group, Namespace(group))
-        setattr(space, name, found)
+        setattr(space, name, function)
 
 
 _install()
@@ -64,8 +64,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
         if to is not None:
             to.copy_to_device(obj, stream)
         return obj if to is None else to
-    found = host_array(obj)
-    array = np.asarray(obj) if found is None else found
+    host = host_array(obj)
+    array = np.asarray(obj) if host is None else host
     if array.dtype.kind == "O":  # such as None: references, bytes that no kernel can make use of
         array = np.zeros(array.shape, f"V{array.itemsize}")
     if array.dtype.kind not in NUMBERS + "V":
@@ -105,8 +105,8 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
 
 def auto_device(obj: Any, stream: Any = 0, copy: bool = True) -> tuple[DeviceNDArray, bool]:
     """An array on the device, and whether it is a new copy."""
-    made = to_device(obj, stream, copy)
-    return made, made is not obj
+    array = to_device(obj, stream, copy)
+    return array, array is not obj
 
 
 def pinned_array(
@@ -131,10 +131,10 @@ def mapped_array(
     wc: bool = False,
 ) -> MappedNDArray:
     """A host array that kernels reach without a copy."""
-    made = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
-    made.fill(0)
-    made.stream = stream
-    return made
+    array = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
+    array.fill(0)
+    array.stream = stream
+    return array
 
 
 def mapped_array_like(
@@ -188,9 +188,9 @@ def pinned(*arylist: Any) -> Iterator[None]:
 @contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
     """Maps host arrays into the device's addresses while a block runs."""
-    made = [to_device(a) for a in arylist]
-    yield made[0] if len(made) == 1 else made
-    for host, device in zip(arylist, made, strict=True):
+    arrays = [to_device(a) for a in arylist]
+    yield arrays[0] if len(arrays) == 1 else arrays
+    for host, device in zip(arylist, arrays, strict=True):
         device.copy_to_host(host)
 
 

@@ -85,14 +85,14 @@ class Marshalled:
 
     def copies(self) -> list[Finding]:
         """A warning for each array that went to the device and back for this launch alone."""
-        found = []
+        findings = []
         for name, size in self.copied:
             message = (
                 f"{name} is a host array: {size:,} bytes go to the device and back at every "
                 f"launch; copy once: cuda.to_device({name})"
             )
-            found.append(Finding("implicit-copy", None, message, array=name))
-        return found
+            findings.append(Finding("implicit-copy", None, message, array=name))
+        return findings
 
 
 def host_array(thing: Any) -> np.ndarray[Any, Any] | None:
@@ -104,8 +104,8 @@ def host_array(thing: Any) -> np.ndarray[Any, Any] | None:
             raise BadInput("a tensor that requires grad cannot go to a kernel: pass x.detach()")
         if thing.device.type != "cpu":
             raise BadInput(f"a tensor on {thing.device} cannot go to the SIMT machine")
-        made: np.ndarray[Any, Any] = thing.numpy()
-        return made
+        array: np.ndarray[Any, Any] = thing.numpy()
+        return array
     return None
 
 
@@ -138,13 +138,13 @@ def marshal(
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
         raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
-    made = Marshalled()
+    result = Marshalled()
     for extension in reversed(extensions):
-        pairs = [extension.prepare_args(None, a, stream=0, retr=made.back) for a in args]
+        pairs = [extension.prepare_args(None, a, stream=0, retr=result.back) for a in args]
         args = tuple(arg for _, arg in pairs)
-    made.values = tuple(_one(made, name, arg) for name, arg in zip(names, args, strict=True))
-    made.typed = tuple(_typed(arg, value) for arg, value in zip(args, made.values, strict=True))
-    return made
+    result.values = tuple(_one(result, name, arg) for name, arg in zip(names, args, strict=True))
+    result.typed = tuple(_typed(arg, value) for arg, value in zip(args, result.values, strict=True))
+    return result
 
 
 def _typed(arg: Any, value: Any) -> Any:
@@ -157,18 +157,18 @@ def _typed(arg: Any, value: Any) -> Any:
     return value
 
 
-def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
+def _on_a_gpu(marshalled: Marshalled, arg: Any) -> DeviceNDArray | None:
     """A copy of an array that lies on a real GPU: numba.cuda's, or a torch tensor."""
     family = type(arg).__module__.partition(".")[0]
     if family == "numba" and hasattr(arg, "copy_to_host"):
         device = device_copy(np.asarray(arg.copy_to_host()))
-        made.back.append(lambda: arg.copy_to_device(device._array))
+        marshalled.back.append(lambda: arg.copy_to_device(device._array))
         return device
     if family == "torch" and getattr(arg, "is_cuda", False):
         import torch
 
         device = device_copy(arg.detach().cpu().numpy())
-        made.back.append(lambda: arg.detach().copy_(torch.from_numpy(device._array)))
+        marshalled.back.append(lambda: arg.detach().copy_(torch.from_numpy(device._array)))
         return device
     return None
 
@@ -192,7 +192,7 @@ def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
     return Finding("not-a-kernel", None, message, array=name)
 
 
-def _one(made: Marshalled, name: str, arg: Any) -> Any:
+def _one(marshalled: Marshalled, name: str, arg: Any) -> Any:
     direction, arg = _unwrapped(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
@@ -202,7 +202,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
             whole = whole.base
         allocation = Allocation("global", np.asarray(whole).ravel("K").view(np.uint8))
         return DeviceNDArray.over(plain, allocation).as_view(name)
-    elsewhere = _on_a_gpu(made, arg)
+    elsewhere = _on_a_gpu(marshalled, arg)
     if elsewhere is not None:
         return elsewhere.as_view(name)
     if hasattr(arg, "__cuda_array_interface__"):
@@ -220,21 +220,21 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
             raise Stop(Finding("not-a-kernel", None, message, array=name, errors=(ValueError,)))
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
-            made.back.append(lambda: np.copyto(host, device._array))
-            made.hosts.append(host)
+            marshalled.back.append(lambda: np.copyto(host, device._array))
+            marshalled.hosts.append(host)
         view = device.as_view(name)
         view.allocation.frozen = not host.flags.writeable
         if direction is None:
-            made.copied.append((name, host.nbytes))
+            marshalled.copied.append((name, host.nbytes))
         return view
     if isinstance(arg, enum.Enum):
-        return _one(made, name, arg.value)
+        return _one(marshalled, name, arg.value)
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):
         copy = np.array([arg])
         if direction is None or direction.copy_out:
-            made.back.append(lambda: _give_record(arg, copy[0]))
+            marshalled.back.append(lambda: _give_record(arg, copy[0]))
         allocation = Allocation("global", copy.view(np.uint8))
         view = View(allocation, copy.dtype, (1,), copy.strides, 0, name)
         return Record(view, (0,))
@@ -243,9 +243,9 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, np.generic) and arg.dtype.kind in NUMBERS:
         return cast(arg, arg.dtype)
     if isinstance(arg, tuple):
-        items = [_one(made, f"{name}[{i}]", a) for i, a in enumerate(arg)]
+        items = [_one(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    instead = next((said for kinds, said in INSTEAD if isinstance(arg, kinds)), PARTS)
+    instead = next((hint for kinds, hint in INSTEAD if isinstance(arg, kinds)), PARTS)
     message = (
         f"{name} has the type {type(arg).__name__}; a kernel takes arrays, numbers and tuples: "
         f"{instead.format(name)}"

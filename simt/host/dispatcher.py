@@ -64,7 +64,7 @@ class Configured:
             Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
         function = self.kernel.py_func
-        detail = any(one.wants_detail(function) for one in listeners())
+        detail = any(listener.wants_detail(function) for listener in listeners())
         prepared = PreparedLaunch(
             self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
             xray=detail or counted(self.stream),
@@ -104,8 +104,8 @@ class Kernel:
         self.__name__ = getattr(function, "__name__", repr(function))
         self.overloads: dict[Any, Overload] = {}
         self.specializations: dict[Any, Kernel] = {}
-        parsed = [signature_types(one) for one in signatures]
-        self.declared = [one for one in parsed if one is not None]
+        parsed = [signature_types(types) for types in signatures]
+        self.declared = [types for types in parsed if types is not None]
         with _raised():
             if device and self.declared:
                 finding = declare(self)
@@ -148,8 +148,8 @@ class Kernel:
 
     def _compiled(self, types: tuple[Any, ...] | None) -> Overload:
         if types not in self.overloads:
-            made = Overload(self.py_func, self.source, types, self.targetoptions)
-            self.overloads[types] = made
+            overload = Overload(self.py_func, self.source, types, self.targetoptions)
+            self.overloads[types] = overload
         return self.overloads[types]
 
     def compile(self, sig: Any) -> Overload:
@@ -162,11 +162,11 @@ class Kernel:
 
     def recompile(self) -> None:
         """Compiles all overloads again, with what their names stand for by now."""
-        types = self.signatures
+        signatures = self.signatures
         self.overloads.clear()
         with _raised():
-            for one in types:
-                self._compiled(one)
+            for arguments in signatures:
+                self._compiled(arguments)
 
     def specialize(self, *args: Any) -> Kernel:
         """A kernel for arguments like these only, or for arguments of these types."""
@@ -175,9 +175,9 @@ class Kernel:
         with _raised():
             types = tuple(_type_like(arg) for arg in args)
             if types not in self.specializations:
-                made = Kernel(self.py_func, options=self.targetoptions, specialized=True)
-                made._compiled(types)
-                self.specializations[types] = made
+                kernel = Kernel(self.py_func, options=self.targetoptions, specialized=True)
+                kernel._compiled(types)
+                self.specializations[types] = kernel
         return self.specializations[types]
 
     def __getattr__(self, name: str) -> Any:

@@ -74,7 +74,7 @@ def asking(kernel: Any, name: str) -> Callable[..., Any]:
     def tell(signature: Any = None) -> Any:
         if signature is not None:
             return getattr(kernel.overloads[getattr(signature, "args", signature)], fact)
-        every = {types: getattr(one, fact) for types, one in kernel.overloads.items()}
+        every = {types: getattr(overload, fact) for types, overload in kernel.overloads.items()}
         return next(iter(every.values())) if kernel.specialized else every
 
     return tell
@@ -171,17 +171,17 @@ class Overload:
             message = f"Got {len(bounds)} launch bounds: {bounds}, at most 3 have a meaning"
             raise Stop(Finding("not-a-kernel", None, message, errors=(ValueError,)))
 
-    def values(self, given: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def values(self, types: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments of a launch in the types of this overload."""
-        if given is None or given == self.argument_types:
+        if types is None or types == self.argument_types:
             return values
-        if given not in self._conversions:
+        if types not in self._conversions:
             source = self.program.source
-            wanted = zip(source.parameters, self.argument_types or (), given, strict=True)
-            self._conversions[given] = [
-                conversion(source.name, name, want, have) for name, want, have in wanted
+            triples = zip(source.parameters, self.argument_types or (), types, strict=True)
+            self._conversions[types] = [
+                conversion(source.name, name, want, have) for name, want, have in triples
             ]
-        parts = zip(self._conversions[given], values, strict=True)
+        parts = zip(self._conversions[types], values, strict=True)
         return tuple(convert(value) for convert, value in parts)
 
     def check_launch(self, block: tuple[int, ...]) -> None:

@@ -77,8 +77,8 @@ def counterpart(thing: Any) -> Any:
         if name == "numba" or (name.startswith("numba.cuda.") and not runs_as_a_user(name)):
             return _stand_in(thing)
         return thing
-    found = _counterparts().get(id(thing))
-    return thing if found is None else found[1]
+    entry = _counterparts().get(id(thing))
+    return thing if entry is None else entry[1]
 
 
 @functools.cache

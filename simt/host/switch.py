@@ -93,14 +93,14 @@ def _replace_import() -> tuple[Any, Any]:
 
     @functools.wraps(import_statement)
     def imported_by_statement(name: str, *rest: Any, **named: Any) -> ModuleType:
-        found = import_statement(name, *rest, **named)
+        module = import_statement(name, *rest, **named)
         importer = (rest[0] if rest else named.get("globals")) or {}
-        return _seen_from(importer.get("__name__"), found)
+        return _seen_from(importer.get("__name__"), module)
 
     @functools.wraps(import_module)
     def imported(name: str, package: str | None = None) -> ModuleType:
-        found = import_module(name, package)
-        return _seen_from(sys._getframe(1).f_globals.get("__name__"), found)
+        module = import_module(name, package)
+        return _seen_from(sys._getframe(1).f_globals.get("__name__"), module)
 
     _forget_what_runs_as_a_user()
     builtins.__import__, importlib.import_module = imported_by_statement, imported

@@ -83,12 +83,12 @@ class Ufunc:
         ]
         shape = self._shape(operands)
         size = math.prod(shape)
-        given = [_flat(a, shape) for a in operands]
-        made = _flat_output(self.__name__, out, shape, dtype)
-        kernel.forall(size, THREADS, stream)(*given, made)
+        inputs = [_flat(a, shape) for a in operands]
+        output = _flat_output(self.__name__, out, shape, dtype)
+        kernel.forall(size, THREADS, stream)(*inputs, output)
         if out is not None and not isinstance(out, DeviceNDArray):
-            return made.copy_to_host(out).reshape(shape)
-        shaped = made.reshape(shape)
+            return output.copy_to_host(out).reshape(shape)
+        shaped = output.reshape(shape)
         stays = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
         return shaped if stays else shaped.copy_to_host()
 
@@ -105,15 +105,15 @@ class Ufunc:
         ]
         if len(fitting) == 1:
             return fitting[0]
-        given = ", ".join(map(str, exact))
+        actual = ", ".join(map(str, exact))
         known = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
         if fitting:
             raise BadCall(
-                f"{self.__name__}({given}) fits the signatures {known}: numbers alone do not "
+                f"{self.__name__}({actual}) fits the signatures {known}: numbers alone do not "
                 "say which; give a number its type, such as np.float32(x)"
             )
         raise BadCall(
-            f"{self.__name__} has no signature for ({given}), only {known}: for a GPU Numba "
+            f"{self.__name__} has no signature for ({actual}), only {known}: for a GPU Numba "
             f"converts numbers but no arrays; add a signature, or convert with x.astype(...)"
         )
 

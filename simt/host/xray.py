@@ -49,8 +49,8 @@ class XRay:
         raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
-        given: Any = self._kernel
-        configured = Configured(given, configuration)
+        kernel: Any = self._kernel
+        configured = Configured(kernel, configuration)
 
         def launch(*args: Any, **named: Any) -> Report:
             prepared: Prepared

@@ -33,20 +33,20 @@ __all__ = [
 
 def counted(stream: Any) -> bool:
     """Whether a record wants the counters of a launch on a stream."""
-    return not work_queue.direct(stream) and any(one.counters for one in recording())
+    return not work_queue.direct(stream) and any(record.counters for record in recording())
 
 
 def tell(report: Report) -> None:
     """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
-    said = set()
+    mistakes = set()
     for finding in report.findings:
         if finding.kind == "no-type-check":  # said when it happened
             continue
         # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
         lines = frozenset((finding.line, finding.other_line or finding.line))
         mistake = (finding.kind, finding.array, lines, finding.function)
-        if mistake not in said:
-            said.add(mistake)
+        if mistake not in mistakes:
+            mistakes.add(mistake)
             place().warn(str(finding))
 
 
@@ -105,8 +105,8 @@ class PreparedLaunch(Prepared):
         assert marshalled is not None
         assert self.source is not None
         values, program = marshalled.values, overload.program
-        given = zip(self.source.parameters, values, strict=True)
-        idle = program.idle(frozenset(name for name, v in given if views(v)))
+        arguments = zip(self.source.parameters, values, strict=True)
+        idle = program.idle(frozenset(name for name, v in arguments if views(v)))
         hazards = self.only is None and self.hazards
         observers = observers_of(
             program, *self.shape, values, counters=self.counters, recorder=self.recorder,
@@ -145,8 +145,8 @@ def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
 
 def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
     if function is not None:
-        for one in listeners():
-            one.hear(function, report)
+        for listener in listeners():
+            listener.hear(function, report)
     if stopped is not None:
         raise error_for(replace(stopped), report) from None
     tell(report)

@@ -30,9 +30,9 @@ Outcome = tuple[Report, Finding | None]
 
 def arrays_of(program: MachineProgram, values: Sequence[Any]) -> list[tuple[str, View, bool]]:
     """The arrays that a kernel reaches: what it calls each, and whether it may write it."""
-    given = zip(program.source.parameters, values, strict=True)
+    arguments = zip(program.source.parameters, values, strict=True)
     return [
-        *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
+        *((name, v, name in program.written_parameters) for name, a in arguments for v in views(a)),
         *((v.name, v, True) for v in program.captured),
     ]
 
@@ -43,19 +43,19 @@ def observers_of(
     further: Sequence[Observer] = (),
 ) -> list[Observer]:  # fmt: skip
     """Who watches a launch; `further` do where hazards are looked for."""
-    found: list[Observer] = []
+    observers: list[Observer] = []
     if recorder is not None:
-        found.append(recorder)
+        observers.append(recorder)
     if counters is not None:
         counters.expect(values)
-        found.append(counters)
+        observers.append(counters)
     if hazards:
-        found.append(Initialised())
+        observers.append(Initialised())
         # a thread alone races with nobody but its own copies
         if math.prod(grid) * math.prod(block) > 1 or program.copies_go_on:
-            found.append(Races(math.prod(grid)))
-        found += further
-    return found
+            observers.append(Races(math.prod(grid)))
+        observers += further
+    return observers
 
 
 class Prepared(ABC):

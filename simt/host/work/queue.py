@@ -289,9 +289,9 @@ class WorkQueue:
         self._draws += 1
         draw = np.random.default_rng((seed, self._draws))
         waiting = [t for t in self._unseen if not t.done]
-        wanted = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
-        draw.shuffle(wanted)
-        return in_order(wanted, hasty=False)
+        chosen = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
+        draw.shuffle(chosen)
+        return in_order(chosen, hasty=False)
 
     def _carry_out(self, task: Task) -> None:
         host, action = task.host, task.action

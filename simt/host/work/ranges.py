@@ -47,24 +47,24 @@ class Access:
         return "reads" if self.kind == "load" else "writes"
 
 
-def overlap(one: Ranges, other: Ranges) -> bool:
+def overlap(a: Ranges, b: Ranges) -> bool:
     """Whether two sets of ranges have a byte in common."""
-    if len(one) > len(other):
-        one, other = other, one
-    if not len(one):
+    if len(a) > len(b):
+        a, b = b, a
+    if not len(a):
         return False
-    following = np.searchsorted(other[:, 1], one[:, 0], side="right")
-    inside = following < len(other)
-    return bool((other[following[inside], 0] < one[inside, 1]).any())
+    following = np.searchsorted(b[:, 1], a[:, 0], side="right")
+    inside = following < len(b)
+    return bool((b[following[inside], 0] < a[inside, 1]).any())
 
 
 def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Access] | None:
     """Two accesses to one byte of which the order matters: one writes, and not both by atomics."""
-    for a in one:
-        for b in other:
-            alike = a.kind == b.kind and a.kind != "store"
-            if not alike and a.meets(b):
-                return a, b
+    for first in one:
+        for second in other:
+            alike = first.kind == second.kind and first.kind != "store"
+            if not alike and first.meets(second):
+                return first, second
     return None
 
 
@@ -127,9 +127,9 @@ class TouchedBytes(Observer):
 
     def accesses(self) -> list[Access]:
         """What was touched."""
-        found = []
+        touched = []
         for (allocation, kind), (name, grain, table) in self._tables.items():
             edges = np.flatnonzero(np.diff(table, prepend=False, append=False))
             ranges = allocation.device_pointer + grain * edges.reshape(-1, 2)
-            found.append(Access(name, kind, ranges, allocation))
-        return found
+            touched.append(Access(name, kind, ranges, allocation))
+        return touched

@@ -35,13 +35,13 @@ class Racer(Protocol):
     accesses: list[Access]
 
 
-def race(one: Racer, other: Racer, host: HostProgram) -> Finding | None:
+def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
     """The finding for two operations that nothing orders, `one` asked for before `other`."""
-    found = conflict(one.accesses, other.accesses)
-    if found is None:
+    accesses = conflict(earlier.accesses, later.accesses)
+    if accesses is None:
         return None
-    first, second = found
-    ours, theirs = one.operation, other.operation
+    first, second = accesses
+    ours, theirs = earlier.operation, later.operation
     array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
     early, late = ours.stream_name, theirs.stream_name
     order = host.order(early, late)
@@ -120,7 +120,7 @@ class Told:
 
     def tell(self) -> None:
         """Hands them over."""
-        found = list(zip(self._files, self._log.findings, strict=True))
+        findings = list(zip(self._files, self._log.findings, strict=True))
         self._log.clear()
         self._files = []
-        self._host.tell(found)
+        self._host.tell(findings)
