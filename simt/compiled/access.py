@@ -27,11 +27,11 @@ def _cast(context: Any, builder: Any, value: Any, have: Any, want: Any) -> Any:
     word = ir.IntType(bits)
     name = f"llvm.fpto{'si' if want.signed else 'ui'}.sat"
     kind = ir.FunctionType(word, [value.type])
-    found = builder.call(builder.module.declare_intrinsic(name, [word, value.type], kind), [value])
+    result = builder.call(builder.module.declare_intrinsic(name, [word, value.type], kind), [value])
     if 64 in (bits, have.bitwidth):
         nan = builder.fcmp_unordered("uno", value, value)
-        found = builder.select(nan, word(1 << (bits - 1)), found)
-    return found if bits == want.bitwidth else builder.trunc(found, ir.IntType(want.bitwidth))
+        result = builder.select(nan, word(1 << (bits - 1)), result)
+    return result if bits == want.bitwidth else builder.trunc(result, ir.IntType(want.bitwidth))
 
 
 def _conversion(value: Any, want: Any, *others: Any) -> Any:
@@ -88,22 +88,22 @@ def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> A
         builder, context.make_array(array)(context, builder, args[0]).shape
     )
     parts = _parts(builder, index, args[1])
-    given = [k for k, _ in parts]
-    taken = sum(not isinstance(k, types.EllipsisType | types.NoneType) for k in given)
-    axis, found = 0, []
+    kinds = [k for k, _ in parts]
+    indexed = sum(not isinstance(k, types.EllipsisType | types.NoneType) for k in kinds)
+    axis, values = 0, []
     for kind, value in parts:
         if isinstance(kind, types.EllipsisType):
-            axis += array.ndim - taken
+            axis += array.ndim - indexed
         elif isinstance(kind, types.Integer):
             value = context.cast(builder, value, kind, types.int64 if kind.signed else types.uint64)
             outside = builder.icmp_unsigned(">=", value, shape[axis])
             with builder.if_then(outside, likely=False):
                 context.call_conv.return_user_exc(builder, IndexError, ())
         axis += not isinstance(kind, types.EllipsisType | types.NoneType)
-        found.append(value)
+        values.append(value)
     if isinstance(index, types.BaseTuple):
-        return context.make_tuple(builder, _checkable(index), found)
-    return found[0]
+        return context.make_tuple(builder, _checkable(index), values)
+    return values[0]
 
 
 def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
@@ -117,11 +117,11 @@ def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
     inner = function.get_call_type(typingctx, (array, checked, *kept), {})
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        given = [args[0], _checked(context, builder, array, index, args), *args[2:]]
+        operands = [args[0], _checked(context, builder, array, index, args), *args[2:]]
         have = (array, checked, *values)
         cast = [
             _cast(context, builder, v, h, w)
-            for v, h, w in zip(given, have, inner.args, strict=True)
+            for v, h, w in zip(operands, have, inner.args, strict=True)
         ]
         return context.get_function(operation, inner)(builder, cast)
 

@@ -84,8 +84,8 @@ class Part:
         written = _part_in_turns if frame.turns else _part_to_the_end
         kernel.compile((ME,))  # before its part, whose errors would hide what it says
         (overload,) = kernel.overloads.values()
-        made = overload.signature.return_type
-        self.state = _state_bytes(overload.target_context, made) if frame.turns else 0
+        result_type = overload.signature.return_type
+        self.state = _state_bytes(overload.target_context, result_type) if frame.turns else 0
         body = written(kernel, frame)
 
         @njit(**INNER)
@@ -106,10 +106,10 @@ def _run_part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = convention.get_function_type(_PART.return_type, _PART.args)
         address = word_of(builder, args[0], "part")
         part = builder.inttoptr(address, kind.as_pointer())
-        status, found = convention.call_function(builder, part, _PART.return_type, _PART.args, args)
+        status, pair = convention.call_function(builder, part, _PART.return_type, _PART.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
-        return found
+        return pair
 
     return _PART, codegen
 
@@ -140,22 +140,22 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
     def part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = types.Dispatcher(kernel)
         called = kind.get_call_type(typingctx, (ME,), {})
-        made = called.return_type
+        gen_type = called.return_type
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             run = _linked(context, kind, called)
             me, begins = args
-            states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, made))
+            states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, gen_type))
 
             def state(number: Any) -> Any:
                 place = builder.add(states, builder.mul(number, size))
-                return builder.inttoptr(place, context.get_value_type(made))
+                return builder.inttoptr(place, context.get_value_type(gen_type))
 
             def on(number: Any) -> Any:
                 """Where a thread waits next."""
-                found = call_iternext(context, builder, made, state(number))
-                site = context.cast(builder, found.yielded_value(), made.yield_type, types.int64)
-                return builder.select(found.is_valid(), site, WORD(0))
+                step = call_iternext(context, builder, gen_type, state(number))
+                site = context.cast(builder, step.yielded_value(), gen_type.yield_type, types.int64)
+                return builder.select(step.is_valid(), site, WORD(0))
 
             where, ended, apart = (cgutils.alloca_once_value(builder, WORD(0)) for _ in range(3))
             with builder.if_else(begins) as (first, later):
@@ -177,8 +177,8 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
                         other = builder.icmp_signed("!=", known, now)
                         _add(builder, apart, builder.and_(builder.not_(gone), other))
             met = builder.icmp_signed("==", builder.load(apart), WORD(0))
-            found = builder.select(met, builder.load(ended), WORD(-1))
-            return context.make_tuple(builder, _PART.return_type, [builder.load(where), found])
+            outcome = builder.select(met, builder.load(ended), WORD(-1))
+            return context.make_tuple(builder, _PART.return_type, [builder.load(where), outcome])
 
         return _PART, codegen
 
@@ -205,8 +205,8 @@ def _count(builder: Any, me: Any) -> Any:
     return builder.mul(builder.mul(x, y), z)
 
 
-def _smaller(builder: Any, one: Any, other: Any) -> Any:
-    return builder.select(builder.icmp_signed("<", one, other), one, other)
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
 
 
 def _add(builder: Any, total: Any, truth: Any) -> None:

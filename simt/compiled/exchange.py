@@ -81,10 +81,10 @@ def _shuffle(source: Callable[..., Any]) -> Any:
     def shuffle(me: Any, mask: Any, value: Any, turn: Any, operand: Any) -> Any:
         _named(me, mask)
         lane = number(me) % 32
-        found = source(lane, np.int64(operand) & 31)  # PTX reads five bits
-        if found < 0 or found >= 32:
+        other = source(lane, np.int64(operand) & 31)  # PTX reads five bits
+        if other < 0 or other >= 32:
             return value
-        return _of_warp(me, number(me) - lane + found, value)
+        return _of_warp(me, number(me) - lane + other, value)
 
     return shuffle
 
@@ -111,15 +111,15 @@ _match_any = _lanes(lambda theirs, own: theirs == own)
 
 
 @device
-def _all(me: Any, mask: Any, said: Any, turn: Any) -> Any:
+def _all(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
     first = number(me) - number(me) % 32
     whole = (1 << min(32, threads(me) - first)) - 1
-    return np.int64(_ballot(me, mask, said, turn)) & 0xFFFFFFFF == whole
+    return np.int64(_ballot(me, mask, predicate, turn)) & 0xFFFFFFFF == whole
 
 
 @device
-def _equal(me: Any, mask: Any, said: Any, turn: Any) -> Any:
-    return _all(me, mask, said, turn) or not _any(me, mask, said, turn)
+def _equal(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
+    return _all(me, mask, predicate, turn) or not _any(me, mask, predicate, turn)
 
 
 @device
@@ -131,27 +131,27 @@ def _match_all(me: Any, mask: Any, value: Any, turn: Any) -> Any:
 
 
 @device
-def _any(me: Any, mask: Any, said: Any, turn: Any) -> Any:
-    return _ballot(me, mask, said, turn) != 0
+def _any(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
+    return _ballot(me, mask, predicate, turn) != 0
 
 
 @device
-def _count(me: Any, said: Any, turn: Any) -> Any:
+def _count(me: Any, predicate: Any, turn: Any) -> Any:
     count = 0
     for lane in range(threads(me)):
-        if _of_block(me, lane, said):
+        if _of_block(me, lane, predicate):
             count += 1
     return np.int32(count)
 
 
 @device
-def _and(me: Any, said: Any, turn: Any) -> Any:
-    return np.int32(_count(me, said, turn) == threads(me))
+def _and(me: Any, predicate: Any, turn: Any) -> Any:
+    return np.int32(_count(me, predicate, turn) == threads(me))
 
 
 @device
-def _or(me: Any, said: Any, turn: Any) -> Any:
-    return np.int32(_count(me, said, turn) != 0)
+def _or(me: Any, predicate: Any, turn: Any) -> Any:
+    return np.int32(_count(me, predicate, turn) != 0)
 
 
 @device

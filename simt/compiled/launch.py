@@ -141,17 +141,17 @@ class _Code:
             from simt.compiled.frame import HEADER
             from simt.compiled.rewrite import Rewritten
 
-            made = Rewritten(program, arguments)
-            if made.frame.sizes["local"] > limits.MAX_LOCAL:
+            rewritten = Rewritten(program, arguments)
+            if rewritten.frame.sizes["local"] > limits.MAX_LOCAL:
                 raise ValueError("a thread wants more local memory than there is")
             self.words = {name: place // 8 for name, place in HEADER.items()}
-            self.frame, self.turns = made.frame, made.turns
-            self.in_order, self.waits = made.in_order, made.waits
-            self.part = Part(made.kernel, made.frame)
-            self.go = in_turns if made.turns else to_the_end
-        _compare(made.kernel, program.types)
-        for found, compiled in made.devices.items():
-            _compare(compiled, device_types(found.dispatcher))
+            self.frame, self.turns = rewritten.frame, rewritten.turns
+            self.in_order, self.waits = rewritten.in_order, rewritten.waits
+            self.part = Part(rewritten.kernel, rewritten.frame)
+            self.go = in_turns if rewritten.turns else to_the_end
+        _compare(rewritten.kernel, program.types)
+        for function, compiled in rewritten.devices.items():
+            _compare(compiled, device_types(function.dispatcher))
         self.took = math.inf  # seconds of the last launch
 
     def run(

@@ -82,19 +82,19 @@ class Rewritten:
         """
         if source in callers:
             raise NotCompiled(f"{source.name} calls itself")
-        found = [callee(thing) for thing in _named(source)]
-        return any(getattr(one, "name", "") in EXCHANGES for one in found) or any(
-            self.meets(self.program.source_of(one), (*callers, source))
-            for one in found
-            if isinstance(one, DeviceFunction)
+        things = [callee(thing) for thing in _named(source)]
+        return any(getattr(item, "name", "") in EXCHANGES for item in things) or any(
+            self.meets(self.program.source_of(item), (*callers, source))
+            for item in things
+            if isinstance(item, DeviceFunction)
         )
 
-    def device(self, found: DeviceFunction) -> Any:
+    def device(self, function: DeviceFunction) -> Any:
         """A device function, compiled along."""
-        if found not in self.devices:
-            made = _Rewriter(self, self.program.source_of(found))
-            self.devices[found] = njit(**INNER)(made.device(found))
-        return self.devices[found]
+        if function not in self.devices:
+            rewriter = _Rewriter(self, self.program.source_of(function))
+            self.devices[function] = njit(**INNER)(rewriter.device(function))
+        return self.devices[function]
 
 
 def _is_field(node: ast.expr) -> bool:
@@ -147,16 +147,16 @@ class _Rewriter(ast.NodeTransformer):
             first += self.suite([statement])
         return self.made(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
 
-    def device(self, found: DeviceFunction) -> Any:
+    def device(self, function: DeviceFunction) -> Any:
         """A device function, with `me` before its parameters."""
-        given = self.tree.args
-        self.refuse(given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs, "*")
-        names = [ast.arg(_ME), *(ast.arg(a.arg) for a in given.args)]
+        args = self.tree.args
+        self.refuse(args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs, "*")
+        names = [ast.arg(_ME), *(ast.arg(a.arg) for a in args.args)]
         parameters = ast.arguments([], names, None, [], [], None, [])
-        first = self.unset(device_types(found.dispatcher))
-        made = self.made(parameters, [*first, *self.suite(self.tree.body)])
-        made.__defaults__ = found.function.__defaults__
-        return made
+        first = self.unset(device_types(function.dispatcher))
+        compiled = self.made(parameters, [*first, *self.suite(self.tree.body)])
+        compiled.__defaults__ = function.function.__defaults__
+        return compiled
 
     def made(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
         """The Python function."""
@@ -226,12 +226,12 @@ class _Rewriter(ast.NodeTransformer):
 
     def known(self, value: Any) -> ast.expr:
         """What a name stood for before the launch."""
-        found = callee(value)
-        if isinstance(found, Type):
-            return self.constant(found.dtype.type)
-        if isinstance(found, Intrinsic):
-            self.refuse(not (found.attribute and found.name in IDENTITY), found.name)
-            return self.mine(IDENTITY[found.name])
+        thing = callee(value)
+        if isinstance(thing, Type):
+            return self.constant(thing.dtype.type)
+        if isinstance(thing, Intrinsic):
+            self.refuse(not (thing.attribute and thing.name in IDENTITY), thing.name)
+            return self.mine(IDENTITY[thing.name])
         if isinstance(value, enum.Enum):
             return self.known(value.value)
         value = normal(value)
@@ -307,15 +307,15 @@ class _Rewriter(ast.NodeTransformer):
             self.generic_visit(node)
             viewed = isinstance(method, ast.Attribute) and method.attr == "view"
             return self.call(in_place, node) if viewed else node
-        found = callee(value)
-        if isinstance(found, Intrinsic) and intrinsics().get(found.name) is found:
-            return self.intrinsic(node, found)
+        target = callee(value)
+        if isinstance(target, Intrinsic) and intrinsics().get(target.name) is target:
+            return self.intrinsic(node, target)
         arguments = [self.visit(a) for a in node.args]
         named = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        if isinstance(found, DeviceFunction):
-            made = self.mine(self.program.device(found), *arguments)
-        elif isinstance(found, Type):
-            made = self.call(converted, *arguments, self.constant(found.dtype.type))
+        if isinstance(target, DeviceFunction):
+            call = self.mine(self.program.device(target), *arguments)
+        elif isinstance(target, Type):
+            call = self.call(converted, *arguments, self.constant(target.dtype.type))
         else:
             home = getattr(value, "__module__", None) or ""
             fields = isinstance(value, type) and hasattr(value, "_fields")
@@ -323,14 +323,14 @@ class _Rewriter(ast.NodeTransformer):
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
             if value in PAIRS and len(arguments) == 2:
                 return self.call(PAIRS[value], *arguments)
-            made = self.call(INSTEAD.get(value, value), *arguments)
-        made.keywords = named
-        return made
+            call = self.call(INSTEAD.get(value, value), *arguments)
+        call.keywords = named
+        return call
 
-    def intrinsic(self, node: ast.Call, found: Intrinsic) -> Any:
+    def intrinsic(self, node: ast.Call, function: Intrinsic) -> Any:
         """A call of something of `numba.cuda`'s."""
-        name = found.name
-        if found.site:
+        name = function.name
+        if function.site:
             return self.own_array(node, name.partition(".")[0])
         self.refuse(node.keywords, "an intrinsic's argument by name")
         if name == "const.array_like":
@@ -369,13 +369,13 @@ class _Rewriter(ast.NodeTransformer):
 
     def own_array(self, node: ast.Call, space: str) -> ast.expr:
         """A shared or a local array, which lies where the frame says."""
-        given = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given |= {k.arg: k.value for k in node.keywords if k.arg}
-        shape = self.fixed(given["shape"])
+        arguments = dict(zip(("shape", "dtype"), node.args, strict=False))
+        arguments |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = self.fixed(arguments["shape"])
         sizes = shape if isinstance(shape, tuple) else (shape,)
-        said = given["dtype"]
-        text = isinstance(said, ast.Constant) and said.value
-        kind = text or callee(self.source.named(said))
+        dtype_node = arguments["dtype"]
+        text = isinstance(dtype_node, ast.Constant) and dtype_node.value
+        kind = text or callee(self.source.named(dtype_node))
         dtype = getattr(kind, "dtype", None) or type_of(kind)
         self.refuse(dtype is None, "the type of an array")
         place = self.program.frame.own(space, tuple(map(int, sizes)), np.dtype(dtype))
@@ -404,8 +404,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         before, value = self.inlined(node.value) or ([], self.visit(node.value))
         first = node.targets[0]
-        made = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
-        array = isinstance(made, Intrinsic) and made.site and len(node.targets) == 1
+        called = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
+        array = isinstance(called, Intrinsic) and called.site and len(node.targets) == 1
         if array and isinstance(first, ast.Name) and self.stored[first.id] == 1:
             self.meant[first.id] = value  # not kept while others take their turn
             return ast.Pass()
@@ -497,22 +497,22 @@ class _Rewriter(ast.NodeTransformer):
 
     def inlined(self, call: ast.expr) -> tuple[list[ast.stmt], ast.expr] | None:
         """The statements of a function that is called and its result, if threads wait in it."""
-        found = isinstance(call, ast.Call) and callee(self.source.named(call.func))
-        if not (isinstance(found, DeviceFunction) and isinstance(call, ast.Call)):
+        function = isinstance(call, ast.Call) and callee(self.source.named(call.func))
+        if not (isinstance(function, DeviceFunction) and isinstance(call, ast.Call)):
             return None
-        source = self.program.program.source_of(found)
+        source = self.program.program.source_of(function)
         if not self.program.meets(source):
             return None
-        given = [a.arg for a in source.tree.args.args]
-        self.refuse(call.keywords or len(given) != len(call.args), "arguments by name")
+        parameters = [a.arg for a in source.tree.args.args]
+        self.refuse(call.keywords or len(parameters) != len(call.args), "arguments by name")
         inner = _Rewriter(self.program, source, f"{self.fresh()}_")
         inner.names, inner.waits = self.names, self.waits
         body = list(inner.tree.body)
         result = body.pop() if isinstance(body[-1], ast.Return) else ast.Return(None)
-        first = inner.unset(device_types(found.dispatcher))
+        first = inner.unset(device_types(function.dispatcher))
         first += [
             ast.Assign([ast.Name(inner.prefix + name, ast.Store())], self.visit(value))
-            for name, value in zip(given, call.args, strict=True)
+            for name, value in zip(parameters, call.args, strict=True)
         ]
         done = [*first, *inner.suite(body)]
         value = getattr(result, "value", None)
