@@ -28,7 +28,7 @@ def folded(node: ast.expr) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of ~True
         code = compile(ast.Expression(node), "", "eval")
-        if any(one.opname not in _ONE_CONSTANT for one in dis.get_instructions(code)):
+        if any(op.opname not in _ONE_CONSTANT for op in dis.get_instructions(code)):
             return None
         return eval(code)
 

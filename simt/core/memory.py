@@ -78,11 +78,11 @@ class Allocation:
 
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """The whole allocation as a flat array of one type."""
-        found = self._words.get(dtype)
-        if found is None:
+        array = self._words.get(dtype)
+        if array is None:
             usable = len(self.data) // dtype.itemsize * dtype.itemsize
-            found = self._words[dtype] = self.data[:usable].view(dtype)
-        return found
+            array = self._words[dtype] = self.data[:usable].view(dtype)
+        return array
 
 
 def at_address(address: int) -> tuple[Allocation, int] | None:

@@ -36,8 +36,8 @@ class Place:
     @property
     def assigned(self) -> str:
         """The name that the line gives to what it makes."""
-        found = re.match(r"(\w+)\s*=[^=]", self.text)
-        return found[1] if found else ""
+        match = re.match(r"(\w+)\s*=[^=]", self.text)
+        return match[1] if match else ""
 
     def name_of(self, *things: Any) -> str:
         """What the program calls the first of these that it has a name for.

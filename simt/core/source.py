@@ -101,9 +101,9 @@ class KernelSource(Listing):
     @cached_property
     def parameters(self) -> list[str]:
         """The names of the parameters, in the order of the function's signature."""
-        given = self.tree.args
-        star = [given.vararg] if given.vararg else []
-        return [a.arg for a in [*given.posonlyargs, *given.args, *star, *given.kwonlyargs]]
+        args = self.tree.args
+        star = [args.vararg] if args.vararg else []
+        return [a.arg for a in [*args.posonlyargs, *args.args, *star, *args.kwonlyargs]]
 
     @cached_property
     def lines(self) -> dict[int, str]:
@@ -124,7 +124,7 @@ class KernelSource(Listing):
         return names
 
     @cached_property
-    def given(self) -> dict[str, ast.expr]:
+    def definitions(self) -> dict[str, ast.expr]:
         """The variables that one statement alone assigns, with what it gives them."""
         stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
         once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
@@ -138,8 +138,8 @@ class KernelSource(Listing):
 
     def literal(self, node: ast.expr) -> Any:
         """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
-        for _ in self.given:  # no chain of names is longer
-            node = self.given.get(node.id, node) if isinstance(node, ast.Name) else node
+        for _ in self.definitions:  # no chain of names is longer
+            node = self.definitions.get(node.id, node) if isinstance(node, ast.Name) else node
         value = MISSING
         if isinstance(node, ast.Name) and node.id not in self.locals:
             value = self.lookup(node.id)
@@ -256,8 +256,8 @@ def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
 def _became(text: str, code: CodeType) -> bool:
     """Whether `code` is in what this text is compiled to."""
     flags = code.co_flags & __future__.annotations.compiler_flag
-    made = compile(text, "", "exec", flags, dont_inherit=True)
-    return any(code in (c, _nested(c)) for c in _codes(made))
+    compiled = compile(text, "", "exec", flags, dont_inherit=True)
+    return any(code in (c, _nested(c)) for c in _codes(compiled))
 
 
 def _nested(code: CodeType) -> CodeType:
@@ -290,14 +290,14 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
     places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
     begin = min(((p[0], p[2]) for p in places), default=(0, 0))
     end = max(((p[1], p[3]) for p in places), default=(0, 0))
-    found = [
+    lambdas = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Lambda)
         and (node.lineno, node.col_offset) <= begin
         and end <= (node.end_lineno, node.end_col_offset)
     ]
-    return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+    return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
@@ -306,8 +306,8 @@ def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:
         raise _refuse(function, "is not to be found where it was written")
-    made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
-    tree = ast.fix_missing_locations(ast.copy_location(made, node))
+    definition = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
+    tree = ast.fix_missing_locations(ast.copy_location(definition, node))
     text = "".join(lines[node.lineno - 1 : node.end_lineno])
     return KernelSource(function, with_tuples(tree), node.lineno, textwrap.dedent(text))
 

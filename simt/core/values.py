@@ -158,9 +158,9 @@ def clamped(whole: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
     info = np.iinfo(dtype)
     low, end = float(info.min), _end(dtype)
     nothing = 0 if max(whole.itemsize, dtype.itemsize) < 8 else info.min or info.max // 2 + 1
-    found = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
-    found[whole < low], found[whole >= end], found[np.isnan(whole)] = info.min, info.max, nothing
-    return found
+    result = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
+    result[whole < low], result[whole >= end], result[np.isnan(whole)] = info.min, info.max, nothing
+    return result
 
 
 @cache
