@@ -121,9 +121,9 @@ def _library() -> Any:
 @cache
 def _headers() -> tuple[str, ...]:
     """The folders of headers that come in packages."""
-    found = [root / "include" for root in _roots()]
-    found += [folder / "cccl" for folder in found]
-    return tuple(str(folder) for folder in found if folder.is_dir())
+    folders = [root / "include" for root in _roots()]
+    folders += [folder / "cccl" for folder in folders]
+    return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
 def knows_header(name: str) -> bool:
@@ -172,24 +172,24 @@ def compile_to_ptx(
     try:
         for name in names:
             library.nvrtcAddNameExpression(program, name.encode())
-        given = [
+        arguments = [
             f"--gpu-architecture={ARCHITECTURE}",
             "--generate-line-info",
             "--pre-include=simt.h",
         ]
-        given = [g for g in given if not _overridden(g, options)]
+        arguments = [g for g in arguments if not _overridden(g, options)]
         if "<cooperative_groups/" not in source:  # groups alone need no standard library
-            given.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
-        given += [*options, *(f"--include-path={folder}" for folder in _headers())]
-        array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
-        status = library.nvrtcCompileProgram(program, len(given), array)
+            arguments.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
+        arguments += [*options, *(f"--include-path={folder}" for folder in _headers())]
+        array = (ctypes.c_char_p * len(arguments))(*(argument.encode() for argument in arguments))
+        status = library.nvrtcCompileProgram(program, len(arguments), array)
         if status:
             raise KernelError(_message(_read(library, program, "ProgramLog"), source, status))
         lowered = {}
         for name in names:
-            found = ctypes.c_char_p()
-            library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found))
-            lowered[name] = (found.value or b"").decode()
+            mangled = ctypes.c_char_p()
+            library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(mangled))
+            lowered[name] = (mangled.value or b"").decode()
         return _read(library, program, "PTX"), lowered
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
@@ -216,29 +216,29 @@ def _message(log: str, source: str, status: int) -> str:
     pattern = rf"^{re.escape(CELL)}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: "
     lines = log.splitlines()
     for at, line in enumerate(lines):
-        found = re.match(pattern, line)
-        if not found:
+        match = re.match(pattern, line)
+        if not match:
             continue
-        said = [line[found.end() :]]
+        excerpt = [line[match.end() :]]
         for more in lines[at + 1 :]:
             if not more.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", more):
                 break
-            said.append(more)
-        errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
-        text = "".join(written[int(found[1]) - 1 : int(found[1])])
-        advice += [one for habit, one in HABITS.items() if re.search(habit, text)]
-        if NO_ROWS in said[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
+            excerpt.append(more)
+        errors.append("\n".join([f"line {match[1]}: {excerpt[0]}", *excerpt[1:]]))
+        text = "".join(written[int(match[1]) - 1 : int(match[1])])
+        advice += [hint for habit, hint in HABITS.items() if re.search(habit, text)]
+        if NO_ROWS in excerpt[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
             advice.append(
                 "a pointer has one index, and image[y][x] has two: write image[y * width + x]"
             )
-        if NO_HOST in said[0]:
+        if NO_HOST in excerpt[0]:
             advice.append(
                 "write __global__ in front of a kernel and __device__ in front of a function that "
                 "kernels call; main and what else runs on the host stays out"
             )
     if errors:
         return "\n".join([*errors, *dict.fromkeys(advice)])
-    said = [line for line in lines if line.strip()]
-    first = next((line for line in said if ": error" in line), said[0] if said else "")
+    excerpt = [line for line in lines if line.strip()]
+    first = next((line for line in excerpt if ": error" in line), excerpt[0] if excerpt else "")
     first = first or f"NVRTC failed with status {status}"
     return f"the compiler refuses the source: {first.strip()}"

@@ -86,9 +86,9 @@ class CppModule:
         signature = self.signatures.get(plain)
         if types:
             ptx, lowered = compile_to_ptx(self.source, self.options, [name])
-            given = [t.strip() for t in types.rstrip("> ").split(",")]
+            arguments = [t.strip() for t in types.rstrip("> ").split(",")]
             if signature is not None:
-                signature = signature.with_types(given)
+                signature = signature.with_types(arguments)
             module = parse_module(ptx)
             function, memory = module.functions[lowered[name]], Memory(module)
             for symbol, new in memory.allocations.items():  # variables are those of the source
@@ -186,9 +186,9 @@ class CppKernel:
     @property
     def cooperative(self) -> CppKernel:
         """The kernel launched with all blocks at once, for a barrier of the whole grid."""
-        made = copy(self)
-        made._together, made._program = True, None
-        return made
+        kernel = copy(self)
+        kernel._together, kernel._program = True, None
+        return kernel
 
     @property
     def program(self) -> PtxProgram:
@@ -229,37 +229,37 @@ class CppKernel:
             Stop: one does not fit.
         """
         plain = [0 if isinstance(a, np.void) or a is None else a for a in args]
-        made = marshal(self.names, tuple(plain), self.__name__)
-        values = list(made.values)
-        for k, (given, value) in enumerate(zip(args, made.values, strict=True)):
-            if isinstance(given, np.void):
-                values[k] = self._record(k, given)
+        marshalled = marshal(self.names, tuple(plain), self.__name__)
+        values = list(marshalled.values)
+        for k, (arg, value) in enumerate(zip(args, marshalled.values, strict=True)):
+            if isinstance(arg, np.void):
+                values[k] = self._record(k, arg)
             else:
                 values[k] = self._checked(k, value)
-        made.values = tuple(values)
-        return made
+        marshalled.values = tuple(values)
+        return marshalled
 
     def _refuse(self, message: str) -> Stop:
         return Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
 
-    def _record(self, k: int, given: np.void) -> Any:
+    def _record(self, k: int, record: np.void) -> Any:
         size = self.function.params[k].size
-        if given.nbytes != size:
+        if record.nbytes != size:
             message = (
-                f"{self.names[k]} is a record of {given.nbytes} bytes, and {self.__name__} takes "
+                f"{self.names[k]} is a record of {record.nbytes} bytes, and {self.__name__} takes "
                 f"one of {size}: give its dtype the fields of the struct, with align=True"
             )
             raise self._refuse(message)
-        return given.tobytes()
+        return record.tobytes()
 
     def _checked(self, k: int, value: Any) -> Any:
         """An argument as its parameter wants it."""
         parameter, kind = self.parameters[k], self.function.kinds[k]
-        name, wanted = self.names[k], str(parameter or kind)
+        name, expected = self.names[k], str(parameter or kind)
         if isinstance(value, View):
             if kind[1:] != "64" or (parameter is not None and not parameter.pointer):
                 message = (
-                    f"{name} is an array, and {self.__name__} takes {wanted}: hand over a number"
+                    f"{name} is an array, and {self.__name__} takes {expected}: hand over a number"
                 )
                 raise self._refuse(message)
             if parameter is not None:
@@ -269,25 +269,25 @@ class CppKernel:
             if isinstance(value, int) and value == 0:
                 return 0  # a null pointer
             message = (
-                f"{name} is {value!r}, and {self.__name__} takes {wanted}: "
+                f"{name} is {value!r}, and {self.__name__} takes {expected}: "
                 "hand over an array of NumPy's"
             )
             raise self._refuse(message)
         element = parameter.element if parameter else None
         if element is None or parameter is None or parameter.vector > 1:
             return value
-        return self._number(name, wanted, value, element)
+        return self._number(name, expected, value, element)
 
-    def _number(self, name: str, wanted: str, value: Any, element: np.dtype[Any]) -> Any:
+    def _number(self, name: str, expected: str, value: Any, element: np.dtype[Any]) -> Any:
         plain = value.item() if isinstance(value, np.generic) else value
         if not isinstance(plain, bool | int | float):
-            message = f"{name} is {value!r}, and {self.__name__} takes {wanted}"
+            message = f"{name} is {value!r}, and {self.__name__} takes {expected}"
             raise self._refuse(message)
         if element.kind in "iu":
             limits = np.iinfo(element)
             if isinstance(plain, float) or not limits.min <= plain <= limits.max:
                 message = (
-                    f"{name} is {plain!r}, and {self.__name__} takes {wanted}: hand over a whole "
+                    f"{name} is {plain!r}, and {self.__name__} takes {expected}: hand over a whole "
                     f"number from {limits.min:,} to {limits.max:,}"
                 )
                 raise self._refuse(message)
@@ -316,8 +316,8 @@ class CppLaunch(Configured):
     """A C++ kernel with the shape of a launch: call it with the kernel's arguments."""
 
     def __init__(self, kernel: CppKernel, configuration: Any) -> None:
-        given: Any = kernel
-        super().__init__(given, configuration)
+        untyped: Any = kernel
+        super().__init__(untyped, configuration)
         self.cpp = kernel
 
     def __call__(self, *args: Any, **named: Any) -> None:
