@@ -80,8 +80,8 @@ def _fault(what: str, attempt: Callable[[], str]) -> str | None:
     try:
         attempt()
     except Exception as error:  # what a missing library raises differs between versions
-        said = next(iter(str(error).split("\n")), "") or type(error).__name__
-        return f"{what} ({said}); {BRINGS}"
+        detail = next(iter(str(error).split("\n")), "") or type(error).__name__
+        return f"{what} ({detail}); {BRINGS}"
     return None
 
 

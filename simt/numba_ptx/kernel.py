@@ -28,16 +28,16 @@ def parameters(values: Iterable[Any]) -> list[Any]:
     An array is seven or more parameters: meminfo and parent (both null), the number of elements,
     the bytes of each, the address, then a length and a stride for each axis. A tuple is its items.
     """
-    made: list[Any] = []
+    result: list[Any] = []
     for value in values:
         if isinstance(value, View):
             size, item = value.size, value.dtype.itemsize
-            made += [0, 0, size, item, value, *value.shape, *value.strides]
+            result += [0, 0, size, item, value, *value.shape, *value.strides]
         elif isinstance(value, tuple):
-            made += parameters(value)
+            result += parameters(value)
         else:
-            made.append(value)
-    return made
+            result.append(value)
+    return result
 
 
 class CompiledKernel:
