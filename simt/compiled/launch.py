@@ -31,11 +31,11 @@ __all__ = ["CompiledLaunches"]
 Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.1 to 2
-COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
-SHARES = 8  # of the blocks, for each core
-SHAPES = 1024  # of checked launches, that are remembered
-REASON = 300  # letters of why a kernel is not compiled
-SHORT = 1e-3  # seconds of a launch that is not worth more than one core
+SNAPSHOT_LIMIT = 64 << 20, 256  # bytes copied so that a launch can be undone: fixed, per thread
+SHARES_PER_CORE = 8  # into which the blocks are divided
+MAX_SHAPES = 1024  # of checked launches that are remembered
+MAX_REASON = 300  # characters of why a kernel is not compiled
+SHORT_LAUNCH = 1e-3  # seconds; a shorter launch runs on one core
 
 
 class CompiledLaunches:
@@ -85,7 +85,7 @@ class CompiledLaunches:
 
     def passed(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
         """Notes that a checked launch has shown no error."""
-        if len(self._clean) < SHAPES:
+        if len(self._clean) < MAX_SHAPES:
             self._clean.add(_shapes(grid, block, values))
 
     def _unsaid(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
@@ -102,7 +102,7 @@ class CompiledLaunches:
     def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
         """What the launch may change; None if it is too much for what the launch can do."""
         written = written_allocations(self.program, values)
-        if sum(a.data.nbytes for a in written) > COPIED[0] + COPIED[1] * threads:
+        if sum(a.data.nbytes for a in written) > SNAPSHOT_LIMIT[0] + SNAPSHOT_LIMIT[1] * threads:
             return None
         return {a: a.data.copy() for a in written}
 
@@ -117,7 +117,7 @@ class CompiledLaunches:
         try:
             self.code = _Code(self.program, self.arguments or ())
         except Exception as error:  # whatever it is that Numba cannot do, the machine can
-            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:REASON]}"
+            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:MAX_REASON]}"
         else:
             raise Abandoned
 
@@ -139,9 +139,9 @@ class _Code:
             warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
             from simt.compiled.blocks import Part, in_turns, to_the_end
             from simt.compiled.frame import HEADER
-            from simt.compiled.rewrite import Rewritten
+            from simt.compiled.rewrite import RewrittenKernel
 
-            rewritten = Rewritten(program, arguments)
+            rewritten = RewrittenKernel(program, arguments)
             if rewritten.frame.sizes["local"] > limits.MAX_LOCAL:
                 raise ValueError("a thread wants more local memory than there is")
             self.words = {name: place // 8 for name, place in HEADER.items()}
@@ -164,9 +164,9 @@ class _Code:
         if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
             return None
         blocks = math.prod(grid)
-        alone = self.in_order or self.took < SHORT
+        alone = self.in_order or self.took < SHORT_LAUNCH
         workers = 1 if alone else min(cores(), blocks)
-        share = blocks if alone else max(1, blocks // (workers * SHARES))
+        share = blocks if alone else max(1, blocks // (workers * SHARES_PER_CORE))
         shares = iter(range(0, blocks, share))
         begun = time.monotonic()
         frames = [_Worker(self, grid, block, values, dynamic) for _ in range(workers)]
@@ -179,7 +179,7 @@ class _Code:
                 return False
             return True
 
-        quick = alone and not self.waits and self.took < SHORT
+        quick = alone and not self.waits and self.took < SHORT_LAUNCH
         good = work(frames[0]) if quick else self._in_threads(work, frames)
         self.took = time.monotonic() - begun
         return [f.noted for f in frames if f.noted >= 0] if good else None

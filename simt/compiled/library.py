@@ -19,7 +19,7 @@ from numba.extending import intrinsic, overload
 from simt.compiled.access import converted, load, store, whole
 from simt.compiled.thread import GRID, INNER, device, lanemask_lt
 
-__all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
+__all__ = ["CALLS", "PAIRS", "SHIFTS", "SUBSTITUTES"]
 
 
 # --- atomics
@@ -142,7 +142,7 @@ def _larger(a: Any, b: Any) -> Any:
 
 # what Numba has otherwise for CPUs: whole numbers as integers, what a float becomes that is no
 # integer of the type, pairs with a NaN or with two zeros, and shifts by too much
-INSTEAD: dict[Any, Any] = {
+SUBSTITUTES: dict[Any, Any] = {
     math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, int: whole,
     round: _rounded, math.ldexp: _scaled,
 }  # fmt: skip

@@ -22,7 +22,7 @@ from simt.compiled.access import converted, in_place, load, store
 from simt.compiled.blocks import SITE_BITS, in_pass
 from simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from simt.compiled.frame import LaunchFrame, NotCompiled
-from simt.compiled.library import CALLS, INSTEAD, PAIRS, SHIFTS
+from simt.compiled.library import CALLS, PAIRS, SHIFTS, SUBSTITUTES
 from simt.compiled.thread import IDENTITY, INNER, leave, look
 from simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from simt.core.source import MISSING, KernelSource
@@ -33,19 +33,19 @@ from simt.frontend.program import Program
 from simt.frontend.typecheck import device_types
 from simt.intrinsics.functions import Type, type_of
 
-__all__ = ["Rewritten"]
+__all__ = ["RewrittenKernel"]
 
 _ME = "_me"
 _RESERVED = re.compile(r"_(me|[kt]\d+.*)")  # what the rewriter itself calls things
-_REFUSED = (
+_UNSUPPORTED = (
     ast.FunctionDef, ast.Lambda, ast.Raise, ast.Assert, ast.Delete, ast.Match, ast.ListComp,
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
-_OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
+_DIFFERENT = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
-class Rewritten:
+class RewrittenKernel:
     """A program's functions for Numba's CPU compiler, and the frame that they read.
 
     Raises:
@@ -113,7 +113,7 @@ def _named(source: KernelSource) -> list[Any]:
 class _Rewriter(ast.NodeTransformer):
     """Rewrites one function, and collects the objects that it names."""
 
-    def __init__(self, program: Rewritten, source: KernelSource, prefix: str = "") -> None:
+    def __init__(self, program: RewrittenKernel, source: KernelSource, prefix: str = "") -> None:
         self.program = program
         self.source = source
         self.prefix = prefix  # of its variables, where it stands within another function
@@ -244,7 +244,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Anything."""
-        self.refuse(isinstance(node, _REFUSED) and node, type(node).__name__)
+        self.refuse(isinstance(node, _UNSUPPORTED) and node, type(node).__name__)
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -320,10 +320,10 @@ class _Rewriter(ast.NodeTransformer):
             home = getattr(value, "__module__", None) or ""
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
-            self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
+            self.refuse(not alike or value in _DIFFERENT, f"{ast.unparse(node.func)}()")
             if value in PAIRS and len(arguments) == 2:
                 return self.call(PAIRS[value], *arguments)
-            call = self.call(INSTEAD.get(value, value), *arguments)
+            call = self.call(SUBSTITUTES.get(value, value), *arguments)
         call.keywords = named
         return call
 

@@ -20,7 +20,7 @@ __all__ = ["Chunk", "Dim3", "Write"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-INDICES = 16  # arrays of indices of which something is known
+MAX_INDEX_ARRAYS = 16  # whose properties are cached
 Who = dict[str, Triple]  # the block and the thread of one thread
 
 
@@ -61,7 +61,7 @@ class IndexArrays:
     def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
         known = self._known.get(id(index))
         if known is None or known[0]() is not index:
-            if len(self._known) >= INDICES:
+            if len(self._known) >= MAX_INDEX_ARRAYS:
                 self._known.clear()
             known = ref(index), index.min(initial=0), index.max(initial=-1), {}
             self._known[id(index)] = known

@@ -60,14 +60,14 @@ ASSERT = """#pragma once
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 #define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, sizeof(char)))
 """
-NONE = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
+EMPTY_HEADERS = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
         "device_launch_parameters.h", "string.h", "cstring",
         "cuda.h", "cuda_runtime_api.h")  # fmt: skip
-ALL = ("simt.h", "math.h", "cmath", "limits.h", "climits")
+PRELUDE_HEADERS = ("simt.h", "math.h", "cmath", "limits.h", "climits")
 OWN_HEADERS = {
     "assert.h": ASSERT, "cassert": ASSERT, "stdint.h": STDINT, "cstdint": STDINT,
     "float.h": FLOAT, "cfloat": FLOAT,
-    **dict.fromkeys(NONE, "#pragma once\n"), **dict.fromkeys(ALL, PRELUDE),
+    **dict.fromkeys(EMPTY_HEADERS, "#pragma once\n"), **dict.fromkeys(PRELUDE_HEADERS, PRELUDE),
 }  # fmt: skip
 LIBRARY = ("lib/libnvrtc.so*", "lib64/libnvrtc.so*")
 # what people who come from Python write, by the line that the compiler refuses

@@ -19,7 +19,7 @@ from simt.cpp.ptx_text import PtxText
 from simt.cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput, BadLaunch, KernelError
-from simt.host.arguments import Marshalled, marshal
+from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Configured
 from simt.host.work.launches import counted, launch_now, put_on_stream
 from simt.host.work.queue import work_queue
@@ -211,7 +211,7 @@ class CppKernel:
     ) -> PreparedPtx:  # fmt: skip
         """A launch with its arguments taken, to be carried out now or when its turn comes."""
 
-        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+        def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self._arguments(args)
             return self.program, marshalled, marshalled.values
 
@@ -222,7 +222,7 @@ class CppKernel:
 
     # --- arguments
 
-    def _arguments(self, args: tuple[Any, ...]) -> Marshalled:
+    def _arguments(self, args: tuple[Any, ...]) -> LaunchArguments:
         """The arguments as the machine takes them, each as its parameter wants it.
 
         Raises:

@@ -19,7 +19,13 @@ from simt.core.source import KernelSource
 from simt.core.values import Maybe, merge_type
 
 __all__ = [
-    "APART", "RETURNED", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
+    "RETURNED",
+    "UNEQUAL",
+    "Types",
+    "branch_key",
+    "doubtful_reads",
+    "only_read",
+    "types_of_reads",
 ]  # fmt: skip
 
 State = TypeVar("State")
@@ -119,7 +125,7 @@ Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0:
 Environment = dict[str, Kind | None]
 
 # among `Types`: where `is` compares members of two enums; what the function returns
-APART = "is"
+UNEQUAL = "is"
 RETURNED = "return"
 
 

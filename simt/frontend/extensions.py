@@ -33,9 +33,9 @@ from simt.frontend.typecheck import numba_type
 from simt.intrinsics.sync import GridGroup
 from simt.machine.machine import Machine
 
-__all__ = ["LOWERED", "is_lowered"]
+__all__ = ["NO_PYTHON_CODE", "is_lowered"]
 
-LOWERED = (
+NO_PYTHON_CODE = (
     "has no Python code for a kernel: Numba is given it as LLVM instructions, by @intrinsic or "
     "lower_builtin, and the SIMT machine carries out Python. Make it {}, or let "
     "xray(kernel, compiled=True) carry out what Numba compiles"

@@ -72,7 +72,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
             with _before_code(function):
                 try:
                     compiled = compiler.compile_cuda(function, types.void, arguments, **options)
-                except _Typed as typed:
+                except _TypesInferred as typed:
                     return typed.annotation
         return compiled.type_annotation
 
@@ -89,7 +89,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
+class _TypesInferred(Exception):  # noqa: N818 - ends a compilation, is no error
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self.annotation = annotation
@@ -167,7 +167,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
         if _only_code_tells(state):
             with contextlib.suppress(KeyError):  # of an operator, whose types say what is wrong
                 run_pass(self, state)
-        raise _Typed(state.type_annotation)
+        raise _TypesInferred(state.type_annotation)
 
     home.run_pass = stop
     try:
@@ -285,7 +285,7 @@ def _real(thing: Any) -> Any:
     if _is_ours(thing):
         return _device[thing] if thing in _device else _made(thing)
     if type(thing).__module__ == "simt.host.device_array":
-        return _Captured(thing)
+        return _GlobalArray(thing)
     return thing
 
 
@@ -326,7 +326,7 @@ def _made(dispatcher: Any) -> Any:
     return compiled
 
 
-class _Captured:
+class _GlobalArray:
     """A device array among a kernel's globals, as Numba knows arrays of other libraries."""
 
     def __init__(self, array: Any) -> None:

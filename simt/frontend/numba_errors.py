@@ -100,7 +100,7 @@ def _sentence(text: str) -> str:
 
 # --- what has a type and no code
 
-_INSTEAD = {
+_ALTERNATIVES = {
     "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
     "copysign": "math.copysign(x, y)", "divide": "x / y", "divmod": "divmod(x, y)",
     "float_power": "x ** y", "floor_divide": "x // y", "fmod": "math.fmod(x, y)", "gcd": "a loop",
@@ -119,7 +119,7 @@ def no_code(what: str, here: bool) -> str:
     `here` says whether the kernel itself calls it, not a device function elsewhere.
     """
     ufunc = what.removeprefix("np.")
-    instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
+    instead = _ALTERNATIVES.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
     word = "write a loop" if ufunc == what else "compute it from functions of math"
@@ -135,7 +135,7 @@ NEW_ARRAY = (
     "compute single elements, with all their indices, such as a[i] + b[i]"
 )
 
-TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
+ARRAY_TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
 
 _INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
 _MEANINGS = (
@@ -252,7 +252,7 @@ _SENTENCES = (
     ),
     (
         r">>> (?:bool|not_)\(array\(",
-        TRUTH,
+        ARRAY_TRUTH,
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",
@@ -273,7 +273,7 @@ def _plain(text: str) -> str | None:
             return sentence.format(*(in_words(part) for part in match.groups()))
     if "<ufunc" not in text and (match := _OPERATION.search(text)):
         if "array(" in match[2]:  # what numba by itself says; numba-cuda lets it pass
-            return TRUTH if match[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
+            return ARRAY_TRUTH if match[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
         if re.search(r"\bFunction\(", match[2]):
             return "a function stands where a number must: call it, with (), as in cuda.grid(1)"
         sides = " and ".join(in_words(side) for side in _COMMA.split(match[2]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from simt.core.registry import intrinsics
 
-__all__ = ["INSTEAD", "REFUSED", "instead", "meant", "undefined"]
+__all__ = ["ALTERNATIVES", "REFUSED", "instead", "meant", "undefined"]
 
 REFUSED: dict[type[ast.AST], str] = {
     ast.List: "a list",
@@ -33,7 +33,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Import: "an import",
     ast.ImportFrom: "an import",
 }
-INSTEAD: dict[type[ast.AST], str] = {
+ALTERNATIVES: dict[type[ast.AST], str] = {
     ast.Try: "it catches no exception, test with if before",
     ast.TryStar: "it catches no exception, test with if before",
     ast.JoinedStr: "print() takes several values, with commas between",

@@ -11,13 +11,13 @@ import numpy as np
 
 __all__ = ["bound", "decided", "ends", "hopeless", "is_simple", "leaves"]
 
-_PLAIN = (
+_SIMPLE_NODES = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
     ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
 )  # fmt: skip
 
 
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
@@ -29,14 +29,14 @@ def decided(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool | None:
     np.float32(0.1) is not above 0.1 then. None for conditions on which types make no difference.
     `static` is what a name stands for.
     """
-    if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARED:
+    if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARISONS:
         return None
     operands = [node.left, *node.comparators]
     left, *rest = (n.value if isinstance(n, ast.Constant) else static(n) for n in operands)
     kinds = {type(left), *map(type, rest)}
     if len(rest) > 1 or np.float32 not in kinds or not kinds & {int, float}:
         return None
-    return bool(_COMPARED[type(node.ops[0])](left, rest[0]))
+    return bool(_COMPARISONS[type(node.ops[0])](left, rest[0]))
 
 
 def bound(statements: Iterable[ast.stmt]) -> set[str]:
@@ -91,4 +91,4 @@ def hopeless(loop: ast.While, assigned: set[str]) -> bool:
 
 def is_simple(node: ast.expr) -> bool:
     """Whether it is made of variables, numbers and operators only."""
-    return all(isinstance(n, _PLAIN) for n in ast.walk(node))
+    return all(isinstance(n, _SIMPLE_NODES) for n in ast.walk(node))

@@ -46,17 +46,17 @@ from simt.core.source import LINE_BITS, MISSING, KernelSource
 from simt.core.values import UINT64, UNDEFINED, Maybe, cast, normal, settle
 from simt.frontend import syntax
 from simt.frontend.dataflow import (
-    APART,
     RETURNED,
+    UNEQUAL,
     Types,
     branch_key,
     doubtful_reads,
     types_of_reads,
 )
-from simt.frontend.extensions import LOWERED, is_lowered
+from simt.frontend.extensions import NO_PYTHON_CODE, is_lowered
 from simt.frontend.kinds import may_be_several, several_names
-from simt.frontend.refusals import INSTEAD, REFUSED, instead, meant, undefined
-from simt.machine.control_flow import Loop, Repeat
+from simt.frontend.refusals import ALTERNATIVES, REFUSED, instead, meant, undefined
+from simt.machine.control_flow import ForLoop, WhileLoop
 from simt.machine.iteration import contains
 
 __all__ = ["translate"]
@@ -103,8 +103,8 @@ class _Translator:
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
-            "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
-            "contains": contains,
+            "settle": settle, "LocalFunction": LocalFunction, "ForLoop": ForLoop,
+            "WhileLoop": WhileLoop, "contains": contains,
             **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
@@ -127,7 +127,7 @@ class _Translator:
         """The error for something that cannot be in a kernel, or that is missing here."""
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
-            instead = INSTEAD.get(type(node), "")
+            instead = ALTERNATIVES.get(type(node), "")
             outside = isinstance(node, ast.Import | ast.ImportFrom | ast.With)
             why = "Numba does not compile it" if outside else "a GPU thread has no Python objects"
             message = f"{what} cannot be used in a kernel: {why}"
@@ -356,7 +356,7 @@ class _Translator:
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            apart = (APART, getattr(node, "lineno", 0)) in self.types
+            apart = (UNEQUAL, getattr(node, "lineno", 0)) in self.types
             text = "False" if apart else f"m.same({left}, {right})"
             return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
@@ -491,7 +491,7 @@ class _Translator:
             name = ast.unparse(node.func)
             if is_lowered(function):
                 kind = "a namedtuple" if isinstance(function, type) else "a device function"
-                message = f"{name}() {LOWERED.format(kind)}"
+                message = f"{name}() {NO_PYTHON_CODE.format(kind)}"
                 raise Stop(Finding("unsupported", node.lineno, message))
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
@@ -716,7 +716,7 @@ class _Translator:
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
-        self.say(f"{loop} = Loop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
+        self.say(f"{loop} = ForLoop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
         self.say(f"for {item} in {loop}:")
         self.loops.append(loop)
         self.depth += 1
@@ -736,7 +736,7 @@ class _Translator:
         leaves = self.loop_leaves(node)
         state = sorted(syntax.bound([node]))
         hopeless = syntax.hopeless(node, set(state))
-        self.say(f"{loop} = Repeat(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
+        self.say(f"{loop} = WhileLoop(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
         self.say(f"while {loop}.again({names}) and {loop}.test({test}):")

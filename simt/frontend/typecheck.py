@@ -26,7 +26,7 @@ from simt.core.memory import Record, View
 from simt.core.places import place
 from simt.device import numba_cuda
 from simt.errors import MissingPackage
-from simt.frontend.dataflow import APART, RETURNED, Types, branch_key
+from simt.frontend.dataflow import RETURNED, UNEQUAL, Types, branch_key
 from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation
 from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
@@ -42,7 +42,7 @@ __all__ = [
     "verdict",
 ]
 
-UNJUDGED = (
+UNCHECKED = (
     "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "
     "machine goes by its own rules for types"
 )
@@ -91,7 +91,7 @@ def give_up(error: BaseException) -> Finding:
     why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
     if isinstance(error, MissingPackage):
-        message = UNJUDGED
+        message = UNCHECKED
     finding = Finding("no-type-check", None, message)
     if not _said:
         _said.append(finding)
@@ -210,7 +210,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
         return None, {}
 
 
-_MAKERS = ("arrayexpr", "binop", "inplace_binop", "unary")
+_ARRAY_OPERATIONS = ("arrayexpr", "binop", "inplace_binop", "unary")
 
 
 def _new_array(annotation: Any) -> Finding | None:
@@ -218,7 +218,7 @@ def _new_array(annotation: Any) -> Finding | None:
     for block in annotation.blocks.values():
         for statement in block.body:
             value = getattr(statement, "value", None)
-            if getattr(value, "op", None) in _MAKERS and hasattr(statement, "target"):
+            if getattr(value, "op", None) in _ARRAY_OPERATIONS and hasattr(statement, "target"):
                 kind = annotation.typemap[statement.target.name]
                 if type(kind).__name__ == "Array":
                     return Finding("not-a-kernel", statement.loc.line, NEW_ARRAY)
@@ -260,7 +260,7 @@ def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
                 yield (name, line), kind_of(annotation.typemap[statement.target.name])
 
 
-_ADDED = 2  # Numba counts an instruction before Python's own
+_BYTECODE_OFFSET = 2  # Numba counts an instruction before Python's own
 
 
 def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
@@ -278,7 +278,7 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     begin, jumps = 0, True
     for instruction in dis.get_instructions(code):
         if jumps or instruction.is_jump_target:
-            begin = instruction.offset + _ADDED
+            begin = instruction.offset + _BYTECODE_OFFSET
         jumps = "JUMP" in instruction.opname
         if instruction.positions and not jumps and instruction.opname != "NOP":
             ends[begin] = instruction.positions
@@ -302,7 +302,7 @@ def _apart(annotation: Any) -> set[tuple[str, int]]:
             if binary and value.fn in (operator.is_, operator.is_not):
                 kinds = {annotation.typemap[side.name] for side in (value.lhs, value.rhs)}
                 members = all("EnumMember" in type(kind).__name__ for kind in kinds)
-                lines[members and len(kinds) == 2].add((APART, statement.loc.line))
+                lines[members and len(kinds) == 2].add((UNEQUAL, statement.loc.line))
     return lines[True] - lines[False]
 
 

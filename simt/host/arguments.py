@@ -24,10 +24,10 @@ from simt.host.device_array import (
     from_interface,
 )
 
-__all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "host_array", "marshal"]
+__all__ = ["In", "InOut", "LaunchArguments", "Out", "by_position", "host_array", "marshal"]
 
 
-INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
+ALTERNATIVES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str, bytes), "hand over codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
     ((list, range), "hand over np.array({0}), or a tuple of its numbers"),
     ((set, frozenset), "hand over np.array(list({0}))"),
@@ -41,7 +41,7 @@ INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
         "name the function in the kernel, and decorate it with @cuda.jit(device=True)",
     ),
 )
-PARTS = "hand over its parts one by one"
+PARTS_HINT = "hand over its parts one by one"
 
 
 class _Direction:
@@ -69,7 +69,7 @@ class InOut(_Direction):
 
 
 @dataclass
-class Marshalled:
+class LaunchArguments:
     """The arguments as the machine takes them, and what must be done afterwards."""
 
     values: tuple[Any, ...] = ()
@@ -128,7 +128,7 @@ def by_position(kernel: str, parameters: list[str], named: str) -> Finding:
 
 def marshal(
     names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
-) -> Marshalled:
+) -> LaunchArguments:
     """Prepares arguments; each extension may hand over something else in place of one.
 
     Raises:
@@ -138,7 +138,7 @@ def marshal(
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
         raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
-    result = Marshalled()
+    result = LaunchArguments()
     for extension in reversed(extensions):
         pairs = [extension.prepare_args(None, a, stream=0, retr=result.back) for a in args]
         args = tuple(arg for _, arg in pairs)
@@ -157,7 +157,7 @@ def _typed(arg: Any, value: Any) -> Any:
     return value
 
 
-def _on_a_gpu(marshalled: Marshalled, arg: Any) -> DeviceNDArray | None:
+def _on_a_gpu(marshalled: LaunchArguments, arg: Any) -> DeviceNDArray | None:
     """A copy of an array that lies on a real GPU: numba.cuda's, or a torch tensor."""
     family = type(arg).__module__.partition(".")[0]
     if family == "numba" and hasattr(arg, "copy_to_host"):
@@ -192,7 +192,7 @@ def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
     return Finding("not-a-kernel", None, message, array=name)
 
 
-def _one(marshalled: Marshalled, name: str, arg: Any) -> Any:
+def _one(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
     direction, arg = _unwrapped(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
@@ -245,7 +245,7 @@ def _one(marshalled: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, tuple):
         items = [_one(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    instead = next((hint for kinds, hint in INSTEAD if isinstance(arg, kinds)), PARTS)
+    instead = next((hint for kinds, hint in ALTERNATIVES if isinstance(arg, kinds)), PARTS_HINT)
     message = (
         f"{name} has the type {type(arg).__name__}; a kernel takes arrays, numbers and tuples: "
         f"{instead.format(name)}"

@@ -15,7 +15,7 @@ from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
 from simt.host.work.queue import work_queue
-from simt.observers.initialised import Written
+from simt.observers.initialised import WriteMap
 
 __all__ = [
     "NUMBERS",
@@ -344,5 +344,5 @@ def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
     array = np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload]
     poison(array.ravel(order="K"))
     allocation = Allocation("global", bytes_of(array))
-    allocation.written = Written(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
+    allocation.written = WriteMap(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
     return DeviceNDArray.over(array, allocation)

@@ -22,11 +22,11 @@ __all__ = ["Overload", "asking", "check_options", "error_for"]
 
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
-_KNOWN = {
+_OPTIONS = {
     "cache", "debug", "device", "extensions", "fastmath", "forceinline", "inline", "launch_bounds",
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
-_GONE = ("argtypes", "restype", "bind")
+_REMOVED_OPTIONS = ("argtypes", "restype", "bind")
 _NEEDS_COMPILER = {
     "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
     "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
@@ -90,7 +90,7 @@ def check_options(options: Options, *, device: bool) -> None:
         raise KernelError.also(NotImplementedError)(
             "cuda.jit has no boundscheck=: the SIMT machine checks every index in any case"
         )
-    for name in _GONE:
+    for name in _REMOVED_OPTIONS:
         if options.get(name) is not None:
             raise KernelError.also(*caught_as("DeprecationError"))(
                 f"cuda.jit takes no {name}= any more: give the signature first, "
@@ -152,9 +152,9 @@ class Overload:
         self.refused = refused  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:
-        unknown = sorted(options.keys() - _KNOWN)
+        unknown = sorted(options.keys() - _OPTIONS)
         if unknown:
-            known = ", ".join(sorted(_KNOWN))
+            known = ", ".join(sorted(_OPTIONS))
             message = f"cuda.jit has no option {unknown[0]}=; it has {known}"
             raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
         if options.get("device"):

@@ -17,7 +17,7 @@ _HOST = "simt.host"
 _API = f"{_HOST}.api"
 
 # What the machine has an object for besides the names of `numba.cuda` itself.
-_ELSEWHERE = {
+_COUNTERPARTS = {
     "numba.cuda.cudadrv.devices.reset": f"{_API}.close",
     "numba.cuda.cudadrv.driver.driver": f"{_HOST}.devices.driver",
     "numba.cuda.cudadrv.driver.Device": f"{_HOST}.devices.Device",
@@ -93,7 +93,7 @@ def _counterparts() -> dict[int, tuple[Any, Any]]:
 
     real, api = numba_cuda.load(), importlib.import_module(_API)
     pairs = [(getattr(real, name), ours) for name, ours in vars(api).items() if hasattr(real, name)]
-    for name, ours in _ELSEWHERE.items():
+    for name, ours in _COUNTERPARTS.items():
         try:
             pairs.append((_named(name), _named(ours)))
         except (ImportError, AttributeError):  # another version of Numba

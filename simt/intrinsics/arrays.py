@@ -15,7 +15,7 @@ from simt.machine.machine import Machine
 __all__: list[str] = []
 
 
-POINTER = 8  # bytes; Numba takes its multiples as an alignment
+POINTER_BYTES = 8  # bytes; Numba takes its multiples as an alignment
 
 
 def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
@@ -41,7 +41,7 @@ def _new(
 ) -> View:
     # it changes no count: wherever an array begins, its lanes meet in a bank or do not
     if alignment is not None and not _is_alignment(alignment):
-        message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
+        message = f"an alignment of {alignment!r} is no power of two from {POINTER_BYTES} bytes on"
         raise m.stop("not-a-kernel", message)
     element_type = getattr(dtype, "dtype", None) or type_of(dtype)
     if element_type is None:
@@ -58,7 +58,7 @@ def _new(
 def _is_alignment(number: Any) -> bool:
     """Whether numba-cuda takes a number of bytes as an alignment."""
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return bool(whole and number >= POINTER and number & (number - 1) == 0)
+    return bool(whole and number >= POINTER_BYTES and number & (number - 1) == 0)
 
 
 @intrinsic("shared.array", site=True)

@@ -16,7 +16,7 @@ from simt.core.masks import EMPTY
 from simt.core.memory import View
 from simt.core.registry import intrinsic
 from simt.core.values import Value, cast
-from simt.machine.indexing import Beyond, locate
+from simt.machine.indexing import BadIndex, locate
 from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
 
@@ -76,7 +76,7 @@ def _atomic(
         raise m.stop("not-a-kernel", "an atomic operation needs an array")
     try:
         located = locate(m, array, index)
-    except Beyond as stop:
+    except BadIndex as stop:
         zero = cast(0, array.dtype) if used else None
         return m.skip(stop, lambda: _atomic(m, array, index, values, update, used), zero)
     if isinstance(located, View) or array.dtype.kind == "V":
@@ -127,8 +127,8 @@ def update_slots(
         # a NaN that is there stays, and one that comes changes nothing
         old = flat[slots]
         operands = (np.where(np.isnan(old) | np.isnan(operands[0]), old, operands[0]),)
-    if update in _BETTER and (_negative_zeros(operands[0]) or _negative_zeros(flat[slots])):
-        update = _BETTER[update]
+    if update in _SIGNED_ZEROS and (_negative_zeros(operands[0]) or _negative_zeros(flat[slots])):
+        update = _SIGNED_ZEROS[update]
     if not used and _unused(flat, slots, operands, update):
         m.written += 1
         return None
@@ -150,7 +150,7 @@ def _replaced(better: np.ufunc) -> Update:
     return lambda old, value: np.where(better(value, old) | np.isnan(old), value, old)
 
 
-_BETTER = {np.fmax: _replaced(np.greater), np.fmin: _replaced(np.less)}
+_SIGNED_ZEROS = {np.fmax: _replaced(np.greater), np.fmin: _replaced(np.less)}
 
 
 def _simple(name: str, update: Any, *, steady: bool = False) -> None:

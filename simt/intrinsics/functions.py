@@ -268,8 +268,8 @@ def _numbas(thing: Any) -> Intrinsic | None:
     return Intrinsic(name, _NUMBAS[name]) if known else None
 
 
-_PRINTED = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype
-_MOST = 32  # what CUDA's printf takes
+_PRINTF_FORMATS = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype
+_MAX_ARGS = 32  # what CUDA's printf takes
 
 
 def _printed(m: Machine, value: Any) -> tuple[str, list[Any]]:
@@ -284,11 +284,11 @@ def _printed(m: Machine, value: Any) -> tuple[str, list[Any]]:
         return f"({text})", [p for part in parts for p in part]
     array = isinstance(value, View)
     number = not array and isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
-    if not number or dtype_of(value).kind not in _PRINTED:
+    if not number or dtype_of(value).kind not in _PRINTF_FORMATS:
         what = "an array" if array else dtype_of(value) if number else type(value).__name__
         message = f"print() in a kernel takes real numbers, strings and tuples, and this is {what}"
         raise m.stop("not-a-kernel", message)
-    return _PRINTED[dtype_of(value).kind], [value]
+    return _PRINTF_FORMATS[dtype_of(value).kind], [value]
 
 
 @function(print)
@@ -303,4 +303,4 @@ def _print(m: Machine, *values: Any) -> None:
     ]
     for lane in m.lanes(m.mask):
         items = (c[lane] if isinstance(c, np.ndarray) else c for c in columns)
-        print(text if len(values) > _MOST else re.sub("ll(?=[du])", "", text) % tuple(items))
+        print(text if len(values) > _MAX_ARGS else re.sub("ll(?=[du])", "", text) % tuple(items))

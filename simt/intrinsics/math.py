@@ -227,7 +227,7 @@ def ufunc_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.d
 
 CHOICES = {"maximum", "minimum", "fmax", "fmin"}
 # ufuncs that a GPU carries out without arithmetic, or as a comparison
-NO_WORK = {
+NO_FLOPS = {
     "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
     "conjugate", "sign", "modf", "frexp", *CHOICES,
 }  # fmt: skip
@@ -238,7 +238,7 @@ def _ufunc(thing: Any) -> Intrinsic | None:
     """A NumPy ufunc, in the type in which Numba computes it."""
     if not isinstance(thing, np.ufunc):
         return None
-    works = thing.__name__ not in NO_WORK
+    works = thing.__name__ not in NO_FLOPS
 
     def compute(m: Machine, *values: Value) -> Value:
         loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))

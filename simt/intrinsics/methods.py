@@ -49,7 +49,7 @@ def fill(m: Machine, view: View, value: Value) -> None:
 
 
 NEW = "makes a new array, for which a GPU thread has no memory: {}"
-INSTEAD = {
+ALTERNATIVES = {
     "copy": "copy its elements into a cuda.local.array or a cuda.shared.array",
     "astype": "convert single elements, such as np.float32(a[i])",
     "flatten": ".reshape(-1) looks at the same memory as one dimension",
@@ -64,5 +64,5 @@ def _refused(name: str, instead: str) -> None:
         raise m.stop("not-a-kernel", message, array=view.name)
 
 
-for _name, _instead in INSTEAD.items():
+for _name, _instead in ALTERNATIVES.items():
     _refused(_name, _instead)

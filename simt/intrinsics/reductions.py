@@ -120,12 +120,12 @@ _REDUCTIONS: dict[str, Callable[..., Value]] = {
     "argmin": partial(_extreme, np.less, place=True),
     "argmax": partial(_extreme, np.greater, place=True),
 }  # fmt: skip
-_SKIPPING = ("sum", "prod", "mean", "var", "std", "min", "max")
+_NAN_SKIPPING = ("sum", "prod", "mean", "var", "std", "min", "max")
 
 for _name, _reduce in _REDUCTIONS.items():
     method(_name)(_reduce)
     function(getattr(np, _name))(_reduce)
-for _name in _SKIPPING:
+for _name in _NAN_SKIPPING:
     function(getattr(np, f"nan{_name}"))(partial(_REDUCTIONS[_name], skip=True))
 function(np.count_nonzero)(_count)
 

@@ -18,7 +18,7 @@ from simt.machine.machine import Machine
 __all__ = ["from_rows", "meet", "taking_part", "warp_rows"]
 
 WARP = 32
-FULL = 0xFFFFFFFF
+FULL_MASK = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)
 Rows = np.ndarray[Any, Any]
 
@@ -84,7 +84,7 @@ def meet(m: Machine, mask: Value, name: str) -> None:
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
     """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
-    if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
+    if not isinstance(mask, np.ndarray) and int(mask) & FULL_MASK == FULL_MASK:
         return
     here = warp_rows(m, True if m.mask is None else m.mask)
     unnamed = here & ~taking_part(m, mask)

@@ -21,17 +21,17 @@ from simt.core.values import Range, Value, truth
 from simt.machine.iteration import item, length
 from simt.machine.machine import Machine
 
-__all__ = ["Loop", "Repeat", "waiting"]
+__all__ = ["ForLoop", "WhileLoop", "waiting"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
-FEW = 10_000  # iterations that no loop is refused for, however long they take
-CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
-HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
-WAIT_LIMIT = 1_000  # iterations of one that changes nothing
+MIN_ITERATIONS = 10_000  # that every loop may run, however long they take
+CHECK_INTERVAL = 1_000  # iterations between two checks of the clock and of what changes
+INVARIANT_LIMIT = 100_000  # iterations of a loop whose condition nothing in it changes
+WAIT_LIMIT = 1_000  # iterations of a loop that changes nothing
 
 
-class _Waiting:
-    """What all loops share: who waits outside, and for what."""
+class _DivergentLoop:
+    """What all loops share: the masks of threads that wait outside."""
 
     def __init__(self, machine: Machine, place: int, leaves: bool) -> None:
         self.machine = machine
@@ -69,7 +69,7 @@ class _Waiting:
             machine.mask = machine.whole(union(machine.mask, self.left), self.entry)
 
 
-class Repeat(_Waiting):
+class WhileLoop(_DivergentLoop):
     """`while`: `again()` begins an iteration, `test(condition)` says who takes part.
 
     A loop ends with a finding when it has shown that it is endless: an iteration leaves
@@ -104,20 +104,20 @@ class Repeat(_Waiting):
             self._watch()
         elif self.sample is not None:
             self._compare(state)
-        if self.count % CLOCK == 0:
+        if self.count % CHECK_INTERVAL == 0:
             self._look(state)
         return True
 
     def _look(self, state: tuple[Any, ...]) -> None:
         """Ends what has run for too long; else notes what the next iteration begins with."""
         machine = self.machine
-        if self.hopeless and self.count >= HOPELESS_LIMIT:
+        if self.hopeless and self.count >= INVARIANT_LIMIT:
             self._stuck(
                 f"this loop never ends: after {self.count:,} iterations, nothing in it has "
                 "changed its condition"
             )
         spent = time.monotonic() - self.begun
-        if self.count >= WHILE_LIMIT or (self.count >= FEW and spent > limits.SECONDS):
+        if self.count >= WHILE_LIMIT or (self.count >= MIN_ITERATIONS and spent > limits.SECONDS):
             self._stuck(limits.slow(f"this loop is still running after {self.count:,} iterations"))
         if self.waits:
             return
@@ -155,7 +155,7 @@ class Repeat(_Waiting):
         return going is not EMPTY
 
 
-class Loop(_Waiting):
+class ForLoop(_DivergentLoop):
     """`for`: iterating over it gives the loop variable, with the mask set."""
 
     def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:

@@ -28,7 +28,7 @@ __all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
+MAX_SHUFFLED = 1 << 22  # blocks; the order of more is only reversed
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
@@ -173,7 +173,7 @@ class _Launch:
         if self.only is not None:
             for start in range(0, len(self.only), size):
                 yield self.only[start : start + size]
-        elif self.seed and total <= SHUFFLED:
+        elif self.seed and total <= MAX_SHUFFLED:
             order = np.random.default_rng(self.seed).permutation(total)
             for start in starts:
                 yield np.sort(order[start : start + size])

@@ -15,10 +15,10 @@ from simt.core.values import INT64, Value, normal
 if TYPE_CHECKING:
     from simt.machine.machine import Machine
 
-__all__ = ["Beyond", "locate", "whole_number"]
+__all__ = ["BadIndex", "locate", "whole_number"]
 
 
-class Beyond(Stop):
+class BadIndex(Stop):
     """An index is out of bounds for the threads in a mask."""
 
     def __init__(self, finding: Finding, mask: Any, view: View, index: tuple[Any, ...]) -> None:
@@ -110,7 +110,7 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
         beyond = wrong & (np.greater_equal(i, limit) | np.less(i, np.negative(limit)))
         if np.any(beyond):
             lane = int(np.flatnonzero(m.spread(beyond))[0])
-            raise Beyond(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
+            raise BadIndex(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
         lane = int(np.flatnonzero(m.spread(wrong))[0])
         _negative(m, view, axis, index, lane, int(np.count_nonzero(wrong)))
         fixed = np.where(wrong, i + limit, fixed)

@@ -17,7 +17,7 @@ from simt.observers.observer import Events
 __all__ = ["Lockstep"]
 
 STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
-LOOK = 64  # steps between two questions whether to go on
+POLL_INTERVAL = 64  # steps between two checks whether to go on
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
@@ -58,7 +58,7 @@ class Lockstep(Chunk):
     def step(self) -> None:
         """Counts a step, so that no launch goes on for ever."""
         self.steps += 1
-        if self.tired is not None and self.steps % LOOK == 0:
+        if self.tired is not None and self.steps % POLL_INTERVAL == 0:
             self.tired()
         if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
             if time.monotonic() - self.begun < limits.SECONDS:

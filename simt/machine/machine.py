@@ -16,7 +16,7 @@ import numpy as np
 from simt.core.arithmetic import BINARY, COMPARE
 from simt.core.chunk import Write
 from simt.core.findings import Finding, Stop
-from simt.core.masks import EMPTY, Leavers, Mask, split, union
+from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Record, View, gather, no_strings
 from simt.core.program import MachineProgram
 from simt.core.registry import (
@@ -40,9 +40,9 @@ from simt.core.values import (
     truth,
     where,
 )
-from simt.machine.indexing import Beyond, locate, whole_number
+from simt.machine.indexing import BadIndex, locate, whole_number
 from simt.machine.lockstep import Lockstep
-from simt.machine.per_thread import Choice, Several, choose_view, several
+from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
 from simt.machine.views import elements, in_place, reshaped
 
 __all__ = ["Frame", "Machine"]
@@ -52,7 +52,7 @@ Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
 
-class Frame(Leavers):
+class Frame(DivergentExits):
     """One call of a kernel or device function: who entered, who returned, and what."""
 
     __slots__ = ("arguments", "entered", "result")
@@ -217,7 +217,7 @@ class Machine(Lockstep):
 
     def same(self, a: Any, b: Any) -> Value:
         """`a is b`: for members of an enum, which are numbers here, that they are equal."""
-        if type(a) is Several:
+        if type(a) is DivergentValue:
             return a.are(lambda thing: self.same(thing, b))
         if isinstance(a, tuple) and isinstance(b, tuple):
             return COMPARE["Eq"](a, b)
@@ -363,7 +363,7 @@ class Machine(Lockstep):
 
     def own(self, value: Any, name: str) -> Any:
         """A variable's value, where it may be several things that are no numbers."""
-        return value.of(self, name) if type(value) is Several else value
+        return value.of(self, name) if type(value) is DivergentValue else value
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
@@ -389,7 +389,7 @@ class Machine(Lockstep):
 
     # --- reading and writing
 
-    def skip(self, stop: Beyond, access: Callable[[], Any], otherwise: Any) -> Any:
+    def skip(self, stop: BadIndex, access: Callable[[], Any], otherwise: Any) -> Any:
         """An access by those threads whose index is in bounds; the rest get what is given.
 
         Raises:
@@ -414,7 +414,7 @@ class Machine(Lockstep):
             return thing.field(index)
         try:
             located = locate(self, thing, index)
-        except Beyond as stop:
+        except BadIndex as stop:
             return self.skip(stop, lambda: self.load(thing, index), cast(0, thing.dtype))
         if type(located) is View:
             return located
@@ -481,7 +481,7 @@ class Machine(Lockstep):
             raise self.stop("not-a-kernel", message)
         try:
             located = locate(self, view, index)
-        except Beyond as stop:
+        except BadIndex as stop:
             self.skip(stop, lambda: self.store(view, index, value), None)
             return None
         if type(located) is View:

@@ -13,7 +13,7 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View
 from simt.core.values import Value, settle, where
 
-__all__ = ["Choice", "Several", "choose_view", "several"]
+__all__ = ["Choice", "DivergentValue", "choose_view", "several"]
 
 
 class Choice:
@@ -47,15 +47,15 @@ class Choice:
         return result
 
 
-class Several:
+class DivergentValue:
     """Things that are no numbers and no arrays alike: a function, a string, None."""
 
     def __init__(self, parts: list[tuple[Any, Any]]) -> None:
         self.parts = parts
 
-    def settled(self, kind: Any) -> Several:
+    def settled(self, kind: Any) -> DivergentValue:
         """The same with its numbers in one type."""
-        return Several([(mask, settle(thing, kind)) for mask, thing in self.parts])
+        return DivergentValue([(mask, settle(thing, kind)) for mask, thing in self.parts])
 
     def are(self, test: Callable[[Any], Value]) -> Value:
         """Whether a test holds, in each thread for what it has."""
@@ -99,7 +99,7 @@ _NUMBERS = (int, float, complex, np.ndarray, np.generic)
 
 
 def _parts(thing: Any) -> list[tuple[Any, Any]]:
-    kept = isinstance(thing, Choice | Several)
+    kept = isinstance(thing, Choice | DivergentValue)
     return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
 
 
@@ -140,4 +140,4 @@ def several(old: Any, new: Any, mask: Any) -> Any:
     if mask is EMPTY:
         return old
     parts = _split(old, new, mask)
-    return parts[0][1] if len(parts) == 1 else Several(parts)
+    return parts[0][1] if len(parts) == 1 else DivergentValue(parts)

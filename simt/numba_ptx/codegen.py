@@ -58,14 +58,14 @@ def _ptx(
         return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
 
 
-BRINGS = "pip install 'gpulearn[ptx]' brings it"
+INSTALL = "pip install 'gpulearn[ptx]' brings it"
 
 
 @functools.cache
 def compiler_fault() -> str | None:
     """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
     if importlib.util.find_spec("numba_cuda") is None:
-        return f"numba-cuda is not here, and the target that numba itself has is old; {BRINGS}"
+        return f"numba-cuda is not here, and the target that numba itself has is old; {INSTALL}"
     return _fault("no CUDA compiler here", lambda: _ptx(_nothing, "void()", CAPABILITY))
 
 
@@ -81,7 +81,7 @@ def _fault(what: str, attempt: Callable[[], str]) -> str | None:
         attempt()
     except Exception as error:  # what a missing library raises differs between versions
         detail = next(iter(str(error).split("\n")), "") or type(error).__name__
-        return f"{what} ({detail}); {BRINGS}"
+        return f"{what} ({detail}); {INSTALL}"
     return None
 
 

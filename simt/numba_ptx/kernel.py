@@ -13,7 +13,7 @@ from simt.core.memory import View
 from simt.errors import MissingPackage
 from simt.frontend.numba_bridge import CAPABILITY
 from simt.frontend.typecheck import argument_types
-from simt.host.arguments import Marshalled, marshal
+from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Kernel
 from simt.numba_ptx.codegen import linked_ptx, linker_fault
 from simt.ptx.launch import PreparedPtx, PtxListing
@@ -64,7 +64,7 @@ class CompiledKernel:
             words=_named, xray=xray, watch=watch,
         )  # fmt: skip
 
-    def _take(self, args: tuple[Any, ...]) -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+    def _take(self, args: tuple[Any, ...]) -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
         kernel = self._kernel
         source = kernel.source
         marshalled = marshal(source.parameters, args, source.name, kernel.extensions)

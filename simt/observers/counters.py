@@ -39,7 +39,7 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View, views
 from simt.core.values import FLOAT32, FLOAT64, INT64, Value
 from simt.observers.balance import Balance
-from simt.observers.footprint import EVERYTHING, Footprint, Owner
+from simt.observers.footprint import WHOLE_LAUNCH, Footprint, Owner
 from simt.observers.observer import Index, Lanes, Observer
 from simt.observers.traffic import AWAY, SECTOR, WARP, touched, wavefronts
 
@@ -163,7 +163,7 @@ class Counters(Observer):
             totals.add(counts)
         distinct, in_blocks = self.footprint.distinct(), self.footprint.in_blocks
         owners: list[tuple[Owner, Counts]] = [*self.lines.items(), *self.arrays.items()]
-        for owner, counts in [*owners, (EVERYTHING, totals)]:
+        for owner, counts in [*owners, (WHOLE_LAUNCH, totals)]:
             counts.distinct_sectors, counts.block_sectors = distinct[owner], in_blocks[owner]
         return totals
 

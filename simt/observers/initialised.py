@@ -13,18 +13,18 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["Initialised", "Written"]
+__all__ = ["UninitializedReads", "WriteMap"]
 
 
-class Initialised(Observer):
+class UninitializedReads(Observer):
     """What has been written of the arrays that the blocks of a chunk made for themselves.
 
     Of device arrays each allocation keeps that itself, from launch to launch.
     """
 
     def __init__(self) -> None:
-        self._arrays: dict[int, Written] = {}
-        self._before: dict[Allocation, Written] = {}  # this launch
+        self._arrays: dict[int, WriteMap] = {}
+        self._before: dict[Allocation, WriteMap] = {}  # this launch
 
     def restart(self) -> None:
         """Takes back what the launch has written in vain."""
@@ -48,11 +48,11 @@ class Initialised(Observer):
         if known is not None and not known.complete:
             known.mark(write)
 
-    def _known(self, view: View) -> Written | None:
+    def _known(self, view: View) -> WriteMap | None:
         """What has been written of an array; None if all of it."""
         allocation = view.allocation
         if view.space not in ("shared", "local"):
-            written: Written | None = allocation.written
+            written: WriteMap | None = allocation.written
             if written is not None and allocation not in self._before:
                 if written.full():  # since a launch before this one
                     allocation.written = None
@@ -62,7 +62,7 @@ class Initialised(Observer):
         tracked = self._arrays.get(allocation.number)
         if tracked is None:
             grain = view.dtype.itemsize if view.aligned else 1
-            tracked = self._arrays[allocation.number] = Written(len(allocation.data), grain)
+            tracked = self._arrays[allocation.number] = WriteMap(len(allocation.data), grain)
         return tracked
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
@@ -94,7 +94,7 @@ class Initialised(Observer):
         m.note(key, finding)
 
 
-class Written:
+class WriteMap:
     """Which elements of an allocation have been written, of `grain` bytes each."""
 
     def __init__(self, size: int, grain: int) -> None:

@@ -23,7 +23,7 @@ __all__ = ["Events", "Observer"]
 
 Lanes = np.ndarray[Any, Any]
 Index = tuple[Value, ...]
-Told = tuple[Callable[..., None], ...]
+Callbacks = tuple[Callable[..., None], ...]
 
 
 class Observer:
@@ -107,20 +107,20 @@ class Events:
             pairs = zip(observers, kinds, strict=True)
             return tuple(getattr(o, event) for o, kind in pairs if event in _watched(kind))
 
-        self.chunk: Told = told("chunk")
-        self.statement: Told = told("statement")
-        self.branch: Told = told("branch")
-        self.operation: Told = told("operation")
-        self.widened: Told = told("widened")
-        self.unset: Told = told("unset")
-        self.access: Told = told("access")
-        self.write: Told = told("write")
-        self.begin: Told = told("begin")
-        self.barrier: Told = told("barrier")
-        self.arrive: Told = told("arrive")
-        self.gathered: Told = told("gathered")
-        self.warp_barrier: Told = told("warp_barrier")
-        self.fence: Told = told("fence")
+        self.chunk: Callbacks = told("chunk")
+        self.statement: Callbacks = told("statement")
+        self.branch: Callbacks = told("branch")
+        self.operation: Callbacks = told("operation")
+        self.widened: Callbacks = told("widened")
+        self.unset: Callbacks = told("unset")
+        self.access: Callbacks = told("access")
+        self.write: Callbacks = told("write")
+        self.begin: Callbacks = told("begin")
+        self.barrier: Callbacks = told("barrier")
+        self.arrive: Callbacks = told("arrive")
+        self.gathered: Callbacks = told("gathered")
+        self.warp_barrier: Callbacks = told("warp_barrier")
+        self.fence: Callbacks = told("fence")
         changing: tuple[Callable[..., Value], ...] = told("older")
         if len(changing) > 1:
             raise ValueError("two observers of one launch cannot both choose what a load gives")

@@ -33,8 +33,8 @@ from simt.observers.shadow import Read, Shadow, Table
 
 __all__ = ["Races"]
 
-NOBODY = np.zeros(0, np.int64)
-REMEMBERED = 256  # reads noted down before they are entered all the same
+NO_THREADS = np.zeros(0, np.int64)
+MAX_PENDING_READS = 256  # reads noted before they are entered
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
 
 
@@ -187,7 +187,7 @@ class Races(Observer):
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
         shadow.noted.append(Read(view, slot, m.mask, time, m.strong))
-        if len(shadow.noted) > REMEMBERED:
+        if len(shadow.noted) > MAX_PENDING_READS:
             self._enter(m, shadow)
         patch = self.patches.get(time)
         if patch is not None:
@@ -222,7 +222,7 @@ class Races(Observer):
             shadow.enter(elements, me, read.time, floor, m.threads, strong=read.strong)
             if not self.replaying:
                 shadow.entered.append(read)
-        del shadow.entered[:-REMEMBERED]
+        del shadow.entered[:-MAX_PENDING_READS]
         shadow.noted = []
 
     # --- writes
@@ -359,7 +359,7 @@ class Races(Observer):
         times = when[a.elements]
         fresh = times > floor
         if not fresh.any():
-            return NOBODY, NOBODY
+            return NO_THREADS, NO_THREADS
         others = who[a.elements]
         chosen = np.flatnonzero(fresh & (others != a.me))
         if changed is not None and len(chosen):

@@ -15,7 +15,7 @@ from simt.observers.observer import Lanes
 
 __all__ = ["Read", "Shadow", "Table"]
 
-COPIED = 32  # bytes for each thread of an allocation that is kept whole from before an interval
+SNAPSHOT_BYTES = 32  # a thread, up to which an allocation is copied whole before an interval
 Table = tuple[Lanes, Lanes]  # a thread for each element, and when it touched it
 
 
@@ -36,7 +36,7 @@ class Read:
     strong: bool = False  # an atomic may go beside it
 
 
-class Touched:
+class AccessTable:
     """Two threads that touched each element, of two warps if there are such, and when."""
 
     def __init__(self, count: int) -> None:
@@ -65,9 +65,9 @@ class Touched:
                 second[elements[chosen]] = me[chosen]
                 second_at[elements[chosen]] = time
 
-    def repeated(self, times: int) -> Touched:
+    def repeated(self, times: int) -> AccessTable:
         """The same with `times` elements for each."""
-        result = Touched(0)
+        result = AccessTable(0)
         result.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
         return result
 
@@ -83,9 +83,9 @@ class Shadow:
         count = (allocation.pitch if self.alike else len(allocation.data)) // grain
         self.writer = np.full(count, -1, np.int64)
         self.wrote = np.zeros(count, np.int32)
-        self.atomics: Touched | None = None
-        self.readers: Touched | None = None
-        self.strong: Touched | None = None  # reads that an atomic may go beside
+        self.atomics: AccessTable | None = None
+        self.readers: AccessTable | None = None
+        self.strong: AccessTable | None = None  # reads that an atomic may go beside
         self.rivals: Lanes | None = None  # threads that wrote where another thread did too
         self.before: Lanes | None = None  # bytes from before the interval
         self.whole = False  # all of them, also of what has not been written since
@@ -135,9 +135,9 @@ class Shadow:
     ) -> None:
         """Enters a read by threads `me`; `block` is the number of threads of a block."""
         if strong:
-            self.strong = self.strong or Touched(len(self.writer))
+            self.strong = self.strong or AccessTable(len(self.writer))
         else:
-            self.readers = self.readers or Touched(len(self.writer))
+            self.readers = self.readers or AccessTable(len(self.writer))
         kind = self.strong if strong else self.readers
         assert kind is not None
         kind.enter(elements, me, time, floor, block)
@@ -146,7 +146,7 @@ class Shadow:
     def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
         """Enters an atomic by threads `me`."""
         if self.atomics is None:
-            self.atomics = Touched(len(self.writer))
+            self.atomics = AccessTable(len(self.writer))
         self.atomics.enter(elements, me, time, floor, block)
 
     def rival(self, elements: Lanes, me: Lanes, threads: int) -> None:
@@ -164,7 +164,7 @@ class Shadow:
         if self.before is None:
             self.before, self.whole = data.copy(), True
         elif self.last_write <= floor:
-            self.whole = len(data) <= COPIED * m.blocks * m.threads
+            self.whole = len(data) <= SNAPSHOT_BYTES * m.blocks * m.threads
             if self.whole:
                 self.before[:] = data
         return self.whole

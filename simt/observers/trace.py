@@ -179,11 +179,11 @@ class Recorder(Observer):
         heard = []
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
-            heard.append((where.name, line, mask, [_Heard.of(*touch) for touch in touches]))
+            heard.append((where.name, line, mask, [_Access.of(*touch) for touch in touches]))
         return Steps(self.block, self.threads, partial(_plain, heard, self.threads))
 
 
-class _Heard(NamedTuple):
+class _Access(NamedTuple):
     """An access as it was heard: what of the array is told, without its memory."""
 
     array: str
@@ -194,12 +194,12 @@ class _Heard(NamedTuple):
     mask: Any
 
     @classmethod
-    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Heard:
+    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Access:
         size = view.dtype.itemsize if view.aligned else 1
         return cls(view.name, kind, view.space, size, *where)
 
 
-def _plain(records: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
+def _plain(records: list[tuple[str, int, Any, list[_Access]]], threads: int) -> list[TraceStep]:
     """What was heard, as plain data."""
     steps = []
     for name, line, mask, touches in records:

@@ -21,8 +21,8 @@ BANK_BYTES = 4
 AWAY = 1 << 62  # a multiple of every size
 Lanes = np.ndarray[Any, Any]
 
-MOST_KNOWN = 1 << 15
-_known: dict[tuple[bytes, int, int, bool], tuple[int, int]] = {}
+MAX_PATTERNS = 1 << 15
+_pattern_counts: dict[tuple[bytes, int, int, bool], tuple[int, int]] = {}
 
 
 def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
@@ -123,13 +123,13 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
     """
     pattern = blake2b(addresses.tobytes(), digest_size=16).digest()
     key = pattern, offset % (BANKS * BANK_BYTES), size, load
-    counts = _known.get(key)
+    counts = _pattern_counts.get(key)
     if counts is None:
         moved = np.where(addresses == AWAY, AWAY, addresses + offset)
         passes, ideal = bank_passes(moved, size, load)
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        counts = _known[key] = int(passes.sum()), int(ideal.sum())
+        if len(_pattern_counts) >= MAX_PATTERNS:
+            _pattern_counts.clear()
+        counts = _pattern_counts[key] = int(passes.sum()), int(ideal.sum())
     return counts
 
 

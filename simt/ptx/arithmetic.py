@@ -52,8 +52,8 @@ TYPES: dict[str, Any] = {
     "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
 }  # fmt: skip
 
-HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
-BEYOND = np.int64((1 << 29) - 1)
+TAIL_HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
+TAIL_MASK = np.int64((1 << 29) - 1)
 
 
 def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
@@ -75,8 +75,8 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     if mode != "rn":
         return rounded(odd_sum(p, c.astype(np.float64)), mode)
     near = s.astype(np.float32)
-    doubtful = (s.view(np.int64) & BEYOND) == HALF
-    doubtful |= np.abs(near) < TINY
+    doubtful = (s.view(np.int64) & TAIL_MASK) == TAIL_HALF
+    doubtful |= np.abs(near) < MIN_NORMAL
     if not doubtful.any():
         return near
     doubtful &= s != 0
@@ -87,7 +87,7 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     return near
 
 
-TINY = np.finfo(np.float32).tiny
+MIN_NORMAL = np.finfo(np.float32).tiny
 
 
 def odd_sum(p: Array, c: Array) -> Array:
@@ -142,7 +142,7 @@ def saturated(x: Array) -> Array:
 
 def flushed(x: Array) -> Array:
     """Numbers too small for a float32 of full width as zeros of their sign."""
-    return np.where(np.abs(x) < TINY, np.copysign(np.float32(0), x), x)
+    return np.where(np.abs(x) < MIN_NORMAL, np.copysign(np.float32(0), x), x)
 
 
 def times(a: Array, b: Array) -> Array:

@@ -28,7 +28,7 @@ SHUFFLES = {
     "idx": "shfl_sync",
 }
 GRID_BARRIER = "cudaCGSynchronize"
-HANDLES = ("cudaCGGetIntrinsicHandle",)
+INTRINSIC_HANDLES = ("cudaCGGetIntrinsicHandle",)
 REDUCE: dict[str, Any] = {
     "add": np.add, "min": np.minimum, "max": np.maximum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
@@ -211,7 +211,7 @@ class WarpOperations(AsyncCopies):
         elif name == GRID_BARRIER:
             machine: Any = self
             sync.GridGroup().kernel_sync(machine)
-        elif name not in HANDLES:
+        elif name not in INTRINSIC_HANDLES:
             raise not_covered(f"a call of {name}", self.here())
         for result in results:
             params[result] = zero

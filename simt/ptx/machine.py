@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.masks import EMPTY, Leavers, Mask, split, union
+from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Allocation
 from simt.core.source import LINE_BITS
 from simt.machine.control_flow import waiting
@@ -25,7 +25,7 @@ __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
-LOOK, FIRST_LOOK = 512, 16  # turns of loops between two that are watched, and before the first
+WATCH_INTERVAL, FIRST_WATCH = 512, 16  # loop iterations between two watches, before the first
 
 
 class PtxMachine(FunctionCalls):
@@ -36,7 +36,7 @@ class PtxMachine(FunctionCalls):
     def __init__(self, program: PtxProgram, *where: Any, dynamic: int, **options: Any) -> None:
         super().__init__(program, *where, dynamic=dynamic, **options)
         self.dynamic = dynamic
-        self.frames = [Leavers()]
+        self.frames = [DivergentExits()]
         self.registers: dict[str, Lanes] = {}  # special ones
         self.came = {}
         self.asked = 0  # for the time
@@ -162,8 +162,8 @@ class PtxMachine(FunctionCalls):
     def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
         """Counts a turn of a loop, and now and then asks whether one changes anything."""
         self.turns += 1
-        doubled = self.turns >= FIRST_LOOK and not self.turns & (self.turns - 1)
-        if doubled or self.turns % LOOK == 0:
+        doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
+        if doubled or self.turns % WATCH_INTERVAL == 0:
             self.watching = True  # from now on, only changes count
             self.sample = at, depth, registers, list(registers), self.mask, self.written
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:

@@ -24,11 +24,11 @@ from simt.ptx.translate import WINDOWS
 __all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
 
 GLOBAL_BITS, LOCAL_BITS = 40, 18
-KNOWN = 64  # arrays of addresses of which something is known
+MAX_ADDRESS_ARRAYS = 64  # whose properties are cached
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer
 POISON = np.frombuffer(b"\xfb\x7f", np.uint8)
 WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "c8", 16: "c16"}  # types of so many bytes, as one word
-ONE = (1, 1, 1)
+UNIT = (1, 1, 1)
 Lanes = Any
 
 
@@ -79,7 +79,7 @@ class MemoryAccess(Lockstep):
     def _of(self, array: Lanes) -> _Addresses:
         known = self._known.get(id(array))
         if known is None or known.array() is not array:
-            if len(self._known) >= KNOWN:
+            if len(self._known) >= MAX_ADDRESS_ARRAYS:
                 self._known.clear()
             known = self._known[id(array)] = _Addresses(array)
         return known
@@ -296,7 +296,7 @@ class MemoryAccess(Lockstep):
 
     def _everywhere(self, space: str, strong: str) -> bool:
         """Whether an operation is strong for all who may reach the memory."""
-        return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == ONE))
+        return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == UNIT))
 
     def store(
         self, space: str, array: Lanes, offset: int, dtype: Any, value: Any, strong: str = ""

@@ -30,7 +30,7 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
-SILENT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
+NO_RESULT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
@@ -100,7 +100,7 @@ def names(operand: str) -> list[str]:
 
 def _written(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
-    if i.op[0] in SILENT or not i.operands or i.op[0] == "call":
+    if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
         return []
     if i.op[0] in ("bar", "barrier") and "red" not in i.op:
         return []

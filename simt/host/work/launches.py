@@ -20,7 +20,7 @@ from simt.host.work.order import Task
 from simt.host.work.pinned import HostMemory
 from simt.host.work.prepared import Prepared, arrays_of, observers_of
 from simt.host.work.queue import WorkQueue, work_queue
-from simt.host.work.ranges import Access, TouchedBytes, of_view
+from simt.host.work.ranges import Access, AccessRanges, of_view
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
 from simt.report.report import Report
@@ -195,7 +195,7 @@ def issue_launch(
     arrays = prepared.arrays()
 
     def action(task: Task) -> list[Access] | None:
-        watch = TouchedBytes()
+        watch = AccessRanges()
         report, stopped = prepared.carry_out([watch])
         for record in queue.host.records():
             record.report(task.number, report)

@@ -18,11 +18,11 @@ from simt.host.work.pinned import HostMemory
 from simt.host.work.ranges import Access
 
 __all__ = [
-    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
+    "ALL_STREAMS", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
     "merge", "nothing", "number_of",
 ]  # fmt: skip
 
-DEFAULT, PER_THREAD, ALL = 0, 2, -1  # numbers of streams; those that are made have the next
+DEFAULT, PER_THREAD, ALL_STREAMS = 0, 2, -1  # numbers of streams; those that are made have the next
 
 Clock = dict[int, int]  # the number of an operation by stream
 Action = Callable[["Task"], list[Access] | None]  # gives what was touched, if that is news
@@ -122,7 +122,7 @@ class StreamOrders:
         whole = key == DEFAULT
         return {
             k for k in self._last
-            if number == ALL or k == key or (whole and self._alike(key, k))
+            if number == ALL_STREAMS or k == key or (whole and self._alike(key, k))
         }  # fmt: skip
 
     def last(self, streams: set[int]) -> list[Task]:

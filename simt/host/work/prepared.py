@@ -12,11 +12,11 @@ from simt.core.limits import check_shape
 from simt.core.memory import View, views
 from simt.core.program import MachineProgram
 from simt.core.source import Listing
-from simt.host.arguments import Marshalled
+from simt.host.arguments import LaunchArguments
 from simt.host.settings import checking
 from simt.machine.execution import LaunchResult
 from simt.observers.counters import Counters
-from simt.observers.initialised import Initialised
+from simt.observers.initialised import UninitializedReads
 from simt.observers.observer import Observer
 from simt.observers.races import Races
 from simt.observers.trace import Recorder, block_number
@@ -50,7 +50,7 @@ def observers_of(
         counters.expect(values)
         observers.append(counters)
     if hazards:
-        observers.append(Initialised())
+        observers.append(UninitializedReads())
         # a thread alone races with nobody but its own copies
         if math.prod(grid) * math.prod(block) > 1 or program.copies_go_on:
             observers.append(Races(math.prod(grid)))
@@ -64,7 +64,7 @@ class Prepared(ABC):
     def __init__(self, name: str, sharedmem: int, source: Listing | None, *, xray: bool) -> None:
         self.name, self.sharedmem, self.source = name, sharedmem, source
         self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
-        self.marshalled: Marshalled | None = None
+        self.marshalled: LaunchArguments | None = None
         self.stopped: Finding | None = None
         self.counters = Counters() if xray else None
         self.recorder = Recorder() if xray else None

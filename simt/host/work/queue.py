@@ -31,7 +31,7 @@ from simt.errors import BadInput
 from simt.host.settings import checking, current_seed
 from simt.host.work.operations import StreamOperation
 from simt.host.work.order import (
-    ALL,
+    ALL_STREAMS,
     DEFAULT,
     PER_THREAD,
     Action,
@@ -46,14 +46,16 @@ from simt.host.work.order import (
 from simt.host.work.pinned import HostMemory
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict, of_array, overlap
-from simt.host.work.stream_races import Told, changed, freed, race
+from simt.host.work.stream_races import FindingQueue, changed, freed, race
 
-__all__ = ["LONGEST", "WorkQueue", "work_queue"]
+__all__ = ["MAX_QUEUED", "WorkQueue", "work_queue"]
 
-_NAMED = {
-    ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
-}  # fmt: skip
-LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
+_STREAM_NAMES = {
+    ALL_STREAMS: "all streams",
+    DEFAULT: "the default stream",
+    PER_THREAD: "the per-thread default stream",
+}
+MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
 class WorkQueue:
@@ -69,7 +71,7 @@ class WorkQueue:
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told = Told(host)
+        self._told = FindingQueue(host)
         self._made = 0
 
     def new_stream(self, *, apart: bool = False) -> int:
@@ -131,8 +133,8 @@ class WorkQueue:
             if waits:
                 self._wait_for([task])
                 self._waited = task.number
-            elif len(self._unseen) > LONGEST:
-                self._wait_for(self._unseen[: LONGEST // 10])
+            elif len(self._unseen) > MAX_QUEUED:
+                self._wait_for(self._unseen[: MAX_QUEUED // 10])
             return task
 
     def _record(self, task: Task, before: Sequence[int]) -> None:
@@ -150,7 +152,7 @@ class WorkQueue:
 
     # --- waiting
 
-    def synchronize(self, stream: Any = ALL) -> None:
+    def synchronize(self, stream: Any = ALL_STREAMS) -> None:
         """The host waits for a stream, or for all.
 
         Raises:
@@ -158,7 +160,7 @@ class WorkQueue:
         """
         with self._lock:
             self._not_inside()
-            number = ALL if stream is ALL else number_of(stream)
+            number = ALL_STREAMS if stream is ALL_STREAMS else number_of(stream)
             keys = self._streams.meant(number)
             last = self._streams.last(keys)
             where = self.host.place()
@@ -174,7 +176,7 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             tasks = [] if task is None else [task]
-            number, name = DEFAULT, _NAMED[DEFAULT]
+            number, name = DEFAULT, _STREAM_NAMES[DEFAULT]
             if task is not None:
                 number, name = task.operation.stream, task.operation.stream_name
             self._note_wait(number, name, tasks, self.host.place())
@@ -239,8 +241,8 @@ class WorkQueue:
 
     def _label(self, number: int, stream: Any, where: Place) -> str:
         """What to call a stream."""
-        if number in _NAMED:
-            return _NAMED[number]
+        if number in _STREAM_NAMES:
+            return _STREAM_NAMES[number]
         name = "" if isinstance(stream, int) else where.name_of(stream)
         ours = number <= PER_THREAD + self._made
         return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")

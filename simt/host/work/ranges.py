@@ -13,7 +13,7 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Observer
 
-__all__ = ["Access", "TouchedBytes", "conflict", "of_array", "of_view", "overlap"]
+__all__ = ["Access", "AccessRanges", "conflict", "of_array", "of_view", "overlap"]
 
 Array = np.ndarray[Any, Any]
 Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
@@ -100,7 +100,7 @@ def of_view(view: View) -> Ranges:
     return np.array([[low + sum(s for s in steps if s < 0), high]], np.int64)
 
 
-class TouchedBytes(Observer):
+class AccessRanges(Observer):
     """The global and constant memory that a launch touches, by allocation and kind of access."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from simt.host.work.operations import StreamOperation
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict
 
-__all__ = ["Racer", "Told", "changed", "freed", "race"]
+__all__ = ["FindingQueue", "Racer", "changed", "freed", "race"]
 
 KIND = "stream-race"
 WORDS = {
@@ -102,7 +102,7 @@ def freed(racer: Racer, host: HostProgram, how: str = "freed") -> Finding:
     return Finding(KIND, operation.line, message, array=name)
 
 
-class Told:
+class FindingQueue:
     """Findings on their way to whoever collects them; each pair of lines once."""
 
     def __init__(self, host: HostProgram) -> None:

@@ -13,7 +13,7 @@ from simt.programs.cuda.held import Use
 from simt.programs.cuda.memory import Piece, written
 from simt.programs.cuda.state import Answer, CudaStream, State
 
-__all__ = ["Copies"]
+__all__ = ["CopyCalls"]
 
 KINDS = (
     "cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
@@ -36,7 +36,7 @@ class _Part(NamedTuple):
         return Access(name, "store" if self.writes else "load", of_array(memory), memory)
 
 
-class Copies(State):
+class CopyCalls(State):
     """`cudaMalloc` and its kin, `cudaMemcpy` and its kin, `cudaMemset`.
 
     When they return is what "API synchronization behavior" of the CUDA runtime says. Where it

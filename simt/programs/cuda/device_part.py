@@ -15,7 +15,7 @@ from simt.programs.cuda.tokens import Token, included
 
 __all__ = ["DevicePart", "assembled"]
 
-KEPT = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef|line)\b")
+DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef|line)\b")
 
 
 def assembled(
@@ -142,4 +142,4 @@ def _keeps(directive: str, inside: bool) -> bool:
     name = included(directive)
     if name is not None:
         return knows_header(name)
-    return inside or KEPT.match(directive) is not None
+    return inside or DIRECTIVE.match(directive) is not None

@@ -15,7 +15,7 @@ import numpy as np
 from simt.host.work.order import Task
 from simt.programs.cuda.memory import Piece
 
-__all__ = ["HeldPages", "Use"]
+__all__ = ["ProtectedPages", "Use"]
 
 NONE, READ, BOTH = 0, 1, 3  # what the host may do: PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE
 PAGE = mmap.PAGESIZE
@@ -59,7 +59,7 @@ class _Work:
         return self._exact
 
 
-class HeldPages:
+class ProtectedPages:
     """What the host may do with the memory that it shares with the device.
 
     `viewer` is an operation in whose place the host acts, as a function on a stream does.

@@ -18,7 +18,7 @@ from simt.cpp.module import parse_module
 from simt.cpp.signature import find_kernels
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput
-from simt.host.arguments import Marshalled
+from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.observers.observer import Observer
 from simt.programs.cuda.device_part import DevicePart
@@ -45,7 +45,7 @@ class Arguments:
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
 
 
-class Compiled(NamedTuple):
+class CompiledModule(NamedTuple):
     """What NVRTC made, and how it calls what was asked for."""
 
     module: Module
@@ -73,7 +73,7 @@ class DeviceCode:
 
     def _compiled(
         self, expressions: Sequence[str], types: str = "", kernel: str | None = None
-    ) -> Compiled:
+    ) -> CompiledModule:
         """What becomes of kernels; of a template only the one, and the types that it is for."""
         text = self.device.text(re.findall(r"[A-Za-z_]\w*", types), kernel)
         symbols = [f"&{name}" for name in self.names]
@@ -88,7 +88,7 @@ class DeviceCode:
             else:
                 self.variables[name] = self.memory.place(allocation)
                 self.variables[name].name = self.variables[name].variable = name
-        return Compiled(module, own, lowered)
+        return CompiledModule(module, own, lowered)
 
     def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:
         """A kernel by its number, with the arguments of its template if it is one."""
@@ -107,7 +107,7 @@ class DeviceKernel:
     """One kernel, or one of what a template stands for."""
 
     def __init__(
-        self, code: DeviceCode, compiled: Compiled, declared: DeclaredKernel, name: str,
+        self, code: DeviceCode, compiled: CompiledModule, declared: DeclaredKernel, name: str,
         types: Sequence[str],
     ) -> None:  # fmt: skip
         self.code, self.file = code, code.file
@@ -178,11 +178,11 @@ class PreparedKernel(PreparedPtx):
     ) -> None:  # fmt: skip
         self.arguments, self.printed = Arguments(()), ""
 
-        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+        def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
-            return program, Marshalled(marshalled.values), marshalled.values
+            return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
             kernel.__name__, grid, block, shared, take, listing=kernel.program.source,

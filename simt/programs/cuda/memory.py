@@ -16,7 +16,7 @@ import numpy as np
 
 from simt.core.memory import Allocation
 from simt.host.devices import current_context
-from simt.observers.initialised import Written
+from simt.observers.initialised import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
 
@@ -93,7 +93,7 @@ class DeviceMemory:
         data = np.empty(size, np.uint8)
         data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
         allocation = Allocation("global", data)
-        allocation.written = Written(size, 1)
+        allocation.written = WriteMap(size, 1)
         return self._keep("device", allocation, next(self._numbers), size, line)
 
     def share(self, kind: str, size: int, line: int) -> tuple[Piece, Path]:

@@ -10,7 +10,7 @@ from types import TracebackType
 from simt.errors import KernelError
 from simt.programs.cuda.declarations import Declarations
 from simt.programs.cuda.device_part import DevicePart
-from simt.programs.cuda.errors import Unable
+from simt.programs.cuda.errors import NotSupported
 from simt.programs.cuda.host_compiler import build, line_of
 from simt.programs.cuda.host_part import HostPart
 from simt.programs.cuda.kernels import DeviceCode
@@ -92,7 +92,7 @@ class CudaProgram:
             runtime = Runtime(code, self.source, launches, locate)
             try:
                 status = serve(self._made, arguments, runtime, captured=captured)
-            except Unable as unable:
+            except NotSupported as unable:
                 raise KernelError(str(unable)) from None
         launches.notes += runtime.notes
         return status

@@ -9,17 +9,17 @@ import struct
 from collections.abc import Callable
 
 from simt.host.devices import Device
-from simt.programs.cuda.copies import Copies
-from simt.programs.cuda.errors import ApiError, Failed
+from simt.programs.cuda.copies import CopyCalls
+from simt.programs.cuda.errors import ApiError, KernelFailure
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer
-from simt.programs.cuda.work import Launching
+from simt.programs.cuda.work import LaunchCalls
 from simt.ptx.memory import GLOBAL_BITS
 
 __all__ = ["Runtime"]
 
 # what is asked for though a kernel has failed
-ALWAYS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
+SAFE_CALLS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
 NEAR_NULL = 4096
 # the number of a cudaDeviceAttr and what the machine calls it
 ATTRIBUTES = {
@@ -37,7 +37,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class Runtime(Copies, Launching):
+class Runtime(CopyCalls, LaunchCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -47,7 +47,7 @@ class Runtime(Copies, Launching):
             Unable: the program cannot be carried on.
         """
         self.line = line
-        if self._sticky and name not in ALWAYS:
+        if self._sticky and name not in SAFE_CALLS:
             return Answer(error=self._sticky)
         try:
             method: Callable[..., Answer | None] = getattr(self, f"do_{name}")
@@ -56,7 +56,7 @@ class Runtime(Copies, Launching):
             self._last = error.number
             self.find("api-error", line, str(error))
             return Answer(error=error.number)
-        except Failed as failed:
+        except KernelFailure as failed:
             self._sticky = self._last = failed.number
             return Answer(error=failed.number)
 
@@ -162,7 +162,7 @@ class Runtime(Copies, Launching):
         if not self._sticky:
             try:
                 self.queue.finish()
-            except Failed as failed:
+            except KernelFailure as failed:
                 self._sticky = failed.number
         if self.printed:
             self._say(

@@ -17,7 +17,7 @@ from simt.host.work.program import HostProgram
 from simt.host.work.queue import WorkQueue
 from simt.host.work.ranges import Access
 from simt.programs.cuda.errors import ApiError
-from simt.programs.cuda.held import HeldPages
+from simt.programs.cuda.held import ProtectedPages
 from simt.programs.cuda.kernels import DeviceCode, DeviceKernel
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.tokens import FILE, Source
@@ -26,7 +26,7 @@ from simt.programs.launches import Launches
 __all__ = ["Answer", "CudaStream", "State"]
 
 # a call that makes something, with the variable that it fills
-MAKES = re.compile(
+CREATION = re.compile(
     r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
 )
 
@@ -117,7 +117,7 @@ class State:
         self.locate = locate  # the line of addresses in the program's code
         self.line = 0  # of the call that is answered
         self.queue = WorkQueue(_CudaHost(self))
-        self.held = HeldPages()
+        self.held = ProtectedPages()
         self.printed = ""
         self.notes: list[str] = []
         self._last = self._sticky = 0
@@ -151,7 +151,7 @@ class State:
         """Gives what a line makes the name of its variable, if it makes each only once."""
         all_of_line = self._made.setdefault(line, [])
         all_of_line.append(thing)
-        names = MAKES.findall("".join(t.text for t in self.source.tokens if t.line == line))
+        names = CREATION.findall("".join(t.text for t in self.source.tokens if t.line == line))
         if len(all_of_line) <= len(names):
             thing.variable = names[len(all_of_line) - 1]
         else:

@@ -16,7 +16,7 @@ from simt.errors import BadInput
 __all__ = ["FILE", "Source", "Token", "included", "read", "tokens_of"]
 
 FILE = 100_000  # lines of each included file
-NESTED = 32  # files that include each other
+DEPTH = 32  # of files that include each other
 TOKEN = re.compile(
     r"""(?P<directive>^[ \t]*\#(?:/\*.*?\*/|\\\r?\n|[^\n])*)
     |(?P<space>\s)
@@ -128,8 +128,8 @@ def read(file: Path, text: str | None = None) -> Source:
 def _read(
     source: Source, file: Path, once: set[Path], depth: int, text: str | None = None
 ) -> list[Token]:
-    if depth > NESTED:
-        raise BadInput(f"{file.name} is included more than {NESTED} deep: does it include itself?")
+    if depth > DEPTH:
+        raise BadInput(f"{file.name} is included more than {DEPTH} deep: does it include itself?")
     number = len(source.files)
     source.files.append(file)
     if text is None:

@@ -11,18 +11,18 @@ from simt.host.devices import Device
 from simt.host.streams import Event
 from simt.host.work.launches import issue_launch
 from simt.host.work.order import nothing
-from simt.programs.cuda.errors import ApiError, Failed, Unable, number_of
+from simt.programs.cuda.errors import ApiError, KernelFailure, NotSupported, number_of
 from simt.programs.cuda.held import Use
 from simt.programs.cuda.kernels import DeviceKernel, PreparedKernel
 from simt.programs.cuda.state import Answer, CudaStream, State
 from simt.report.report import Report
 
-__all__ = ["Launching"]
+__all__ = ["LaunchCalls"]
 
-OURS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
+MACHINE_FINDINGS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
 
 
-class Launching(State):
+class LaunchCalls(State):
     """`<<<...>>>`, what one can ask of a kernel, waiting, streams and events."""
 
     # --- launches
@@ -60,7 +60,7 @@ class Launching(State):
             if chr(tag) == "T":
                 types.append(_type_in(content.decode()))
                 if "lambda" in types[-1]:
-                    raise Unable(
+                    raise NotSupported(
                         f"{self.source.place(line)}: a kernel that takes a lambda is not covered: "
                         "write a struct with __device__ operator() in its place"
                     )
@@ -85,15 +85,15 @@ class Launching(State):
         self.printed += prepared.printed
         reached = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
         self.came_back |= reached or bool(prepared.printed)
-        if stopped is not None and stopped.kind in OURS:
-            raise Unable(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
+        if stopped is not None and stopped.kind in MACHINE_FINDINGS:
+            raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:
             self.launches.keep(kernel, report)
         for finding in report.findings:
             finding.message = self._explained(finding.message)
             self.note(finding)
         if stopped is not None:
-            raise Failed(stopped)
+            raise KernelFailure(stopped)
 
     def _explained(self, message: str) -> str:
         """What lies at an address that no array has."""
