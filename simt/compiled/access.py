@@ -45,7 +45,7 @@ def _conversion(value: Any, want: Any, *others: Any) -> Any:
 def converted(typingctx: Any, value: Any, like: Any) -> Any:
     """A number in the type of another or in one that is named; anything else as it is."""
     want = like.instance_type if isinstance(like, types.NumberClass) else like
-    return _conversion(value, _kept(value, want), like)
+    return _conversion(value, _stored_type(value, want), like)
 
 
 @intrinsic
@@ -54,7 +54,7 @@ def whole(typingctx: Any, value: Any) -> Any:
     return _conversion(value, value if isinstance(value, types.Integer) else types.int64)
 
 
-def _kept(value: Any, place: Any) -> Any:
+def _stored_type(value: Any, place: Any) -> Any:
     """As what something is kept in a place of a type: as that, if both are numbers."""
     numbers = types.Number, types.Boolean
     return place if isinstance(value, numbers) and isinstance(place, numbers) else value
@@ -67,14 +67,14 @@ def _parts(builder: Any, kind: Any, value: Any) -> list[tuple[Any, Any]]:
     return [(kind, value)]
 
 
-def _checkable(kind: Any) -> Any:
+def _checked_type(kind: Any) -> Any:
     """The type of an index whose numbers have been checked.
 
     Raises:
         NotCompiled: it is no index of numbers and slices.
     """
     if isinstance(kind, types.BaseTuple):
-        return types.Tuple.from_types([_checkable(k) for k in kind.types])
+        return types.Tuple.from_types([_checked_type(k) for k in kind.types])
     if isinstance(kind, types.Integer):
         return types.uint64
     if isinstance(kind, types.SliceType | types.EllipsisType | types.NoneType):
@@ -82,7 +82,7 @@ def _checkable(kind: Any) -> Any:
     raise NotCompiled(f"an index of type {kind}")
 
 
-def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:
+def _checked_index(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:
     """The index with unsigned numbers, after it has been found to be within the array."""
     shape = cgutils.unpack_tuple(
         builder, context.make_array(array)(context, builder, args[0]).shape
@@ -102,7 +102,7 @@ def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> A
         axis += not isinstance(kind, types.EllipsisType | types.NoneType)
         values.append(value)
     if isinstance(index, types.BaseTuple):
-        return context.make_tuple(builder, _checkable(index), values)
+        return context.make_tuple(builder, _checked_type(index), values)
     return values[0]
 
 
@@ -111,13 +111,13 @@ def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
     array, index, *values = kinds
     if [k for k in values if isinstance(getattr(k, "dtype", None), types.Float)]:
         raise NotCompiled("several floats that are stored at once")
-    checked = _checkable(index)
+    checked = _checked_type(index)
     function = typingctx.resolve_value_type(operation)
-    kept = (_kept(v, array.dtype) for v in values)
+    kept = (_stored_type(v, array.dtype) for v in values)
     inner = function.get_call_type(typingctx, (array, checked, *kept), {})
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        operands = [args[0], _checked(context, builder, array, index, args), *args[2:]]
+        operands = [args[0], _checked_index(context, builder, array, index, args), *args[2:]]
         have = (array, checked, *values)
         cast = [
             _cast(context, builder, v, h, w)

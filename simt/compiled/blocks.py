@@ -93,8 +93,10 @@ class Part:
             return body(me, begins)
 
         part.compile(_PART.args)
-        (self._kept,) = part.overloads.values()
-        self.address = self._kept.library.get_pointer_to_function(self._kept.fndesc.llvm_func_name)
+        (self._overload,) = part.overloads.values()
+        self.address = self._overload.library.get_pointer_to_function(
+            self._overload.fndesc.llvm_func_name
+        )
 
 
 @intrinsic
@@ -123,8 +125,8 @@ def _part_to_the_end(kernel: Any, frame: LaunchFrame) -> Any:
         called = kind.get_call_type(typingctx, (ME,), {})
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            run = _linked(context, kind, called)
-            with _begun(builder, frame, args[0]) as own:
+            run = _link(context, kind, called)
+            with _each_thread(builder, frame, args[0]) as own:
                 run(builder, (own,))
             return context.get_constant_null(_PART.return_type)
 
@@ -143,7 +145,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
         gen_type = called.return_type
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            run = _linked(context, kind, called)
+            run = _link(context, kind, called)
             me, begins = args
             states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, gen_type))
 
@@ -159,7 +161,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
 
             where, ended, apart = (cgutils.alloca_once_value(builder, WORD(0)) for _ in range(3))
             with builder.if_else(begins) as (first, later):
-                with first, _begun(builder, frame, me) as own:
+                with first, _each_thread(builder, frame, me) as own:
                     builder.store(WORD(0), left_at(builder, own))
                     generator = builder.load(run(builder, (own,)))
                     builder.store(generator, state(builder.extract_value(own, 7)))
@@ -186,7 +188,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
 
 
 @contextmanager
-def _begun(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
+def _each_thread(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
     """Each thread of a block, in a loop; nobody has written anything in its memory."""
     x, y, z = (word_of(builder, first, f"blockDim.{axis}") for axis in "xyz")
     _poison(builder, frame, "shared", first)
@@ -213,7 +215,7 @@ def _add(builder: Any, total: Any, truth: Any) -> None:
     builder.store(builder.add(builder.load(total), builder.zext(truth, WORD)), total)
 
 
-def _linked(context: Any, kind: Any, called: Any) -> Any:
+def _link(context: Any, kind: Any, called: Any) -> Any:
     run = context.get_function(kind, called)
     context.add_linking_libs(getattr(run, "libs", ()))
     return run

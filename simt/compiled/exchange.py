@@ -68,7 +68,7 @@ _of_warp, _of_block = _getter("round"), _getter("meeting")
 
 
 @device
-def _named(me: Any, mask: Any) -> None:
+def _require_full_mask(me: Any, mask: Any) -> None:
     """The machine alone knows masks that name a part of the warp."""
     if np.int64(mask) & 0xFFFFFFFF != 0xFFFFFFFF:
         raise RuntimeError
@@ -79,7 +79,7 @@ def _shuffle(source: Callable[..., Any]) -> Any:
 
     @device
     def shuffle(me: Any, mask: Any, value: Any, turn: Any, operand: Any) -> Any:
-        _named(me, mask)
+        _require_full_mask(me, mask)
         lane = number(me) % 32
         other = source(lane, np.int64(operand) & 31)  # PTX reads five bits
         if other < 0 or other >= 32:
@@ -95,7 +95,7 @@ def _lanes(counts: Callable[..., Any]) -> Any:
 
     @device
     def bits_of(me: Any, mask: Any, own: Any, turn: Any) -> Any:
-        _named(me, mask)
+        _require_full_mask(me, mask)
         first = number(me) - number(me) % 32
         bits = 0
         for lane in range(min(32, threads(me) - first)):
@@ -156,7 +156,7 @@ def _or(me: Any, predicate: Any, turn: Any) -> Any:
 
 @device
 def _syncwarp(me: Any, mask: Any, turn: Any) -> None:
-    _named(me, mask)
+    _require_full_mask(me, mask)
 
 
 # by name: what looks at the others' parts, which argument is a thread's own, whether of a warp

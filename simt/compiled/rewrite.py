@@ -58,7 +58,7 @@ class RewrittenKernel:
         self.program = program
         if program.debug:
             raise NotCompiled("debug=True, by which a division by zero is an error")
-        named = [callee(thing) for source in program.sources() for thing in _named(source)]
+        named = [callee(thing) for source in program.sources() for thing in _references(source)]
         if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in named):
             raise NotCompiled("a declared signature of a device function")
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
@@ -82,7 +82,7 @@ class RewrittenKernel:
         """
         if source in callers:
             raise NotCompiled(f"{source.name} calls itself")
-        things = [callee(thing) for thing in _named(source)]
+        things = [callee(thing) for thing in _references(source)]
         return any(getattr(item, "name", "") in EXCHANGES for item in things) or any(
             self.meets(self.program.source_of(item), (*callers, source))
             for item in things
@@ -104,7 +104,7 @@ def _is_field(node: ast.expr) -> bool:
     return named or isinstance(node, ast.Attribute)
 
 
-def _named(source: KernelSource) -> list[Any]:
+def _references(source: KernelSource) -> list[Any]:
     """What the names in a function stand for."""
     nodes = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name | ast.Attribute)]
     return [thing for node in nodes if (thing := source.named(node)) is not MISSING]

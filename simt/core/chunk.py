@@ -56,15 +56,15 @@ class IndexArrays:
 
     def __init__(self) -> None:
         # by the id of an array: the array, its extremes, its products
-        self._known: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
+        self._cache: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
 
     def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
-        known = self._known.get(id(index))
+        known = self._cache.get(id(index))
         if known is None or known[0]() is not index:
-            if len(self._known) >= MAX_INDEX_ARRAYS:
-                self._known.clear()
+            if len(self._cache) >= MAX_INDEX_ARRAYS:
+                self._cache.clear()
             known = ref(index), index.min(initial=0), index.max(initial=-1), {}
-            self._known[id(index)] = known
+            self._cache[id(index)] = known
         return known
 
     def within(self, index: Lanes, limit: int) -> bool:

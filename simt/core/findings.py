@@ -108,11 +108,11 @@ class FindingLog:
 
     def __init__(self, *, keep_going: bool = False) -> None:
         self.keep_going = keep_going
-        self._found: dict[Any, Finding] = {}
+        self._by_key: dict[Any, Finding] = {}
 
     def again(self, key: Any, count: int = 1) -> bool:
         """Whether this mistake is known already; if so, it is counted."""
-        known = self._found.get(key)
+        known = self._by_key.get(key)
         if known is None:
             return False
         known.count += count
@@ -120,13 +120,13 @@ class FindingLog:
 
     def add(self, key: Any, finding: Finding) -> None:
         """A new finding."""
-        self._found.setdefault(key, finding)
+        self._by_key.setdefault(key, finding)
 
     def clear(self) -> None:
         """Forgets all findings: the launch starts again."""
-        self._found.clear()
+        self._by_key.clear()
 
     @property
     def findings(self) -> list[Finding]:
         """All findings so far."""
-        return list(self._found.values())
+        return list(self._by_key.values())

@@ -38,7 +38,7 @@ class _Rewriter(ast.NodeTransformer):
                 guarded = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
                 chain = [*begin, ast.If(guarded, case.body, chain)]
         first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
-        return [ast.copy_location(_placed(statement, node), node) for statement in (first, *chain)]
+        return [ast.copy_location(_locate(statement, node), node) for statement in (first, *chain)]
 
 
 def _bind(name: str, subject: str, pattern: ast.pattern) -> ast.stmt:
@@ -50,7 +50,7 @@ def _read(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def _placed(statement: ast.stmt, node: ast.Match) -> ast.stmt:
+def _locate(statement: ast.stmt, node: ast.Match) -> ast.stmt:
     """A new statement with the line of its case, or of the `match`, where it has none."""
     for inner in ast.walk(statement):
         if isinstance(inner, ast.If) and not hasattr(inner, "lineno"):

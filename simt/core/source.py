@@ -204,10 +204,10 @@ _TEXTS: deque[tuple[str, str]] = deque(maxlen=4096)  # what exec() was given: fi
 @cache
 def remember_texts() -> None:
     """From now on a function that exec() makes has source text, in this process."""
-    sys.addaudithook(_hear)
+    sys.addaudithook(_audit_hook)
 
 
-def _hear(event: str, details: tuple[Any, ...]) -> None:
+def _audit_hook(event: str, details: tuple[Any, ...]) -> None:
     if event == "compile" and isinstance(details[0], bytes) and str(details[1])[:1] == "<":
         _TEXTS.append((details[1], details[0].decode(errors="replace")))
 
@@ -238,22 +238,22 @@ def _texts(code: CodeType) -> Iterator[str]:
         yield from _cells()
 
 
-def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
+def _source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
     """The lines of what a function stands in, and the number of its first, from 0."""
     code = function.__code__
     for text in _texts(code):
         if code.co_name.strip("<>") in text:
             with suppress(SyntaxError):  # a cell may be in another language
-                if _became(text, code):
+                if _compiles_to(text, code):
                     return text.splitlines(keepends=True), code.co_firstlineno - 1
     lines, start = inspect.findsource(function)  # getsource would read what it wraps
     # from Python 3.13 on that is the program of `python -c`, whatever exec() was given
-    if code.co_filename == "<string>" and not _became("".join(lines), code):
+    if code.co_filename == "<string>" and not _compiles_to("".join(lines), code):
         raise OSError("another text of this name")
     return lines, start
 
 
-def _became(text: str, code: CodeType) -> bool:
+def _compiles_to(text: str, code: CodeType) -> bool:
     """Whether `code` is in what this text is compiled to."""
     flags = code.co_flags & __future__.annotations.compiler_flag
     compiled = compile(text, "", "exec", flags, dont_inherit=True)
@@ -265,7 +265,7 @@ def _nested(code: CodeType) -> CodeType:
     return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
 
 
-def _parsed(text: str) -> ast.AST:
+def _parse(text: str) -> ast.AST:
     """The tree of a definition, which stays indented where a comment in it is less so."""
     if not text[:1].isspace():
         return ast.parse(text)
@@ -302,7 +302,7 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     """A lambda, as a definition; what stands around it is read along to find it."""
-    lines, _ = _found(function)
+    lines, _ = _source_lines(function)
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:
         raise _refuse(function, "is not to be found where it was written")
@@ -325,10 +325,10 @@ def read(function: Callable[..., Any]) -> KernelSource:
     try:
         if code.co_name == "<lambda>":
             return _read_lambda(function)
-        lines, start = _found(function)
+        lines, start = _source_lines(function)
         block = "".join(inspect.getblock(lines[start:]))
         text = textwrap.dedent(block)
-        tree = _find(_parsed(text), code.co_name)
+        tree = _find(_parse(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
     except SyntaxError:

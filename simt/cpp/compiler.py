@@ -177,7 +177,7 @@ def compile_to_ptx(
             "--generate-line-info",
             "--pre-include=simt.h",
         ]
-        arguments = [g for g in arguments if not _overridden(g, options)]
+        arguments = [g for g in arguments if not _is_overridden(g, options)]
         if "<cooperative_groups/" not in source:  # groups alone need no standard library
             arguments.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
         arguments += [*options, *(f"--include-path={folder}" for folder in _headers())]
@@ -195,7 +195,7 @@ def compile_to_ptx(
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _overridden(option: str, options: Sequence[str]) -> bool:
+def _is_overridden(option: str, options: Sequence[str]) -> bool:
     if option.startswith("--gpu-architecture"):
         return any(o.startswith(("--gpu-architecture", "-arch")) for o in options)
     return any(o in ("-lineinfo", "--generate-line-info", "-G") for o in options)

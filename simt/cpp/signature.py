@@ -104,7 +104,7 @@ def find_kernels(source: str) -> dict[str, Signature]:
         start = match.start("template") if match["template"] else match.start()
         end = _closing(text, match.end())
         parameters = tuple(
-            _parameter(word, k) for k, word in enumerate(_parted(match["params"])) if word != "void"
+            _parameter(word, k) for k, word in enumerate(_split(match["params"])) if word != "void"
         )
         template = tuple(
             word.split()[-1] for word in (match["types"] or "").split(",") if word.split()
@@ -125,7 +125,7 @@ def _closing(text: str, at: int) -> int:
     return len(text)
 
 
-def _parted(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """The parameters of a list, at the commas that stand in no angle bracket."""
     parts = re.split(r",(?![^<>]*>)", text)
     return [" ".join(part.split()) for part in parts if part.strip()]

@@ -65,7 +65,7 @@ class _Walker(ABC, Generic[State]):
     def statement(self, node: ast.stmt, now: State) -> State | None:
         if isinstance(node, ast.If):
             now = self.after(node.test, now)
-            return self._met([self.suite(node.body, now), self.suite(node.orelse, now)])
+            return self._meet_paths([self.suite(node.body, now), self.suite(node.orelse, now)])
         if isinstance(node, ast.For | ast.While):
             return self.loop(node, now)
         if isinstance(node, ast.Break):
@@ -77,7 +77,7 @@ class _Walker(ABC, Generic[State]):
         now = self.after(node, now)
         return None if isinstance(node, ast.Return | ast.Raise) else now
 
-    def _met(self, paths: Iterable[State | None]) -> State | None:
+    def _meet_paths(self, paths: Iterable[State | None]) -> State | None:
         alive = [path for path in paths if path is not None]
         return self.meet(alive) if alive else None
 
@@ -95,13 +95,13 @@ class _Walker(ABC, Generic[State]):
                 tested = inside = self.after(node.test, head)
             end = self.suite(node.body, inside)
             self.loops.pop()
-            before, met = head, self._met([now, head, end, *loop.continues])
+            before, met = head, self._meet_paths([now, head, end, *loop.continues])
             assert met is not None
             head = met
             if head == before:
                 break
         normal = None if self.endless(node) else self.suite(node.orelse, tested)
-        return self._met([normal, *loop.breaks])
+        return self._meet_paths([normal, *loop.breaks])
 
     def endless(self, node: ast.For | ast.While) -> bool:
         """Whether a loop is left by `break` alone, as `while True` is."""
@@ -228,13 +228,13 @@ def doubtful_reads(source: KernelSource) -> set[ast.Name]:
     return walker.doubtful
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and what is in it, but not the bodies of functions, which run later."""
     yield node
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return
     for child in ast.iter_child_nodes(node):
-        yield from _own(child)
+        yield from _own_nodes(child)
 
 
 class _SetWalker(_Walker[Known]):
@@ -253,7 +253,7 @@ class _SetWalker(_Walker[Known]):
             return now | {node.name}
         target = node.target if isinstance(node, ast.AugAssign) else None
         set_here = set()
-        for name in _own(node):
+        for name in _own_nodes(node):
             if not isinstance(name, ast.Name) or name.id not in self.locals:
                 continue
             if isinstance(name.ctx, ast.Store):

@@ -46,7 +46,7 @@ _bodies: dict[tuple[Any, ...], DeviceFunction] = {}
 
 
 @converter
-def _overloaded(thing: Any) -> Intrinsic | None:
+def _overloaded_function(thing: Any) -> Intrinsic | None:
     """A plain Python function for which overloads have been registered."""
     if type(thing) is not types.FunctionType or not numba_cuda.installed():
         return None  # without Numba nobody can have registered any
@@ -55,7 +55,7 @@ def _overloaded(thing: Any) -> Intrinsic | None:
 
 
 @members
-def _added(thing: Any, name: str) -> Intrinsic | None:
+def _added_member(thing: Any, name: str) -> Intrinsic | None:
     """An attribute or method that has been added to arrays or numbers."""
     number = isinstance(thing, np.ndarray | np.generic | bool | int | float | complex)
     if not (number or isinstance(thing, View)) or not numba_cuda.installed():
@@ -109,7 +109,7 @@ def _body(
     named_kinds = {name: _kind(value) for name, value in named.items()}
     key = (*choosers, *kinds, *named_kinds.items())
     if key not in _bodies:
-        bodies = (_chosen(chooser, kinds, named_kinds) for chooser in choosers)
+        bodies = (_choose_body(chooser, kinds, named_kinds) for chooser in choosers)
         body = next((b for b in bodies if b is not None), None)
         if body is None:
             types_given = ", ".join(map(str, kinds))
@@ -118,7 +118,7 @@ def _body(
     return _bodies[key]
 
 
-def _chosen(chooser: Chooser, kinds: list[Any], named: dict[str, Any]) -> Any:
+def _choose_body(chooser: Chooser, kinds: list[Any], named: dict[str, Any]) -> Any:
     """The body for types: as Numba does, literal ones are tried before plain ones or after."""
     from numba.core.errors import NumbaError
     from numba.types import unliteral

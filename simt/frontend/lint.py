@@ -21,16 +21,16 @@ def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]
     names = set(arrays)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Expr):
-            message = _forgotten(node.value, source)
+            message = _unused_expression(node.value, source)
         elif isinstance(node, ast.Assign):
-            message = _renamed(node, names, source.tree)
+            message = _rebound_array(node, names, source.tree)
         else:
             continue
         if message is not None:
             yield Finding("no-effect", node.lineno, message)
 
 
-def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
+def _unused_expression(value: ast.expr, source: KernelSource) -> str | None:
     """What is wrong with an expression that stands alone, if anything is."""
     if any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(value)):
         return None
@@ -56,7 +56,7 @@ def _object(node: ast.expr, source: KernelSource) -> object:
     return MISSING
 
 
-def _renamed(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
+def _rebound_array(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
     """What is wrong with an assignment to an array's name, if anything is."""
     target = node.targets[0]
     if not isinstance(target, ast.Name) or target.id not in arrays:

@@ -60,7 +60,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         NotLowered: the kernel, or a function that it calls, uses what has a type and no code.
         numba.core.errors.NumbaError: Numba refuses the kernel.
     """
-    with _uncollected():
+    with _gc_paused():
         numba_cuda.load()
         from numba.core import types
         from numba.cuda import compiler
@@ -69,7 +69,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         options = {"cc": CAPABILITY} if "cc" in names else {}
         with any_device(), _only_if_it_compiles(), overloads_led_by(real_function):
             function = real_function(kernel)
-            with _before_code(function):
+            with _stop_before_code(function):
                 try:
                     compiled = compiler.compile_cuda(function, types.void, arguments, **options)
                 except _TypesInferred as typed:
@@ -78,7 +78,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _gc_paused() -> Iterator[None]:
     """Numba makes many objects that stay: to look for garbage among them takes a fifth as long."""
     enabled = gc.isenabled()
     gc.disable()
@@ -133,7 +133,7 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
     return ""
 
 
-def _only_code_tells(state: Any) -> bool:
+def _needs_code(state: Any) -> bool:
     """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
     stores = ("SetItem", "StaticSetItem")
     packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
@@ -144,7 +144,7 @@ def _only_code_tells(state: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _before_code(function: Callable[..., Any]) -> Iterator[None]:
+def _stop_before_code(function: Callable[..., Any]) -> Iterator[None]:
     """Compiling `function` ends where its types are known: code would take as long again.
 
     The functions that it calls are compiled whole, and so is a kernel of which types do not say
@@ -164,7 +164,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
         _check_lowered(state)
         if state.func_id.func is not function:
             return run_pass(self, state)
-        if _only_code_tells(state):
+        if _needs_code(state):
             with contextlib.suppress(KeyError):  # of an operator, whose types say what is wrong
                 run_pass(self, state)
         raise _TypesInferred(state.type_annotation)
@@ -283,7 +283,7 @@ def _real(thing: Any) -> Any:
     if isinstance(thing, DeclaredFunction):
         return numba.cuda.declare_device(thing.__name__, thing.signature)
     if _is_ours(thing):
-        return _device[thing] if thing in _device else _made(thing)
+        return _device[thing] if thing in _device else _compile_device(thing)
     if type(thing).__module__ == "simt.host.device_array":
         return _GlobalArray(thing)
     return thing
@@ -309,7 +309,7 @@ def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
     return stand_in
 
 
-def _made(dispatcher: Any) -> Any:
+def _compile_device(dispatcher: Any) -> Any:
     """Numba's dispatcher for one of ours; it is known before its names are: they may lead back."""
     import numba.cuda
 

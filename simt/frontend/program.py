@@ -53,9 +53,9 @@ class Program:
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without counters."""
         self.counting = counting
-        return self._translated(self.source, None, lambda: self.types)
+        return self._translation(self.source, None, lambda: self.types)
 
-    def _translated(
+    def _translation(
         self, source: KernelSource, declared: Any, types: Callable[[], Types]
     ) -> Translation:
         key = (source.unit, declared, self.counting)
@@ -76,7 +76,7 @@ class Program:
     ) -> tuple[Translation, tuple[Any, ...]]:
         """A device function, and the arguments as its declared signature wants them."""
         declared, args = device_call(device.dispatcher, args)
-        translation = self._translated(
+        translation = self._translation(
             self.source_of(device), declared, lambda: device_types(device.dispatcher, declared)
         )
         return translation, args

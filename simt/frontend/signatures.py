@@ -80,7 +80,7 @@ def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any]
     if dtype is not None and (number is not None or isinstance(actual, types.EnumMember)):
         return lambda value: _number(kernel, name, dtype, value)
     if isinstance(want, types.CPointer) and isinstance(actual, types.Integer):
-        return lambda value: _pointed_at(int(value), number_dtype(want.dtype), name)
+        return lambda value: _view_at(int(value), number_dtype(want.dtype), name)
     same = want == actual
     if isinstance(want, types.Array) and isinstance(actual, types.Array):
         alike = want.layout in ("A", actual.layout) or (want.ndim == 1 and actual.layout == "C")
@@ -109,7 +109,7 @@ def _as_type(view: View, dtype: Any) -> View:
     return View(view.allocation, dtype, view.shape, view.strides, view.offset, view.name)
 
 
-def _pointed_at(address: int, dtype: Any, name: str) -> View:
+def _view_at(address: int, dtype: Any, name: str) -> View:
     """What lies at an address, to the end of its memory."""
     target = at_address(address)
     if target is None:
@@ -159,7 +159,7 @@ def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any,
     if real._can_compile:
         actual = argument_types(_one_lane(args)) if all(map(_has_type, args)) else None
         return tuple(version for version in compiled if _plain(version) == actual) or None, args
-    kinds = compiled[0] if len(compiled) == 1 else _fitting(dispatcher, compiled, args)
+    kinds = compiled[0] if len(compiled) == 1 else _best_match(dispatcher, compiled, args)
     return (kinds,), tuple(settle(v, kind_of(want)) for v, want in zip(args, kinds, strict=True))
 
 
@@ -191,7 +191,7 @@ def _one_lane(args: tuple[Any, ...]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
+def _best_match(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
     """Those that Numba takes, of several: for types that it converts alike, the first."""
     actual = argument_types(_one_lane(args)) or declared[0]
     signature = _overloads(dispatcher.__name__, declared)(actual)

@@ -233,11 +233,11 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     What `a if c else b` gives is under the `branch_key` of its branches. None stands for what is no
     number, or not the same on one line; a line that Numba has dropped is missing.
     """
-    types = _agreed(chain(_assigned(annotation), _chosen(annotation)))
-    return types | dict.fromkeys(_apart(annotation), np.dtype(bool))
+    types = _common_types(chain(_assigned_types(annotation), _branch_types(annotation)))
+    return types | dict.fromkeys(_enum_comparisons(annotation), np.dtype(bool))
 
 
-def _agreed(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
+def _common_types(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
     """The one type that each key has in all pairs; None where there is no such type."""
     types: Types = {}
     for key, dtype in pairs:
@@ -247,7 +247,7 @@ def _agreed(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
     return types
 
 
-def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+def _assigned_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     """What is assigned to variables of the source."""
     for block in annotation.blocks.values():
         for statement in block.body:
@@ -263,7 +263,7 @@ def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
 _BYTECODE_OFFSET = 2  # Numba counts an instruction before Python's own
 
 
-def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+def _branch_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     """What conditional expressions give, by each of their branches.
 
     Where paths meet, Numba copies what they have computed into `$phi98.0`, and versions of it
@@ -292,7 +292,7 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
             yield branch_key(ends[label]), results[max(results)]
 
 
-def _apart(annotation: Any) -> set[tuple[str, int]]:
+def _enum_comparisons(annotation: Any) -> set[tuple[str, int]]:
     """The lines where `is` compares members of two enums, which are never the same."""
     lines: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
     for block in annotation.blocks.values():
@@ -322,4 +322,4 @@ def device_types(dispatcher: Any, used: Any = None) -> Types:
         except (AttributeError, KeyError, ImportError):
             continue
         pairs += variables.items()
-    return _agreed(pairs)
+    return _common_types(pairs)

@@ -142,13 +142,13 @@ def marshal(
     for extension in reversed(extensions):
         pairs = [extension.prepare_args(None, a, stream=0, retr=result.back) for a in args]
         args = tuple(arg for _, arg in pairs)
-    result.values = tuple(_one(result, name, arg) for name, arg in zip(names, args, strict=True))
+    result.values = tuple(_value(result, name, arg) for name, arg in zip(names, args, strict=True))
     result.typed = tuple(_typed(arg, value) for arg, value in zip(args, result.values, strict=True))
     return result
 
 
 def _typed(arg: Any, value: Any) -> Any:
-    _, arg = _unwrapped(arg)
+    _, arg = _unwrap(arg)
     if isinstance(arg, enum.Enum):
         return arg
     if isinstance(value, tuple):
@@ -173,14 +173,14 @@ def _on_a_gpu(marshalled: LaunchArguments, arg: Any) -> DeviceNDArray | None:
     return None
 
 
-def _unwrapped(arg: Any) -> tuple[_Direction | None, Any]:
+def _unwrap(arg: Any) -> tuple[_Direction | None, Any]:
     """How an argument travels, if it says so, and itself; Numba has classes of these names too."""
     if type(arg).__module__ == "numba.cuda.args":
         arg = {"In": In, "Out": Out}.get(type(arg).__name__, InOut)(arg.value)
     return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
 
 
-def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
+def _unsupported_dtype(name: str, dtype: np.dtype[Any]) -> Finding:
     """That a kernel does not take an array of these elements, and what it takes instead."""
     if dtype.kind in "SU":
         return Finding("unsupported", None, no_strings(name, dtype), array=name)
@@ -192,8 +192,8 @@ def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
     return Finding("not-a-kernel", None, message, array=name)
 
 
-def _one(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
-    direction, arg = _unwrapped(arg)
+def _value(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
+    direction, arg = _unwrap(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
     if isinstance(arg, MappedNDArray):
@@ -210,7 +210,7 @@ def _one(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
     host = host_array(arg)
     if host is not None:
         if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:
-            raise Stop(_not_held(name, host.dtype))
+            raise Stop(_unsupported_dtype(name, host.dtype))
         if not _one_piece(host):
             message = (
                 f"{name} is not contiguous, its elements are not side by side, and is copied to "
@@ -228,7 +228,7 @@ def _one(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
             marshalled.copied.append((name, host.nbytes))
         return view
     if isinstance(arg, enum.Enum):
-        return _one(marshalled, name, arg.value)
+        return _value(marshalled, name, arg.value)
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):
@@ -243,7 +243,7 @@ def _one(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
     if isinstance(arg, np.generic) and arg.dtype.kind in NUMBERS:
         return cast(arg, arg.dtype)
     if isinstance(arg, tuple):
-        items = [_one(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
+        items = [_value(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
     instead = next((hint for kinds, hint in ALTERNATIVES if isinstance(arg, kinds)), PARTS_HINT)
     message = (

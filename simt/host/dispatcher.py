@@ -106,7 +106,7 @@ class Kernel:
         self.specializations: dict[Any, Kernel] = {}
         parsed = [signature_types(types) for types in signatures]
         self.declared = [types for types in parsed if types is not None]
-        with _raised():
+        with _stops_as_errors():
             if device and self.declared:
                 finding = declare(self)
                 if finding is not None:
@@ -155,7 +155,7 @@ class Kernel:
     def compile(self, sig: Any) -> Overload:
         """The kernel for a signature, from where on what its names stand for is fixed."""
         parsed = signature_types(sig)
-        with _raised():
+        with _stops_as_errors():
             if self.declared:
                 return self.overload(parsed and parsed[0])
             return self._compiled(parsed and parsed[0])
@@ -164,7 +164,7 @@ class Kernel:
         """Compiles all overloads again, with what their names stand for by now."""
         signatures = self.signatures
         self.overloads.clear()
-        with _raised():
+        with _stops_as_errors():
             for arguments in signatures:
                 self._compiled(arguments)
 
@@ -172,7 +172,7 @@ class Kernel:
         """A kernel for arguments like these only, or for arguments of these types."""
         if self.specialized:
             raise KernelError(f"Dispatcher already specialized: launch {self.__name__} as it is")
-        with _raised():
+        with _stops_as_errors():
             types = tuple(_type_like(arg) for arg in args)
             if types not in self.specializations:
                 kernel = Kernel(self.py_func, options=self.targetoptions, specialized=True)
@@ -232,7 +232,7 @@ def _type_like(thing: Any) -> Any:
 
 
 @contextmanager
-def _raised() -> Iterator[None]:
+def _stops_as_errors() -> Iterator[None]:
     """What ends a compilation, as an error."""
     try:
         yield

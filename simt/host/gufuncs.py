@@ -87,7 +87,7 @@ class Gufunc:
         Raises:
             BadCall: if the number of arguments, their types or their shapes do not fit.
         """
-        arrays, outputs = self._sorted(args, out)
+        arrays, outputs = self._split_arguments(args, out)
         loop, shapes = self._schedule([a.shape for a in arrays])
         types = self._choose(arrays)
         dtypes, kernel = self._loops[types]
@@ -121,7 +121,7 @@ class Gufunc:
                 results.append(result if stays else result.copy_to_host())
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _sorted(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
+    def _split_arguments(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs; None for an output that is to be made."""
         inputs, outputs = len(self._inputs), len(self._outputs)
         if out is not None:

@@ -95,7 +95,7 @@ def _counterparts() -> dict[int, tuple[Any, Any]]:
     pairs = [(getattr(real, name), ours) for name, ours in vars(api).items() if hasattr(real, name)]
     for name, ours in _COUNTERPARTS.items():
         try:
-            pairs.append((_named(name), _named(ours)))
+            pairs.append((_import_name(name), _import_name(ours)))
         except (ImportError, AttributeError):  # another version of Numba
             continue
     for name in ("vectorize", "guvectorize"):
@@ -104,7 +104,7 @@ def _counterparts() -> dict[int, tuple[Any, Any]]:
     return {id(theirs): (theirs, ours) for theirs, ours in pairs}
 
 
-def _named(path: str) -> Any:
+def _import_name(path: str) -> Any:
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 

@@ -95,19 +95,19 @@ def _replace_import() -> tuple[Any, Any]:
     def imported_by_statement(name: str, *rest: Any, **named: Any) -> ModuleType:
         module = import_statement(name, *rest, **named)
         importer = (rest[0] if rest else named.get("globals")) or {}
-        return _seen_from(importer.get("__name__"), module)
+        return _module_for(importer.get("__name__"), module)
 
     @functools.wraps(import_module)
     def imported(name: str, package: str | None = None) -> ModuleType:
         module = import_module(name, package)
-        return _seen_from(sys._getframe(1).f_globals.get("__name__"), module)
+        return _module_for(sys._getframe(1).f_globals.get("__name__"), module)
 
     _forget_what_runs_as_a_user()
     builtins.__import__, importlib.import_module = imported_by_statement, imported
     return before
 
 
-def _seen_from(importer: str | None, module: ModuleType) -> ModuleType:
+def _module_for(importer: str | None, module: ModuleType) -> ModuleType:
     ours: ModuleType = counterpart(module) if runs_as_a_user(importer or "") else module
     return ours
 

@@ -199,7 +199,7 @@ def _flat_output(
         if not isinstance(out, np.ndarray) or out.shape != (size,) or out.dtype != dtype:
             raise BadCall(
                 f"{name}: an out= on the host must be a NumPy array of {dtype} with shape "
-                f"{(size,)}, one dimension whatever the result has; got {_described(out)}"
+                f"{(size,)}, one dimension whatever the result has; got {_describe(out)}"
             )
         return device_empty(size, dtype)
     if out.size != size:
@@ -212,7 +212,7 @@ def _flat_output(
     return out.reshape(-1)
 
 
-def _described(thing: Any) -> str:
+def _describe(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     return type(thing).__name__

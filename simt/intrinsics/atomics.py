@@ -145,15 +145,15 @@ def _negative_zeros(values: Lanes) -> bool:
     return values.dtype.kind == "f" and bool(((values == 0) & np.signbit(values)).any())
 
 
-def _replaced(better: np.ufunc) -> Update:
+def _strictly_better(better: np.ufunc) -> Update:
     """Writes what is strictly better; NumPy's own functions take any of two zeros."""
     return lambda old, value: np.where(better(value, old) | np.isnan(old), value, old)
 
 
-_SIGNED_ZEROS = {np.fmax: _replaced(np.greater), np.fmin: _replaced(np.less)}
+_SIGNED_ZEROS = {np.fmax: _strictly_better(np.greater), np.fmin: _strictly_better(np.less)}
 
 
-def _simple(name: str, update: Any, *, steady: bool = False) -> None:
+def _register(name: str, update: Any, *, steady: bool = False) -> None:
     @intrinsic(f"atomic.{name}")
     def operate(m: Machine, ary: Any, idx: Any, val: Value, used: bool = True) -> Value:
         return _atomic(m, ary, idx, (val,), update, used, steady)
@@ -181,9 +181,9 @@ for _name, _update in {
     "nanmax": np.fmax, "nanmin": np.fmin, "and_": np.bitwise_and, "or_": np.bitwise_or,
     "xor": np.bitwise_xor, "exch": exchanged, "inc": increased, "dec": decreased,
 }.items():  # fmt: skip
-    _simple(_name, _update)
-_simple("max", np.fmax, steady=True)
-_simple("min", np.fmin, steady=True)
+    _register(_name, _update)
+_register("max", np.fmax, steady=True)
+_register("min", np.fmin, steady=True)
 
 
 def swapped(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:

@@ -261,7 +261,7 @@ _NUMBAS: dict[str, Callable[..., Any]] = {
 
 
 @converter
-def _numbas(thing: Any) -> Intrinsic | None:
+def _numba_function(thing: Any) -> Intrinsic | None:
     """A function of Numba's own."""
     home, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
     known = home.startswith("numba.") and name in _NUMBAS
@@ -272,14 +272,14 @@ _PRINTF_FORMATS = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kin
 _MAX_ARGS = 32  # what CUDA's printf takes
 
 
-def _printed(m: Machine, value: Any) -> tuple[str, list[Any]]:
+def _format(m: Machine, value: Any) -> tuple[str, list[Any]]:
     """The format with which Numba prints something, and what goes into it."""
     if isinstance(value, str):
         return "%s", [value]
     if isinstance(value, Dim3):
         return "(%d, %d, %d)", [value.x, value.y, value.z]
     if isinstance(value, tuple):
-        formats, parts = zip(*(_printed(m, v) for v in value), strict=True) if value else ((), ())
+        formats, parts = zip(*(_format(m, v) for v in value), strict=True) if value else ((), ())
         text = ", ".join(formats) + "," * (len(formats) == 1)
         return f"({text})", [p for part in parts for p in part]
     array = isinstance(value, View)
@@ -296,7 +296,7 @@ def _print(m: Machine, *values: Any) -> None:
     """Prints what each active thread prints, thread after thread, as CUDA's printf does."""
     if m.mask is EMPTY:
         return
-    formats, parts = zip(*(_printed(m, v) for v in values), strict=True) if values else ((), ())
+    formats, parts = zip(*(_format(m, v) for v in values), strict=True) if values else ((), ())
     text = " ".join(formats)
     columns = [
         m.spread(p).ravel() if isinstance(p, np.ndarray) else p for part in parts for p in part

@@ -57,7 +57,7 @@ ALTERNATIVES = {
 }
 
 
-def _refused(name: str, instead: str) -> None:
+def _register_refusal(name: str, instead: str) -> None:
     @method(name)
     def refuse(m: Machine, view: View, *args: Any) -> Any:
         message = f"{view.name}.{name}() {NEW.format(instead)}"
@@ -65,4 +65,4 @@ def _refused(name: str, instead: str) -> None:
 
 
 for _name, _instead in ALTERNATIVES.items():
-    _refused(_name, _instead)
+    _register_refusal(_name, _instead)

@@ -34,10 +34,10 @@ def barrier(m: Machine) -> None:
 
 def returned(m: Machine) -> Any:
     """Which threads (blocks, threads per block) have returned from the kernel."""
-    return _everywhere(m, m.frames[0].left)
+    return _full_mask(m, m.frames[0].left)
 
 
-def _everywhere(m: Machine, mask: Mask) -> Any:
+def _full_mask(m: Machine, mask: Mask) -> Any:
     return m.spread(mask if isinstance(mask, np.ndarray) else mask is None)
 
 
@@ -58,7 +58,7 @@ def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
     if m.findings.again(key, seen):
         return
     block, other = (int(n[0]) for n in np.nonzero(missing))
-    place = next(p for p, who in m.frames[0].exits.items() if _everywhere(m, who)[block, other])
+    place = next(p for p, who in m.frames[0].exits.items() if _full_mask(m, who)[block, other])
     names = _pair(m, mask, block, other)
     words = m.pair_text(*names)
     line = unit(place)[1]
@@ -100,7 +100,7 @@ def syncthreads(m: Machine) -> None:
 def _per_block(m: Machine, predicate: Value, absent: bool = False) -> Any:
     """What each thread says after a barrier; those that are not there count as `absent`."""
     barrier(m)
-    return np.where(_everywhere(m, m.mask), truth(predicate), absent)
+    return np.where(_full_mask(m, m.mask), truth(predicate), absent)
 
 
 def _result(m: Machine, values: Any) -> Value:
@@ -165,7 +165,7 @@ class GridGroup:
         One thread of each block, its first, tells the other blocks (CUDA's `sync_grids`): the
         rest of a block may have left, but it may not.
         """
-        mask = _everywhere(m, m.mask)
+        mask = _full_mask(m, m.mask)
         if not mask.any():
             return 0
         if not mask.all():

@@ -163,7 +163,7 @@ class _Launch:
             for callback in events.chunk:
                 callback(machine, last)
             del last  # and with it its arrays
-            _guarded(machine, translation, self.args)
+            _run_chunk(machine, translation, self.args)
             self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
 
     def _chunks(self, size: int) -> Iterator[Lanes]:
@@ -182,7 +182,7 @@ class _Launch:
                 yield np.arange(start, min(start + size, total))
 
 
-def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
+def _run_chunk(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
     """Carries out a chunk; what goes wrong in it ends as a finding."""
 
     def widened() -> None:

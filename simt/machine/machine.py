@@ -69,7 +69,7 @@ class Frame(DivergentExits):
         return tuple(map(_kind, self.arguments))
 
 
-def _each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
+def _where_each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
     """`where` for each pair of numbers; one that all threads share stays what it is."""
     pairs = zip(new, old, strict=True)
     return tuple(n if type(n) is type(o) is int and n == o else where(mask, n, o) for n, o in pairs)
@@ -125,7 +125,7 @@ class Machine(Lockstep):
         target = callee(self.own(function, "this function"))
         if isinstance(target, DeviceFunction):
             if kwargs or len(args) != target.plain:
-                args = self._bound(target, args, kwargs)
+                args = self._bind_arguments(target, args, kwargs)
             place = self.line
             run, self.arguments = self.program.prepared(target, args)
             result = run(self, *self.arguments)
@@ -140,7 +140,7 @@ class Machine(Lockstep):
         message = f"{function!r} cannot be called in a kernel"
         raise self.stop("not-a-kernel", message)
 
-    def _bound(self, function: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _bind_arguments(self, function: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
         """The arguments of a call in the order of the parameters, with defaults."""
         try:
             bound = function.signature.bind(*args, **kwargs)
@@ -154,7 +154,7 @@ class Machine(Lockstep):
 
     # --- conditions
 
-    def _under(self, mask: Mask, compute: Callable[[], Value]) -> Value:
+    def _compute_under(self, mask: Mask, compute: Callable[[], Value]) -> Value:
         before, self.mask = self.mask, mask
         try:
             return compute()
@@ -180,8 +180,8 @@ class Machine(Lockstep):
             return settle(yes(), kinds[1], join=True)
         if taken is EMPTY:
             return settle(no(), kinds[0], join=True)
-        first = self._under(taken, yes)
-        return self.merged(self._under(other, no), first, taken)
+        first = self._compute_under(taken, yes)
+        return self.merged(self._compute_under(other, no), first, taken)
 
     def both(self, a: Value, b: Value) -> Value:
         """`a and b` where evaluating b does no harm."""
@@ -204,7 +204,7 @@ class Machine(Lockstep):
         needed, other = split(self.mask, truth(a))
         if needed is EMPTY:
             return a
-        b = self._under(needed, compute)
+        b = self._compute_under(needed, compute)
         return b if other is EMPTY else self.both(a, b)
 
     def either_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
@@ -212,7 +212,7 @@ class Machine(Lockstep):
         other, needed = split(self.mask, truth(a))
         if needed is EMPTY:
             return a
-        b = self._under(needed, compute)
+        b = self._compute_under(needed, compute)
         return b if other is EMPTY else self.either(a, b)
 
     def same(self, a: Any, b: Any) -> Value:
@@ -351,9 +351,9 @@ class Machine(Lockstep):
         if isinstance(new, View | Choice) and isinstance(old, View | Choice):
             return self._merged_views(old, new, mask)
         if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
-            return Record(new.view, _each(mask, new.index, old.index))
+            return Record(new.view, _where_each(mask, new.index, old.index))
         if isinstance(new, Range) and isinstance(old, Range):
-            return Range(*_each(mask, new.bounds, old.bounds))
+            return Range(*_where_each(mask, new.bounds, old.bounds))
         if old is UNDEFINED:
             return new
         try:
@@ -368,7 +368,7 @@ class Machine(Lockstep):
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
             return choose_view(old, new, mask)
-        shape = _each(mask, new.shape, old.shape)
+        shape = _where_each(mask, new.shape, old.shape)
         offset = where(mask, new.offset, old.offset)
         return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
 
@@ -403,7 +403,7 @@ class Machine(Lockstep):
         rest, _ = split(self.mask, np.logical_not(stop.mask))
         if rest is EMPTY:
             return otherwise
-        value = self._under(rest, access)
+        value = self._compute_under(rest, access)
         return value if otherwise is None else self.merged(otherwise, value, rest)
 
     def load(self, thing: Any, index: Any) -> Any:

@@ -73,7 +73,7 @@ class DivergentValue:
         active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
         if len(active) == 1:
             return active[0][1]
-        values = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
+        values = " and ".join(f"{_text(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
         kinds = {"number" if isinstance(item, _NUMBERS) else type(item) for _, item in active}
         alike = len(kinds) == 1  # as Numba sees it
         why = "the SIMT machine needs one for all here; use two variables"
@@ -86,7 +86,7 @@ class DivergentValue:
         raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {values}: {why}", *who)
 
 
-def _told(thing: Any) -> str:
+def _text(thing: Any) -> str:
     if thing is None or isinstance(thing, str):
         return repr(thing)
     if isinstance(thing, _NUMBERS):

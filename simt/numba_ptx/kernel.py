@@ -61,7 +61,7 @@ class CompiledKernel:
         """A launch with its arguments taken, to be carried out now or when its turn comes."""
         return PreparedPtx(
             self.__name__, grid, block, sharedmem, lambda: self._take(args),
-            words=_named, xray=xray, watch=watch,
+            words=_without_mangled_names, xray=xray, watch=watch,
         )  # fmt: skip
 
     def _take(self, args: tuple[Any, ...]) -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
@@ -73,15 +73,15 @@ class CompiledKernel:
         values = tuple(parameters(overload.values(types, marshalled.values)))
         names = [f"parameter {k}" for k in range(len(values))]
         listing = PtxListing(source.name, names, source.lines, file=source.file)
-        text = _compiled(kernel.py_func, overload.argument_types)
+        text = _compile(kernel.py_func, overload.argument_types)
         return PtxProgram(text, None, listing), marshalled, values
 
 
-def _named(finding: Finding) -> Finding:
+def _without_mangled_names(finding: Finding) -> Finding:
     """The finding without the names that the compiler gives to shared arrays."""
     return replace(finding, message=re.sub(r"_cudapy_smem\w*", "shared", finding.message))
 
 
 @cache
-def _compiled(function: Any, types: tuple[Any, ...]) -> str:
+def _compile(function: Any, types: tuple[Any, ...]) -> str:
     return linked_ptx(function, types, CAPABILITY, lines=True)

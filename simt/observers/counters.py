@@ -287,7 +287,7 @@ class Counters(Observer):
             sector = np.array(sorted({first // SECTOR, last // SECTOR}))
             alike = m.mask is None or len(m.mask) == 1
             blocks = np.arange(m.blocks) if alike else np.flatnonzero(m.mask.any(axis=1))
-            self._moved(m, view, kind, warps * len(sector), (blocks[:, None], sector))
+            self._count_sectors(m, view, kind, warps * len(sector), (blocks[:, None], sector))
             return
         addresses, block = self.rows(m, np.multiply(slot, unit))
         if not len(addresses):
@@ -306,9 +306,9 @@ class Counters(Observer):
             blocks = block[row]
             if times > 1:  # the same in every block
                 blocks, sector = np.arange(m.blocks)[:, None], np.unique(sector)
-            self._moved(m, view, kind, len(row) * times, (blocks, sector))
+            self._count_sectors(m, view, kind, len(row) * times, (blocks, sector))
 
-    def _moved(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
+    def _count_sectors(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
         """A load or store of global memory: how many sectors, and which by which blocks."""
         warps, lanes = self.activity(m)
         self.footprint.touch((m.line, _name(view), view.allocation), kind == "load", *which)

@@ -44,11 +44,11 @@ class UninitializedReads(Observer):
 
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
-        known = self._known(write.view)
+        known = self._write_map(write.view)
         if known is not None and not known.complete:
             known.mark(write)
 
-    def _known(self, view: View) -> WriteMap | None:
+    def _write_map(self, view: View) -> WriteMap | None:
         """What has been written of an array; None if all of it."""
         allocation = view.allocation
         if view.space not in ("shared", "local"):
@@ -67,7 +67,7 @@ class UninitializedReads(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
-        known = None if kind == "store" or m.copying else self._known(view)
+        known = None if kind == "store" or m.copying else self._write_map(view)
         if known is None or known.full():
             return
         alike = m.in_each_block(view, slot, m.mask)

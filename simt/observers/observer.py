@@ -92,7 +92,7 @@ class Observer:
 
 
 @cache
-def _watched(kind: Any) -> frozenset[str]:
+def _overrides(kind: Any) -> frozenset[str]:
     """The events that a class of observers overrides."""
     return frozenset(n for n, own in vars(Observer).items() if getattr(kind, n) is not own)
 
@@ -105,7 +105,7 @@ class Events:
 
         def told(event: str) -> Any:
             pairs = zip(observers, kinds, strict=True)
-            return tuple(getattr(o, event) for o, kind in pairs if event in _watched(kind))
+            return tuple(getattr(o, event) for o, kind in pairs if event in _overrides(kind))
 
         self.chunk: Callbacks = told("chunk")
         self.statement: Callbacks = told("statement")

@@ -182,7 +182,7 @@ class Races(Observer):
         if m.strong:
             self.order.look(m, m.lanes(m.mask), shared=view.space != "global")
         table = m.in_each_block(view, slot, m.mask) if written else None
-        if written and not self._alike(m, shadow, table, written, floor):
+        if written and not self._first_block(m, shadow, table, written, floor):
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
@@ -191,19 +191,19 @@ class Races(Observer):
             self._enter(m, shadow)
         patch = self.patches.get(time)
         if patch is not None:
-            value = _torn(m, value, *patch)
+            value = _replace_lanes(m, value, *patch)
         return value
 
     def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
         for who, when in shadow.written(floor, strong=a.m.strong):
-            racing, position = self._against(a, who, when, floor, "writes")
+            racing, position = self._report_against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
             torn = ~_same_warp(a.m, who[a.elements[racing]], a.me[racing])
             if shadow.rivals is not None:  # what stood there before a thread's own write is gone
                 torn &= ~shadow.rivals[a.me[racing]]
             if len(far := position[torn]):
-                value = _torn(a.m, value, a.lane[far], shadow.kept(a.view)[a.slots[far]])
+                value = _replace_lanes(a.m, value, a.lane[far], shadow.kept(a.view)[a.slots[far]])
         return value
 
     def _enter(self, m: Chunk, shadow: Shadow) -> None:
@@ -213,7 +213,7 @@ class Races(Observer):
             if read.time <= floor:
                 continue
             table = m.in_each_block(read.view, read.slot, read.mask)
-            alike = self._alike(m, shadow, table, (), floor)
+            alike = self._first_block(m, shadow, table, (), floor)
             if alike is None:
                 touched = m.active_slots(read.view, read.slot, read.mask)
                 a = self._access(m, shadow, read.view, (), "reads", *touched)
@@ -246,7 +246,7 @@ class Races(Observer):
         """A copy under way: whoever else touches the place meanwhile races with it."""
         self.write(m, write, index)
 
-    def _alike(
+    def _first_block(
         self,
         m: Chunk,
         shadow: Shadow,
@@ -274,7 +274,7 @@ class Races(Observer):
         m, floor = write.m, self.quiet(shadow)
         tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
         table = None if write.values is None else write.in_each_block
-        alike = self._alike(m, shadow, table, tables, floor)
+        alike = self._first_block(m, shadow, table, tables, floor)
         if alike is None:
             return False
         me, elements = alike
@@ -299,9 +299,9 @@ class Races(Observer):
         m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
         if tables := shadow.read(floor, atomic=atomic):
-            racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
+            racing = [self._report_against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
-                self._remember_tear(shadow, a, values, np.concatenate(racing))
+                self._note_tear(shadow, a, values, np.concatenate(racing))
         if shadow.last_write <= floor:
             shadow.rivals = None
         else:
@@ -313,11 +313,11 @@ class Races(Observer):
                 changed = None  # writing what is there already harms nobody
                 if not atomic and view.aligned:
                     changed = ~_same(view.flat[a.slots], values)
-                self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
+                self._report_against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
             if not atomic and shadow.atomics is not None:
                 for table in shadow.atomics.tables:
-                    self._against(a, *table, floor, "writes")
-        self._save(shadow, a, floor)
+                    self._report_against(a, *table, floor, "writes")
+        self._save_values(shadow, a, floor)
         shadow.last_write = time
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
@@ -346,7 +346,7 @@ class Races(Observer):
             first = int(beaten[differs[0]])
             self._report(a, first, int(winner[first]), time, "writes", len(differs))
 
-    def _against(
+    def _report_against(
         self,
         a: _Access,
         who: Lanes,
@@ -377,7 +377,7 @@ class Races(Observer):
 
     # --- what the values become
 
-    def _save(self, shadow: Shadow, a: _Access, quiet: int) -> None:
+    def _save_values(self, shadow: Shadow, a: _Access, quiet: int) -> None:
         """Keeps what stood in an element before the first write of the interval."""
         view = a.view
         floor: Value = quiet
@@ -389,7 +389,7 @@ class Races(Observer):
         first = a.slots[shadow.wrote[a.last] <= floor]
         shadow.kept(view)[first] = view.flat[first]
 
-    def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
+    def _note_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
         """Another warp's write came after the read: notes what the read could have seen."""
         if not len(racing) or not a.view.aligned:
             return
@@ -450,7 +450,7 @@ class Races(Observer):
         m.note(key, finding)
 
 
-def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
+def _replace_lanes(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
     """A value with other numbers in some lanes."""
     value = np.array(m.spread(value), order="C")
     value.ravel()[lanes] = new

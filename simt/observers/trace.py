@@ -144,7 +144,7 @@ class Recorder(Observer):
         """Forgets what was heard: the launch starts again."""
         self._steps, self._touches, self._chunk = [], [], None
 
-    def _here(self, m: Chunk) -> bool:
+    def _is_watched(self, m: Chunk) -> bool:
         """Whether the watched block is in this chunk and takes part."""
         if self._chunk is not m:
             self._chunk = m
@@ -153,25 +153,25 @@ class Recorder(Observer):
             self.threads = m.threads
         if self._row < 0 or m.mask is EMPTY:
             return False
-        return m.mask is None or bool(self._mine(m, m.mask).any())
+        return m.mask is None or bool(self._row_of(m, m.mask).any())
 
-    def _mine(self, m: Chunk, value: Any) -> Any:
+    def _row_of(self, m: Chunk, value: Any) -> Any:
         """The row of the watched block."""
         return value[self._row if value.shape[0] > 1 else 0]
 
     def statement(self, m: Chunk) -> None:
         """A statement begins."""
-        if len(self._steps) < LIMIT and self._here(m):
-            self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
+        if len(self._steps) < LIMIT and self._is_watched(m):
+            self._steps.append((m.line, None if m.mask is None else self._row_of(m, m.mask).copy()))
             self._touches.append([])
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic; those of local memory are not shown."""
-        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._here(m):
+        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._is_watched(m):
             return
         if isinstance(slot, np.ndarray):
-            slot = self._mine(m, slot).copy()
-        mask = None if m.mask is None else self._mine(m, m.mask).copy()
+            slot = self._row_of(m, slot).copy()
+        mask = None if m.mask is None else self._row_of(m, m.mask).copy()
         self._touches[-1].append((view, kind, (slot, mask)))
 
     def finish(self) -> Steps:

@@ -105,10 +105,10 @@ def bank_passes(addresses: Lanes, size: int, load: bool = True) -> tuple[Lanes, 
         passes = _worst_bank(words)
         return passes, (passes > 0).astype(np.int64)
     parts = min(size // BANK_BYTES, WARP)
-    total, ideal = _in_parts(addresses, size, parts)
+    total, ideal = _passes_in_parts(addresses, size, parts)
     paired = _pairs(addresses) if load else np.zeros(len(addresses), bool)
     if paired.any():
-        total[paired], ideal[paired] = _in_parts(addresses[paired], size, parts // 2)
+        total[paired], ideal[paired] = _passes_in_parts(addresses[paired], size, parts // 2)
     return total, ideal
 
 
@@ -143,7 +143,7 @@ def _pairs(addresses: Lanes) -> Lanes:
     return agreeing
 
 
-def _in_parts(addresses: Lanes, size: int, parts: int) -> tuple[Lanes, Lanes]:
+def _passes_in_parts(addresses: Lanes, size: int, parts: int) -> tuple[Lanes, Lanes]:
     """Passes, and parts with an active lane, if a warp is served in so many parts."""
     split = addresses.reshape(len(addresses) * parts, WARP // parts)
     first = np.where(split == AWAY, AWAY, split // BANK_BYTES)

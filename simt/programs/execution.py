@@ -28,7 +28,7 @@ def run_script(script: Path, arguments: list[str]) -> int:
     except SystemExit as end:
         return _status(end)
     except BaseException as error:
-        _tell(traceback.TracebackException.from_exception(error))
+        _print_traceback(traceback.TracebackException.from_exception(error))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -40,7 +40,7 @@ def _status(end: SystemExit) -> int:
     return 1
 
 
-def _tell(error: traceback.TracebackException) -> None:
+def _print_traceback(error: traceback.TracebackException) -> None:
     """A traceback as the script's author would see it without us."""
     chain: list[traceback.TracebackException | None] = [error]
     for link in chain:

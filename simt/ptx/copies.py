@@ -52,9 +52,9 @@ class AsyncCopies(MemoryAccess):
             parts = [np.where(src_size > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
         many = (parts[0], word) if size == 4 else joined(tuple(parts), word)
         self.copies.append(Copy(self.line, self.mask, to, start, *many))
-        self._tell(self.copies[-1:])
+        self._notify(self.copies[-1:])
 
-    def _tell(self, copies: list[Copy]) -> None:
+    def _notify(self, copies: list[Copy]) -> None:
         """Tells who watches of copies that are under way."""
 
         def begin(view: View, slot: Any) -> None:
@@ -71,7 +71,7 @@ class AsyncCopies(MemoryAccess):
     def still_copying(self) -> None:
         """Behind a barrier, copies are as likely to write as before it."""
         for copies in (*self.groups, self.copies):
-            self._tell(copies)
+            self._notify(copies)
 
     def commit_copies(self) -> None:
         """Makes one group of all copies that have begun since the last."""

@@ -20,7 +20,7 @@ Origins = dict[str, tuple[str, int]]
 def first_guesses(function: Function) -> set[int]:
     """The numbers of the loads whose value an atomic of the same address checks."""
     code = function.instructions
-    origin = _copied(code)
+    origin = _copy_origins(code)
     confirmed: dict[tuple[str, int], list[int]] = {}
     for at, i in enumerate(code):
         if i.op[0] == "atom" and {"cas", "exch"} & set(i.op):
@@ -41,7 +41,7 @@ def first_guesses(function: Function) -> set[int]:
     return guesses
 
 
-def _copied(code: list[Instruction]) -> Origins:
+def _copy_origins(code: list[Instruction]) -> Origins:
     """For each register that is only ever another one and a number, these two."""
     copies: Origins = {}
     written: set[str] = set()

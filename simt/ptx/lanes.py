@@ -125,7 +125,7 @@ class WarpOperations(AsyncCopies):
 
     # --- the lanes of a warp
 
-    def _met(self, mask: Lanes, name: str) -> None:
+    def _check_mask(self, mask: Lanes, name: str) -> None:
         machine: Any = self
         warps.meet(machine, _plain(mask), name)
 
@@ -144,7 +144,7 @@ class WarpOperations(AsyncCopies):
 
         A lane that asks beyond its segment keeps its own.
         """
-        self._met(mask, SHUFFLES[mode])
+        self._check_mask(mask, SHUFFLES[mode])
         mine = np.arange(WARP)
         b, c = (self._rows(x).astype(np.int64) for x in (lane, clamp))
         b &= 31
@@ -179,7 +179,7 @@ class WarpOperations(AsyncCopies):
 
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
-        self._met(mask, "reduce_sync")
+        self._check_mask(mask, "reduce_sync")
         rows, named = self._rows(value), self._rows(mask).astype(np.int64)
         bit = (named[:, :, None] >> np.arange(WARP)) & 1
         machine: Any = self

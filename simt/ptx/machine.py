@@ -122,7 +122,7 @@ class PtxMachine(FunctionCalls):
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
                 take_turns(stack)
-                self._turn(stack[-1][0], len(stack), registers)
+                self._count_turn(stack[-1][0], len(stack), registers)
         self.mask = entered
         left = leavers.left
         if not kernel and left is not EMPTY:
@@ -159,7 +159,7 @@ class PtxMachine(FunctionCalls):
         )
         raise self.stop("barrier-divergence", message, *who)
 
-    def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
+    def _count_turn(self, at: int, depth: int, registers: list[Any]) -> None:
         """Counts a turn of a loop, and now and then asks whether one changes anything."""
         self.turns += 1
         doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
@@ -235,10 +235,10 @@ class PtxMachine(FunctionCalls):
             return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
         value = self.registers.get(name)
         if value is None:
-            value = self.registers[name] = self._made_special(name)
+            value = self.registers[name] = self._compute_special(name)
         return value
 
-    def _made_special(self, name: str) -> Lanes:
+    def _compute_special(self, name: str) -> Lanes:
         word, _, axis = name[1:].partition(".")
         places = {"tid": self.threadIdx, "ntid": self.blockDim, "ctaid": self.blockIdx,
                   "nctaid": self.gridDim}  # fmt: skip

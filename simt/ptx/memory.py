@@ -58,7 +58,7 @@ class MemoryAccess(Lockstep):
         self.names = names  # by the number of an allocation
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
-        self._known: dict[int, _Addresses] = {}
+        self._cache: dict[int, _Addresses] = {}
         self._views: dict[tuple[int, Any], View] = {}
 
     def own_array(self, array: Array, number: int, *, columns: bool) -> None:
@@ -76,12 +76,12 @@ class MemoryAccess(Lockstep):
 
     # --- where an address lies
 
-    def _of(self, array: Lanes) -> _Addresses:
-        known = self._known.get(id(array))
+    def _addresses_of(self, array: Lanes) -> _Addresses:
+        known = self._cache.get(id(array))
         if known is None or known.array() is not array:
-            if len(self._known) >= MAX_ADDRESS_ARRAYS:
-                self._known.clear()
-            known = self._known[id(array)] = _Addresses(array)
+            if len(self._cache) >= MAX_ADDRESS_ARRAYS:
+                self._cache.clear()
+            known = self._cache[id(array)] = _Addresses(array)
         return known
 
     def _view(self, allocation: Allocation, dtype: np.dtype[Any]) -> View:
@@ -108,7 +108,7 @@ class MemoryAccess(Lockstep):
             return self._generic(array, offset, dtype, access)
         table = self.tables[space]
         bits = GLOBAL_BITS if space in ("global", "const") else LOCAL_BITS
-        known, half = self._of(array), 1 << (bits - 1)
+        known, half = self._addresses_of(array), 1 << (bits - 1)
         number = (known.low + offset + half) >> bits
         allocation = table.get(number)
         size = dtype.itemsize
@@ -120,7 +120,7 @@ class MemoryAccess(Lockstep):
                 slot = self._slots(known, base, size)
                 if slot is not None:
                     return access(view, slot)
-        return self._apart(space, known.whole, offset, dtype, access, bits)
+        return self._access_by_array(space, known.whole, offset, dtype, access, bits)
 
     def _slots(self, known: _Addresses, base: int, size: int) -> Any:
         """The numbers of the words at addresses; None if one lies at no multiple of its size."""
@@ -137,7 +137,7 @@ class MemoryAccess(Lockstep):
         start = (base - base % size) // size
         return words - start if start else words
 
-    def _apart(
+    def _access_by_array(
         self, space: str, whole: Lanes, offset: int, dtype: np.dtype[Any],
         access: Callable[[View, Any], Any], bits: int,
     ) -> Any:  # fmt: skip
@@ -158,7 +158,7 @@ class MemoryAccess(Lockstep):
             try:
                 allocation = self.tables[space].get(number)
                 if allocation is None:
-                    raise self._nowhere(space, addresses)
+                    raise self._no_allocation(space, addresses)
                 part = self._within(allocation, number << bits, addresses, dtype, size, access)
             finally:
                 self.mask = before
@@ -223,7 +223,7 @@ class MemoryAccess(Lockstep):
         )
         return Finding("misaligned", self.here(), message, [who], view.name)
 
-    def _nowhere(self, space: str, addresses: Lanes) -> Stop:
+    def _no_allocation(self, space: str, addresses: Lanes) -> Stop:
         lane = int(self.lanes(self.mask)[0])
         address = int(self.spread(addresses).ravel()[lane])
         who = self.thread_name(lane)
@@ -235,7 +235,7 @@ class MemoryAccess(Lockstep):
         self, array: Lanes, offset: int, dtype: np.dtype[Any], access: Callable[[View, Any], Any]
     ) -> Any:
         """An address that may lie in any space."""
-        whole = self._of(array).whole
+        whole = self._addresses_of(array).whole
         before, result = self.mask, None
         local, shared = WINDOWS["local"], WINDOWS["shared"]
         edge, far = 1 << (LOCAL_BITS - 1), 1 << (GLOBAL_BITS - 1)
@@ -256,7 +256,7 @@ class MemoryAccess(Lockstep):
             self.mask = here
             try:
                 if space == "nowhere":
-                    raise self._nowhere("global", whole + offset)
+                    raise self._no_allocation("global", whole + offset)
                 moved = whole - WINDOWS.get(space, 0)
                 part = self._each(space, moved, offset, dtype, access)
             finally:

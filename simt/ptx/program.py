@@ -76,7 +76,7 @@ class PtxProgram:
         self.function = self.module.functions[kernel]
         self.source = source
         self.memory = memory or Memory(self.module)
-        self.used = self._reached()
+        self.used = self._reachable_functions()
         numbered = enumerate(self._arrays(), 1)
         self.own_arrays: list[tuple[int, Array]] = list(numbered)
         self._numbers = {array.name: number for number, array in self.own_arrays}
@@ -93,7 +93,7 @@ class PtxProgram:
         calls = {o for i in every if i.op[0] == "call" for o in i.operands}
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
-        self.written_parameters = self._written()
+        self.written_parameters = self._stored_parameters()
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self._codes: dict[bool, dict[str, Code]] = {}
 
@@ -105,7 +105,7 @@ class PtxProgram:
     @property
     def constants(self) -> list[View]:
         """The variables in constant memory that the kernel names, which a copy may write."""
-        named = self._named
+        named = self._operand_words
         return [view for view in self._variables("const") if view.name in named]
 
     def _variables(self, space: str) -> list[View]:
@@ -115,7 +115,7 @@ class PtxProgram:
             if a.space == space
         ]
 
-    def _reached(self) -> list[Function]:
+    def _reachable_functions(self) -> list[Function]:
         """The kernel, and the functions that it calls; all of them, if it calls by address."""
         functions, waiting = {self.function.name: self.function}, [self.function]
         while waiting:
@@ -132,14 +132,14 @@ class PtxProgram:
         return list(functions.values())
 
     @cached_property
-    def _named(self) -> set[str]:
+    def _operand_words(self) -> set[str]:
         """The words in operands."""
         used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
         return set(re.findall(r"[\w$]+", used))
 
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
-        words = self._named
+        words = self._operand_words
         every = [a for f in self.used for a in f.arrays.values()] + list(
             self.module.arrays.values()
         )
@@ -222,7 +222,7 @@ class PtxProgram:
             parameter_bytes[array.name] = _as_bytes(value, kind, array.size)
         return parameter_bytes
 
-    def _written(self) -> set[str]:
+    def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
         written: set[int] = set()
         if len(self.used) > 1:

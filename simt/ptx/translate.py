@@ -98,7 +98,7 @@ def names(operand: str) -> list[str]:
     return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
 
 
-def _written(function: Function, i: Instruction) -> list[str]:
+def _written_registers(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
     if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
         return []
@@ -132,7 +132,7 @@ class _Translator:
         for start in self._graph.order:
             for pc in range(start, self._graph.stops[start]):
                 i = self._function.instructions[pc]
-                written = _written(self._function, i)
+                written = _written_registers(self._function, i)
                 for name in written:
                     self._home(name, i)
                     if i.guard:
@@ -207,7 +207,7 @@ class _Translator:
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
             if ends_block(i):
                 end = i.op[0]
-                condition = self._ending(i)
+                condition = self._block_end(i)
                 break
             try:
                 self._instruction(i)
@@ -228,7 +228,7 @@ class _Translator:
     def _place(self, line: int) -> int:
         return self._unit + line
 
-    def _ending(self, i: Instruction) -> str:
+    def _block_end(self, i: Instruction) -> str:
         condition = "None"
         if i.op[0] in ("bar", "barrier"):
             if i.guard:
@@ -278,7 +278,7 @@ class _Translator:
         elif i.op == ("mad", "lo", "s32") or i.op == ("mad", "lo", "u32"):
             value = f"({operands[0]} * {operands[1]} + {operands[2]})"
         else:
-            value = f"{self._given(function)}({', '.join(operands)})"
+            value = f"{self._object_name(function)}({', '.join(operands)})"
         self.write(i.operands[0], value, _result_kind(i), flops=self._flops(i))
 
     def _with_carry(self, i: Instruction) -> None:
@@ -286,7 +286,7 @@ class _Translator:
         kind = i.op[-1]
         operands = [self.read(o, kind) for o in i.operands[1:]]
         operands.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
-        function = self._given(partial(with_carry, i.op))
+        function = self._object_name(partial(with_carry, i.op))
         self._emit(f"p, cc = {function}({', '.join(operands)})")
         self.write(i.operands[0], "p", kind)
 
@@ -297,7 +297,7 @@ class _Translator:
 
     # --- operands
 
-    def _given(self, thing: Any) -> str:
+    def _object_name(self, thing: Any) -> str:
         """A name in the generated code for an object of ours."""
         name = f"g{len(self._scope)}"
         self._scope[name] = thing
@@ -306,7 +306,7 @@ class _Translator:
     def _constant(self, value: Any, kind: str) -> str:
         key = (np.asarray(value).tobytes(), kind)
         if key not in self._constants:
-            self._constants[key] = self._given(np.array([[value]], TYPES[kind]))
+            self._constants[key] = self._object_name(np.array([[value]], TYPES[kind]))
         return self._constants[key]
 
     def _fetch(self, name: str) -> None:
@@ -407,7 +407,7 @@ class _Translator:
         space = next((word for word in i.op if word in SPACES), "global")
         value = self.read(i.operands[1], "s64")
         if space in ("shared", "local"):
-            base = self._given(np.array([[WINDOWS[space]]], np.int64))
+            base = self._object_name(np.array([[WINDOWS[space]]], np.int64))
             value = f"({value} - {base})" if "to" in i.op else f"({value} + {base})"
         self.write(i.operands[0], value, "s64")
 
@@ -415,7 +415,7 @@ class _Translator:
         to, of = i.op[-2:]
         if to.endswith("x2") and of == "f32" and len(i.operands) == 3:
             both = ", ".join(self.read(o, of) for o in i.operands[1:])
-            self.write(i.operands[0], f"{self._given(convert(i.op))}({both})", to)
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({both})", to)
             return
         if to.endswith("x2") or len(i.operands) > 2:
             raise not_covered(str(i), i.line)
@@ -425,7 +425,7 @@ class _Translator:
         if plain or near or i.op[1:] == ("f64", "f32"):
             self.write(i.operands[0], f"{value}.astype({self._type(to)})", to)
         else:
-            self.write(i.operands[0], f"{self._given(convert(i.op))}({value})", to)
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({value})", to)
 
     def _type(self, kind: str) -> str:
         name = f"t_{kind}"
@@ -441,7 +441,7 @@ class _Translator:
     def _do_setp(self, i: Instruction) -> None:
         kind = i.op[-1]
         a, b = (self.read(o, kind) for o in i.operands[1:3])
-        condition = f"{self._given(compare(i.op))}({a}, {b})"
+        condition = f"{self._object_name(compare(i.op))}({a}, {b})"
         target, *opposite = names(i.operands[0])
         if len(i.operands) == 4:
             sign = {"and": "&", "or": "|", "xor": "^"}[i.op[2]]

@@ -1,8 +1,8 @@
 """Ways: where the threads of a function are while it is carried out.
 
 A stack of them, the one that goes on on top: `[where, until where, who, what they know]`. Ways
-that part stand behind the place where they meet, each with what parted from it. One that waits at
-a barrier is at `FIRST_BARRIER - number`, and keeps behind the rest where it goes on. A warp goes on from
+that part stand behind the place where they meet, each with what parted from it. A way that waits
+at a barrier is at `FIRST_BARRIER - number` and keeps, last, where it goes on. A warp goes on from
 where threads meet without those of other warps: they are only kept together while nobody waits.
 """
 

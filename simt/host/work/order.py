@@ -98,7 +98,7 @@ class StreamOrders:
         clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
         previous = [*after]
         for stream, last in self._last.items():
-            if self._alike(key, stream):
+            if self._is_ordered(key, stream):
                 merge(clock, self._clocks[stream])
                 if last not in previous:
                     previous.append(last)
@@ -110,7 +110,7 @@ class StreamOrders:
         task.after = [t for t in previous if not t.done]
         return [t.number for t in previous]
 
-    def _alike(self, key: int, other: int) -> bool:
+    def _is_ordered(self, key: int, other: int) -> bool:
         """Whether work on one stream is in order with that on another."""
         return key == other or (DEFAULT in (key, other) and not {key, other} & self.apart)
 
@@ -122,7 +122,7 @@ class StreamOrders:
         whole = key == DEFAULT
         return {
             k for k in self._last
-            if number == ALL_STREAMS or k == key or (whole and self._alike(key, k))
+            if number == ALL_STREAMS or k == key or (whole and self._is_ordered(key, k))
         }  # fmt: skip
 
     def last(self, streams: set[int]) -> list[Task]:

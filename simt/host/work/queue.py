@@ -65,14 +65,14 @@ class WorkQueue:
         self.host = host
         self._lock = threading.RLock()
         self._streams = StreamOrders()
-        self._known: Clock = {}  # what the host has waited for
+        self._host_clock: Clock = {}  # what the host has waited for
         self._waited = -1  # the number of the last operation that the host has waited for
         self._unseen: list[Task] = []  # those that the host has not waited for
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told = FindingQueue(host)
-        self._made = 0
+        self._findings = FindingQueue(host)
+        self._created = 0
 
     def new_stream(self, *, apart: bool = False) -> int:
         """The number of a stream that nobody has used.
@@ -81,8 +81,8 @@ class WorkQueue:
         the other.
         """
         with self._lock:
-            self._made += 1
-            number = PER_THREAD + self._made
+            self._created += 1
+            number = PER_THREAD + self._created
             if apart:
                 self._streams.apart.add(number)
             return number
@@ -112,7 +112,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             where = where or self.host.place()
             number = number_of(stream)
             pinned = host.pinned if host is not None else None
@@ -159,7 +159,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             number = ALL_STREAMS if stream is ALL_STREAMS else number_of(stream)
             keys = self._streams.meant(number)
             last = self._streams.last(keys)
@@ -174,7 +174,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             tasks = [] if task is None else [task]
             number, name = DEFAULT, _STREAM_NAMES[DEFAULT]
             if task is not None:
@@ -189,7 +189,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             return self._progress([task])
 
     def query(self, stream: Any) -> bool:
@@ -199,17 +199,17 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             keys = self._streams.meant(number_of(stream))
             return self._progress([t for t in self._unseen if t.stream in keys])
 
     def _progress(self, tasks: Sequence[Task]) -> bool:
         waiting = [t for t in tasks if not t.done]
         if waiting:
-            self._demand(waiting)
-            self._told.tell()
+            self._run_with_dependencies(waiting)
+            self._findings.tell()
         else:
-            self._see([t for t in tasks if not t.seen])
+            self._mark_seen([t for t in tasks if not t.seen])
         return not waiting
 
     def unpin(self, array: Any) -> None:
@@ -226,7 +226,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._told.add(freed(task, self.host, "unpinned"), task.place)
+                self._findings.add(freed(task, self.host, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -236,7 +236,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             self._wait_for(self._unseen)
 
     def _label(self, number: int, stream: Any, where: Place) -> str:
@@ -244,7 +244,7 @@ class WorkQueue:
         if number in _STREAM_NAMES:
             return _STREAM_NAMES[number]
         name = "" if isinstance(stream, int) else where.name_of(stream)
-        ours = number <= PER_THREAD + self._made
+        ours = number <= PER_THREAD + self._created
         return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
 
     def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
@@ -260,25 +260,25 @@ class WorkQueue:
     def _wait_for(self, tasks: Sequence[Task]) -> None:
         tasks = list(tasks)
         try:
-            self._demand([t for t in tasks if not t.done])
-            self._see(tasks)
+            self._run_with_dependencies([t for t in tasks if not t.done])
+            self._mark_seen(tasks)
         finally:
-            self._told.tell()
+            self._findings.tell()
 
-    def _see(self, tasks: Iterable[Task]) -> None:
+    def _mark_seen(self, tasks: Iterable[Task]) -> None:
         """The host knows that these are done, and all before them."""
         for task in tasks:
-            merge(self._known, task.clock)
+            merge(self._host_clock, task.clock)
         for task in self._unseen:
-            task.seen = self._known.get(task.stream, 0) >= task.time
+            task.seen = self._host_clock.get(task.stream, 0) >= task.time
         self._unseen = [t for t in self._unseen if not t.seen]
         if not self._unseen:  # all that comes is after all that was
             self._streams.clear()
-            self._known.clear()
+            self._host_clock.clear()
 
     # --- carrying out
 
-    def _demand(self, tasks: Sequence[Task]) -> None:
+    def _run_with_dependencies(self, tasks: Sequence[Task]) -> None:
         """Carries out operations and what must come before them."""
         for task in self._schedule(tasks):
             if not task.done:
@@ -299,10 +299,10 @@ class WorkQueue:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._told.add(freed(task, self.host), task.place)
+                self._findings.add(freed(task, self.host), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._told.add(changed(task, self.host), task.place)
+                self._findings.add(changed(task, self.host), task.place)
         self._busy = True
         try:
             if action is not None:
@@ -315,14 +315,14 @@ class WorkQueue:
             self._busy = False
             task.done, task.action, task.after = True, None, []
         if task.operation.kind == "copy-out" and host is not None:
-            self._remember_again(task, host)
+            self._refresh_checksums(task, host)
         for other in task.rivals:
             if other.done:
                 first, second = sorted((task, other), key=lambda t: t.number)
-                self._told.add(race(first, second, self.host), second.place)
+                self._findings.add(race(first, second, self.host), second.place)
         task.host = None
 
-    def _remember_again(self, task: Task, written: HostMemory) -> None:
+    def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
         """What the device has written to the host's memory, the host has not."""
         ranges = of_array(written.array)
         for other in self._unseen:
@@ -334,9 +334,9 @@ class WorkQueue:
         """After an error nothing that waits is carried out."""
         for task in self._unseen:
             task.done, task.action, task.after = True, None, []
-        self._see(self._unseen)
+        self._mark_seen(self._unseen)
 
-    def _not_inside(self) -> None:
+    def _check_reentry(self) -> None:
         if self._busy:
             raise BadInput(
                 "a callback on a stream calls cuda: CUDA does not allow that; let it tell the "

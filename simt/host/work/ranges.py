@@ -68,7 +68,7 @@ def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Ac
     return None
 
 
-def _joined(starts: Array, size: int) -> Ranges:
+def _merge_ranges(starts: Array, size: int) -> Ranges:
     """Ranges of `size` bytes each, with those that meet made one."""
     starts = np.unique(starts)
     ends = starts + size
@@ -87,7 +87,7 @@ def of_array(array: Array) -> Ranges:
     starts = np.array(start)
     for length, step in zip(array.shape, array.strides, strict=True):
         starts = np.add.outer(starts, np.arange(length) * step)
-    return _joined(starts.ravel(), array.itemsize)
+    return _merge_ranges(starts.ravel(), array.itemsize)
 
 
 def of_view(view: View) -> Ranges:

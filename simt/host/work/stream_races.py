@@ -42,32 +42,32 @@ def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
         return None
     first, second = accesses
     ours, theirs = earlier.operation, later.operation
-    array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
+    array = _name(ours, first) or _name(theirs, second) or host.name_of(first) or second.name
     early, late = ours.stream_name, theirs.stream_name
     order = host.order(early, late)
     if early == late:  # a name that a loop has given to another stream since
         early = f"the earlier {early}"
     message = (
-        f"{_what(theirs)} on {late} {_does(theirs, second)} {array or 'an array'}, which "
-        f"{_what(ours)} of line {ours.line} on {early} {_does(ours, first)}, and nothing says "
+        f"{_text(theirs)} on {late} {_verb(theirs, second)} {array or 'an array'}, which "
+        f"{_text(ours)} of line {ours.line} on {early} {_verb(ours, first)}, and nothing says "
         f"which comes first: record an event on {early} after line {ours.line} and let {late} "
         f"wait for it, {order}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 
 
-def _named(operation: StreamOperation, access: Access) -> str:
+def _name(operation: StreamOperation, access: Access) -> str:
     """The array's name where the operation has the program's own for it."""
     return access.name if operation.kind != "kernel" else ""
 
 
-def _what(operation: StreamOperation) -> str:
+def _text(operation: StreamOperation) -> str:
     if operation.kind == "kernel":
         return operation.name
     return WORDS.get(operation.kind, "the copy on the device")
 
 
-def _does(operation: StreamOperation, access: Access) -> str:
+def _verb(operation: StreamOperation, access: Access) -> str:
     return {"allocate": "makes", "free": "frees"}.get(operation.kind, access.verb)
 
 

@@ -107,7 +107,7 @@ class CopyCalls(State):
         if pointer == 0:
             return Answer()
         self.queue.synchronize()
-        block = self._begins(name, kinds, pointer)
+        block = self._piece_at(name, kinds, pointer)
         self.memory.free(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 
@@ -116,13 +116,13 @@ class CopyCalls(State):
         stream = self._stream(values[1])
         if values[0] == 0:
             return Answer()
-        block = self._begins("cudaFreeAsync", ("device",), values[0])
+        block = self._piece_at("cudaFreeAsync", ("device",), values[0])
         part = _Part(block, 0, block.size, True)
         self._issue("free", stream, "cudaFreeAsync", [part], nothing)
         self.memory.free(block, line)
         return Answer()
 
-    def _begins(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
+    def _piece_at(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
         """The piece of memory that begins at an address."""
         block = self.memory.at(pointer)
         if block is None or block.kind not in kinds or block.address != pointer:

@@ -137,7 +137,7 @@ class Declarations:
     ) -> Iterator[Declaration]:
         while at < end:
             word = self.text(at)
-            body = self._opened(at)
+            body = self._namespace_body(at)
             if word in (";", "}"):
                 at += 1
             elif in_class and self.text(at + 1) == ":" and self.is_word(at):  # public:
@@ -154,7 +154,7 @@ class Declarations:
                 yield declaration
                 at = declaration.last
 
-    def _opened(self, at: int) -> int:
+    def _namespace_body(self, at: int) -> int:
         """Where the body of a namespace or of `extern "C"` begins; 0 if there is none."""
         k = at + (self.text(at) == "inline")
         if self.text(k) == "namespace":
@@ -222,7 +222,7 @@ class Declarations:
                 declaration.inner = [] if "enum" in head else list(members)
         else:
             declaration.kind = "variable"
-            declaration.names = self._declared(start, declaration.last)
+            declaration.names = self._variable_names(start, declaration.last)
         return declaration
 
     def _function_name(self, function: Declaration) -> str:
@@ -250,7 +250,7 @@ class Declarations:
             names |= {self.text(k) for k in range(*inner) if self.is_word(k)}
         return names
 
-    def _declared(self, at: int, end: int) -> set[str]:
+    def _variable_names(self, at: int, end: int) -> set[str]:
         names, k = set(), at
         while k < end:
             if self.text(k) in OPENING:

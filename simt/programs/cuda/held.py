@@ -77,7 +77,7 @@ class ProtectedPages:
         if shared:
             self._works.append(_Work(task, shared))
 
-    def _under_way(self) -> list[_Work]:
+    def _pending(self) -> list[_Work]:
         viewer = self.viewer
         return [w for w in self._works if viewer is None or not w.task.before(viewer)]
 
@@ -89,7 +89,7 @@ class ProtectedPages:
         """
         at = address - piece.address
         conflicts: list[tuple[Use, Task | None]] = []
-        for work in self._under_way():
+        for work in self._pending():
             task = work.task
             unclear = work.passed and not task.done and task.operation.kind == "kernel"
             for use in work.now():
@@ -121,7 +121,7 @@ class ProtectedPages:
         if not left and not self._access:
             return []
         access: dict[Piece, Pages] = {}
-        for work in self._under_way():
+        for work in self._pending():
             for use in work.now():
                 if use.piece.freed:
                     continue

@@ -55,9 +55,9 @@ class HostPart:
         self.code, self.source = code, code.source
         self.kernels: list[DeclaredKernel] = []
         self.variables: list[str] = []
-        self.text = self._made()
+        self.text = self._generate()
 
-    def _made(self) -> str:
+    def _generate(self) -> str:
         code = self.code
         self._check_covered()
         kept = {code.places[at] for at in range(len(code.places))}

@@ -45,7 +45,7 @@ class CudaProgram:
             if text is not None:  # where the compiler looks for the lines that it quotes
                 (folder / file.name).write_text(text, encoding="utf-8")
             origin = Path() if text is None else folder
-            self._made = build(self._host.text, self.source, folder, origin)
+            self._executable = build(self._host.text, self.source, folder, origin)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -87,11 +87,11 @@ class CudaProgram:
             code.memory.folder = Path(name)
 
             def locate(addresses: list[int]) -> int:
-                return line_of(self._made, self.file.name, addresses)
+                return line_of(self._executable, self.file.name, addresses)
 
             runtime = Runtime(code, self.source, launches, locate)
             try:
-                status = serve(self._made, arguments, runtime, captured=captured)
+                status = serve(self._executable, arguments, runtime, captured=captured)
             except NotSupported as unable:
                 raise KernelError(str(unable)) from None
         launches.notes += runtime.notes

@@ -100,11 +100,11 @@ class Runtime(CopyCalls, LaunchCalls):
         address, writes, count = values[:3]
         piece = self.memory.at(address)
         if piece is not None and self.held.holds(piece, address):
-            self._touched(piece, address, writes, payload, count)
+            self._fault(piece, address, writes, payload, count)
             return Answer(1)
-        return self._lost(values, payload)
+        return self._bad_address(values, payload)
 
-    def _touched(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
+    def _fault(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
         conflict = self.held.use(piece, address, writes=writes != 0)
         while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
             self.queue.progress(conflict[1])
@@ -122,7 +122,7 @@ class Runtime(CopyCalls, LaunchCalls):
         )  # fmt: skip
         self.held.give(piece)
 
-    def _lost(self, values: tuple[int, ...], payload: bytes) -> Answer:
+    def _bad_address(self, values: tuple[int, ...], payload: bytes) -> Answer:
         """The host goes to an address that it does not have."""
         count = values[2]
         numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)

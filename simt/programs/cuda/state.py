@@ -125,7 +125,7 @@ class State:
         self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
         self._events: dict[int, Event] = {}
         self._handles = itertools.count(1 << 12, 16)
-        self._made: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
+        self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
         self.launched = False
         self.came_back = False  # whether anybody could see a result of a kernel
@@ -149,7 +149,7 @@ class State:
 
     def _name(self, line: int, thing: CudaStream | Piece) -> None:
         """Gives what a line makes the name of its variable, if it makes each only once."""
-        all_of_line = self._made.setdefault(line, [])
+        all_of_line = self._created.setdefault(line, [])
         all_of_line.append(thing)
         names = CREATION.findall("".join(t.text for t in self.source.tokens if t.line == line))
         if len(all_of_line) <= len(names):

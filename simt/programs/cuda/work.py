@@ -90,12 +90,12 @@ class LaunchCalls(State):
         if prepared.counters is not None or not self.launches.in_detail:
             self.launches.keep(kernel, report)
         for finding in report.findings:
-            finding.message = self._explained(finding.message)
+            finding.message = self._explain(finding.message)
             self.note(finding)
         if stopped is not None:
             raise KernelFailure(stopped)
 
-    def _explained(self, message: str) -> str:
+    def _explain(self, message: str) -> str:
         """What lies at an address that no array has."""
         head, address, rest = message.partition("the address 0x")
         if not address:
@@ -151,7 +151,7 @@ class LaunchCalls(State):
 
     def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """Whether the work of a stream is done; if not, it is when one asks again."""
-        return _ready(self.queue.query(self._stream(values[0])))
+        return _query_answer(self.queue.query(self._stream(values[0])))
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new stream; 1 sets it apart from the legacy default stream."""
@@ -218,7 +218,7 @@ class LaunchCalls(State):
 
     def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventQuery(event)`."""
-        return _ready(self._event(values[0]).query())
+        return _query_answer(self._event(values[0]).query())
 
     def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaStreamWaitEvent(stream, event)`."""
@@ -238,7 +238,7 @@ class LaunchCalls(State):
         return Answer(max(int((end.time - start.time) * 1e9), 0))
 
 
-def _ready(done: bool) -> Answer:
+def _query_answer(done: bool) -> Answer:
     return Answer(error=0 if done else number_of("cudaErrorNotReady"))
 
 
