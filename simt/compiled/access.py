@@ -44,8 +44,8 @@ def _conversion(value: Any, want: Any, *others: Any) -> Any:
 @intrinsic
 def converted(typingctx: Any, value: Any, like: Any) -> Any:
     """A number in the type of another or in one that is named; anything else as it is."""
-    want = like.instance_type if isinstance(like, types.NumberClass) else like
-    return _conversion(value, _stored_type(value, want), like)
+    target = like.instance_type if isinstance(like, types.NumberClass) else like
+    return _conversion(value, _stored_type(value, target), like)
 
 
 @intrinsic
@@ -111,14 +111,14 @@ def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
     array, index, *values = kinds
     if [k for k in values if isinstance(getattr(k, "dtype", None), types.Float)]:
         raise NotCompiled("several floats that are stored at once")
-    checked = _checked_type(index)
+    index_type = _checked_type(index)
     function = typingctx.resolve_value_type(operation)
-    kept = (_stored_type(v, array.dtype) for v in values)
-    inner = function.get_call_type(typingctx, (array, checked, *kept), {})
+    stored = (_stored_type(v, array.dtype) for v in values)
+    inner = function.get_call_type(typingctx, (array, index_type, *stored), {})
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         operands = [args[0], _checked_index(context, builder, array, index, args), *args[2:]]
-        have = (array, checked, *values)
+        have = (array, index_type, *values)
         cast = [
             _cast(context, builder, v, h, w)
             for v, h, w in zip(operands, have, inner.args, strict=True)

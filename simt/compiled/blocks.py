@@ -81,12 +81,12 @@ class Part:
     """
 
     def __init__(self, kernel: Any, frame: LaunchFrame) -> None:
-        written = _part_in_turns if frame.turns else _part_to_the_end
+        make_part = _part_in_turns if frame.turns else _part_to_the_end
         kernel.compile((ME,))  # before its part, whose errors would hide what it says
         (overload,) = kernel.overloads.values()
         result_type = overload.signature.return_type
         self.state = _state_bytes(overload.target_context, result_type) if frame.turns else 0
-        body = written(kernel, frame)
+        body = make_part(kernel, frame)
 
         @njit(**INNER)
         def part(me: Any, begins: Any) -> Any:
@@ -122,10 +122,10 @@ def _part_to_the_end(kernel: Any, frame: LaunchFrame) -> Any:
     @intrinsic
     def part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = types.Dispatcher(kernel)
-        called = kind.get_call_type(typingctx, (ME,), {})
+        callee_type = kind.get_call_type(typingctx, (ME,), {})
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            run = _link(context, kind, called)
+            run = _link(context, kind, callee_type)
             with _each_thread(builder, frame, args[0]) as own:
                 run(builder, (own,))
             return context.get_constant_null(_PART.return_type)

@@ -58,23 +58,23 @@ class CompiledLaunches:
         saved = None if self.refused else self._copies(values, math.prod(grid) * math.prod(block))
         if saved is None:
             return machine()
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             if self.code is None:
-                return machine(tired=partial(self._compile, begun))
+                return machine(tired=partial(self._compile, start))
         except Abandoned:
             _put_back(saved)
         finally:
-            self.spent += time.monotonic() - begun
+            self.spent += time.monotonic() - start
         assert self.code is not None
         noted = self.code.run(grid, block, values, dynamic)
         if noted is not None:
             findings = self._unsaid(grid, block, values)
             if noted:  # the machine carries out such a block again, and tells
-                done = {allocation: allocation.data.copy() for allocation in saved}
+                after = {allocation: allocation.data.copy() for allocation in saved}
                 _put_back(saved)
                 findings += machine(only=np.array([min(noted)])).findings
-                _put_back(done)
+                _put_back(after)
             shared = self.code.frame.static_bytes
             return LaunchResult(self.program.source, findings, shared_bytes=shared)
         _put_back(saved)
@@ -106,13 +106,13 @@ class CompiledLaunches:
             return None
         return {a: a.data.copy() for a in written}
 
-    def _compile(self, begun: float) -> None:
+    def _compile(self, start: float) -> None:
         """Compiles the kernel once the machine has had its time.
 
         Raises:
             Abandoned: there is compiled code, which is to go on in the machine's place.
         """
-        if self.refused or self.spent + time.monotonic() - begun < BUDGET:
+        if self.refused or self.spent + time.monotonic() - start < BUDGET:
             return
         try:
             self.code = _Code(self.program, self.arguments or ())
@@ -168,7 +168,7 @@ class _Code:
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_PER_CORE))
         shares = iter(range(0, blocks, share))
-        begun = time.monotonic()
+        start = time.monotonic()
         frames = [_Worker(self, grid, block, values, dynamic) for _ in range(workers)]
 
         def work(frame: _Worker) -> bool:
@@ -181,7 +181,7 @@ class _Code:
 
         quick = alone and not self.waits and self.took < SHORT_LAUNCH
         good = work(frames[0]) if quick else self._in_threads(work, frames)
-        self.took = time.monotonic() - begun
+        self.took = time.monotonic() - start
         return [f.noted for f in frames if f.noted >= 0] if good else None
 
     def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
@@ -197,7 +197,7 @@ class _Code:
             for frame in frames:
                 frame.words[0] = 1
             wait(running)
-        return all(done.result() for done in running)
+        return all(future.result() for future in running)
 
 
 class _Worker:
@@ -248,11 +248,11 @@ def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
     """
     for overload in compiled.overloads.values():
         for key, kind in variable_types(overload.type_annotation).items():
-            known = types.get(key)
-            if kind is None or known is None:  # of which float64 is said to be equal to the other
+            dtype = types.get(key)
+            if kind is None or dtype is None:  # of which float64 is said to be equal to the other
                 continue
-            if key[1] and key[0].isidentifier() and known != kind:
-                raise TypeError(f"{key[0]} is {kind} here, {known} on a GPU")
+            if key[1] and key[0].isidentifier() and dtype != kind:
+                raise TypeError(f"{key[0]} is {kind} here, {dtype} on a GPU")
 
 
 @cache

@@ -58,10 +58,10 @@ class RewrittenKernel:
         self.program = program
         if program.debug:
             raise NotCompiled("debug=True, by which a division by zero is an error")
-        named = [callee(thing) for source in program.sources() for thing in _references(source)]
-        if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in named):
+        objects = [callee(thing) for source in program.sources() for thing in _references(source)]
+        if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in objects):
             raise NotCompiled("a declared signature of a device function")
-        self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
+        self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in objects)
         self.turns = self.meets(program.source)
         self.frame = LaunchFrame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
@@ -100,8 +100,8 @@ class RewrittenKernel:
 def _is_field(node: ast.expr) -> bool:
     """Whether something is a field of a record, or of an array of them."""
     index = node.slice if isinstance(node, ast.Subscript) else None
-    named = isinstance(index, ast.Constant) and isinstance(index.value, str)
-    return named or isinstance(node, ast.Attribute)
+    is_name = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    return is_name or isinstance(node, ast.Attribute)
 
 
 def _references(source: KernelSource) -> list[Any]:
@@ -168,17 +168,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def suite(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Rewritten statements."""
-        done: list[ast.stmt] = []
+        rewritten: list[ast.stmt] = []
         for statement in statements:
             new = self.visit(statement)
-            done += new if isinstance(new, list) else [new]
-        return done
+            rewritten += new if isinstance(new, list) else [new]
+        return rewritten
 
     def unset(self, types: Types) -> list[ast.stmt]:
         """Zeros for the variables that some path reads before any has set them."""
         first: list[ast.stmt] = []
         for name in sorted({node.id for node in doubtful_reads(self.source)}):
-            kinds = {kind for (known, _), kind in types.items() if known == name}
+            kinds = {kind for (variable, _), kind in types.items() if variable == name}
             kind = kinds.pop() if len(kinds) == 1 else None
             if not isinstance(kind, np.dtype):
                 raise NotCompiled(f"{name} may be unset, and is not always of one type of number")
@@ -195,8 +195,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def constant(self, value: Any) -> ast.expr:
         """A name for an object."""
-        for name, known in self.names.items():
-            if known is value:
+        for name, thing in self.names.items():
+            if thing is value:
                 return ast.Name(name, ast.Load())
         name = f"_k{len(self.names)}"
         self.names[name] = value
@@ -311,7 +311,7 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(target, Intrinsic) and intrinsics().get(target.name) is target:
             return self.intrinsic(node, target)
         arguments = [self.visit(a) for a in node.args]
-        named = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         if isinstance(target, DeviceFunction):
             call = self.mine(self.program.device(target), *arguments)
         elif isinstance(target, Type):
@@ -324,7 +324,7 @@ class _Rewriter(ast.NodeTransformer):
             if value in PAIRS and len(arguments) == 2:
                 return self.call(PAIRS[value], *arguments)
             call = self.call(SUBSTITUTES.get(value, value), *arguments)
-        call.keywords = named
+        call.keywords = keywords
         return call
 
     def intrinsic(self, node: ast.Call, function: Intrinsic) -> Any:
@@ -412,8 +412,8 @@ class _Rewriter(ast.NodeTransformer):
         after: list[ast.stmt] = []
         alone = len(node.targets) == 1 and not isinstance(first, ast.Tuple | ast.List)
         targets = [self.target(t, after, alone) for t in node.targets]
-        done = [*before, ast.Assign(targets, value), *after]
-        return [ast.copy_location(s, node) for s in done]
+        statements = [*before, ast.Assign(targets, value), *after]
+        return [ast.copy_location(s, node) for s in statements]
 
     def target(self, node: ast.expr, after: list[ast.stmt], alone: bool) -> Any:
         """What is assigned to; elements of arrays, and one of several, are stored afterwards."""
@@ -426,8 +426,8 @@ class _Rewriter(ast.NodeTransformer):
         if _is_field(node):
             after += self.store_field(node, lambda old: value)
         elif isinstance(node, ast.Subscript):
-            stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
-            after.append(ast.Expr(stored))
+            call = self.call(store, self.visit(node.value), self.visit(node.slice), value)
+            after.append(ast.Expr(call))
         else:
             after.append(ast.Assign([self.visit(node)], value))
         return ast.Name(name, ast.Store())
@@ -450,19 +450,19 @@ class _Rewriter(ast.NodeTransformer):
             )
         if _is_field(target):
             value = self.visit(node.value)
-            done = self.store_field(target, lambda old: self.binary(old, node.op, value))
-            return [ast.copy_location(s, node) for s in done]
+            statements = self.store_field(target, lambda old: self.binary(old, node.op, value))
+            return [ast.copy_location(s, node) for s in statements]
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
         name = self.fresh()
         array, index = self.visit(target.value), ast.Name(name, ast.Load())
         old = self.call(load, array, index)
         new = self.binary(old, node.op, self.visit(node.value))
-        done = [
+        statements = [
             ast.Assign([ast.Name(name, ast.Store())], self.visit(target.slice)),
             ast.Expr(self.call(store, copy.deepcopy(array), copy.copy(index), new)),
         ]
-        return [ast.copy_location(s, node) for s in done]
+        return [ast.copy_location(s, node) for s in statements]
 
     def visit_For(self, node: ast.For) -> Any:
         self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
@@ -514,6 +514,6 @@ class _Rewriter(ast.NodeTransformer):
             ast.Assign([ast.Name(inner.prefix + name, ast.Store())], self.visit(value))
             for name, value in zip(parameters, call.args, strict=True)
         ]
-        done = [*first, *inner.suite(body)]
+        statements = [*first, *inner.suite(body)]
         value = getattr(result, "value", None)
-        return done, inner.visit(value) if value else ast.Constant(None)
+        return statements, inner.visit(value) if value else ast.Constant(None)

@@ -123,13 +123,13 @@ def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _squared(base: Any, exponent: Any) -> Any:
     """A whole power by squaring and multiplying, rounded where Numba's code rounds."""
-    left = size = np.abs(exponent).astype(np.uint64)
+    remaining = size = np.abs(exponent).astype(np.uint64)
     square, result = base, np.ones_like(base)
-    while left.any():
-        odd = (left & np.uint64(1)).astype(bool)
+    while remaining.any():
+        odd = (remaining & np.uint64(1)).astype(bool)
         if odd.any():
             result = result * square if odd.all() else np.where(odd, result * square, result)
-        square, left = square * square, left >> np.uint64(1)
+        square, remaining = square * square, remaining >> np.uint64(1)
     if (exponent < 0).any():
         inverse = 1 / result
         if base.dtype.kind in "iu":

@@ -59,13 +59,13 @@ class IndexArrays:
         self._cache: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
 
     def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
-        known = self._cache.get(id(index))
-        if known is None or known[0]() is not index:
+        entry = self._cache.get(id(index))
+        if entry is None or entry[0]() is not index:
             if len(self._cache) >= MAX_INDEX_ARRAYS:
                 self._cache.clear()
-            known = ref(index), index.min(initial=0), index.max(initial=-1), {}
-            self._cache[id(index)] = known
-        return known
+            entry = ref(index), index.min(initial=0), index.max(initial=-1), {}
+            self._cache[id(index)] = entry
+        return entry
 
     def within(self, index: Lanes, limit: int) -> bool:
         """Whether all numbers are from 0 to below `limit`."""
@@ -227,8 +227,8 @@ class Chunk:
     def active_slots(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes]:
         """The active lanes, and the flat slot that each touches."""
         slots = self.spread(full_slots(view, slot, self.lane_base(view))).ravel()
-        chosen = self.lanes(mask)
-        return chosen, slots if mask is None else slots[chosen]
+        lanes = self.lanes(mask)
+        return lanes, slots if mask is None else slots[lanes]
 
     def in_each_block(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes] | None:
         """The active threads of a block and their slots in it, if all blocks do the same."""

@@ -112,10 +112,10 @@ class FindingLog:
 
     def again(self, key: Any, count: int = 1) -> bool:
         """Whether this mistake is known already; if so, it is counted."""
-        known = self._by_key.get(key)
-        if known is None:
+        earlier = self._by_key.get(key)
+        if earlier is None:
             return False
-        known.count += count
+        earlier.count += count
         return True
 
     def add(self, key: Any, finding: Finding) -> None:

@@ -35,8 +35,8 @@ class _Rewriter(ast.NodeTransformer):
             else:
                 if begin and not always:
                     begin = [ast.If(test, begin, [])]
-                guarded = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
-                chain = [*begin, ast.If(guarded, case.body, chain)]
+                guard = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
+                chain = [*begin, ast.If(guard, case.body, chain)]
         first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
         return [ast.copy_location(_locate(statement, node), node) for statement in (first, *chain)]
 
@@ -68,8 +68,8 @@ def _test(pattern: ast.pattern, subject: str) -> tuple[ast.expr | None, str | No
         test = ast.Compare(_read(subject), [ast.Is()], [ast.Constant(pattern.value)])
     elif isinstance(pattern, ast.MatchOr):
         tests = [_test(p, subject)[0] for p in pattern.patterns]
-        known = [t for t in tests if t is not None]
-        test = ast.BoolOp(ast.Or(), known) if len(known) == len(tests) else None
+        conditions = [t for t in tests if t is not None]
+        test = ast.BoolOp(ast.Or(), conditions) if len(conditions) == len(tests) else None
     elif isinstance(pattern, ast.MatchAs):
         inner = pattern.pattern
         test = ast.Constant(True) if inner is None else _test(inner, subject)[0]

@@ -156,12 +156,12 @@ def compile_to_ptx(
     """
     fault = compiler_fault()
     if fault is not None:
-        kept = stored(source, options, names)
-        if kept is None:
+        entry = stored(source, options, names)
+        if entry is None:
             raise MissingPackage(fault)
-        if "refused" in kept:
-            raise KernelError(kept["refused"])
-        return kept["ptx"], kept["lowered"]
+        if "refused" in entry:
+            raise KernelError(entry["refused"])
+        return entry["ptx"], entry["lowered"]
     library = _library()
     program = ctypes.c_void_p()
     cell, text = CELL.encode(), source.encode()
@@ -185,12 +185,12 @@ def compile_to_ptx(
         status = library.nvrtcCompileProgram(program, len(arguments), array)
         if status:
             raise KernelError(_message(_read(library, program, "ProgramLog"), source, status))
-        lowered = {}
+        mangled_names = {}
         for name in names:
             mangled = ctypes.c_char_p()
             library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(mangled))
-            lowered[name] = (mangled.value or b"").decode()
-        return _read(library, program, "PTX"), lowered
+            mangled_names[name] = (mangled.value or b"").decode()
+        return _read(library, program, "PTX"), mangled_names
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -212,7 +212,7 @@ def _read(library: Any, program: Any, what: str) -> str:
 def _message(log: str, source: str, status: int) -> str:
     """The compiler's errors: the line of the cell, what is wrong, the text with its caret."""
     errors, advice = [], []
-    written = source.splitlines()
+    source_lines = source.splitlines()
     pattern = rf"^{re.escape(CELL)}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: "
     lines = log.splitlines()
     for at, line in enumerate(lines):
@@ -220,12 +220,12 @@ def _message(log: str, source: str, status: int) -> str:
         if not match:
             continue
         excerpt = [line[match.end() :]]
-        for more in lines[at + 1 :]:
-            if not more.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", more):
+        for following in lines[at + 1 :]:
+            if not following.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", following):
                 break
-            excerpt.append(more)
+            excerpt.append(following)
         errors.append("\n".join([f"line {match[1]}: {excerpt[0]}", *excerpt[1:]]))
-        text = "".join(written[int(match[1]) - 1 : int(match[1])])
+        text = "".join(source_lines[int(match[1]) - 1 : int(match[1])])
         advice += [hint for habit, hint in HABITS.items() if re.search(habit, text)]
         if NO_ROWS in excerpt[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
             advice.append(

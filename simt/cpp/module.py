@@ -103,17 +103,17 @@ class CppModule:
             raise BadInput(
                 f"{plain} is a template: say for which types, module['{plain}<{example}>']"
             )
-        known = ", ".join(self.signatures) or "none: is there a __global__ function?"
-        raise BadInput(f"there is no kernel {name!r} in this source, it has {known}")
+        kernels = ", ".join(self.signatures) or "none: is there a __global__ function?"
+        raise BadInput(f"there is no kernel {name!r} in this source, it has {kernels}")
 
     def _variable(self, name: str) -> np.ndarray[Any, Any]:
         for symbol, allocation in self._memory.allocations.items():
             if short_name(symbol) == name:
                 data: np.ndarray[Any, Any] = allocation.data
                 return data
-        known = ", ".join(short_name(s) for s in self._memory.allocations if not s.startswith("$"))
+        names = ", ".join(short_name(s) for s in self._memory.allocations if not s.startswith("$"))
         raise BadInput(
-            f"there is no global variable {name!r} in this source, it has {known or 'none'}"
+            f"there is no global variable {name!r} in this source, it has {names or 'none'}"
         )
 
     def read(self, name: str, dtype: Any) -> np.ndarray[Any, Any]:
@@ -304,10 +304,10 @@ class CppKernel:
         if {dtype.kind, element.kind} <= set("iu") and dtype.itemsize == element.itemsize:
             return  # signed or not: the same bits
         other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
-        instead = f", or write {other}* in the kernel" if other else ""
+        hint = f", or write {other}* in the kernel" if other else ""
         message = (
             f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: hand over an array "
-            f"of {element.name}{instead}"
+            f"of {element.name}{hint}"
         )
         raise self._refuse(message)
 
@@ -320,13 +320,13 @@ class CppLaunch(Configured):
         super().__init__(untyped, configuration)
         self.cpp = kernel
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launches the kernel.
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
         """
-        if named:
+        if kwargs:
             raise BadLaunch(f"{self.cpp.__name__} takes its arguments by position only")
         prepared = self.cpp.prepare(
             self.grid, self.block, args, self.sharedmem, xray=counted(self.stream)

@@ -78,8 +78,8 @@ class CppSource:
     def fault(self) -> str | None:
         """Why it cannot be launched, whatever it computes; None if it can be tried."""
         joined = " ".join(self.tokens)
-        if named := re.search(r"[;{}] (__sync\w+) ;", joined):
-            return f"{named[1]} is named and not called: write {named[1]}() with parentheses."
+        if match := re.search(r"[;{}] (__sync\w+) ;", joined):
+            return f"{match[1]} is named and not called: write {match[1]}() with parentheses."
         try:
             _ = self.compiled
         except (KernelError, BadInput) as error:

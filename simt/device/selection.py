@@ -72,7 +72,7 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     home = str(Path(__file__).parents[2])  # wherever this process found the package
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
-        done = subprocess.run(
+        run = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
@@ -82,10 +82,10 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"a tiny kernel did not end within {seconds:g} s"
-    if done.returncode == 0:
+    if run.returncode == 0:
         return None
-    errors = done.stderr.strip().splitlines()
-    return errors[-1] if errors else f"a tiny kernel ended its process with code {done.returncode}"
+    errors = run.stderr.strip().splitlines()
+    return errors[-1] if errors else f"a tiny kernel ended its process with code {run.returncode}"
 
 
 def _fault(probe: str) -> str | None:
@@ -192,8 +192,8 @@ def release_data() -> None:
 def cpu_name() -> str:
     """The CPU's name as its maker gives it, without trimmings, else the architecture's."""
     if sys.platform == "darwin":
-        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
         name = answer.stdout.strip()
     elif sys.platform == "win32":
         name = platform.processor()

@@ -95,9 +95,9 @@ class _Walker(ABC, Generic[State]):
                 tested = inside = self.after(node.test, head)
             end = self.suite(node.body, inside)
             self.loops.pop()
-            before, met = head, self._meet_paths([now, head, end, *loop.continues])
-            assert met is not None
-            head = met
+            before, merged = head, self._meet_paths([now, head, end, *loop.continues])
+            assert merged is not None
+            head = merged
             if head == before:
                 break
         normal = None if self.endless(node) else self.suite(node.orelse, tested)
@@ -287,14 +287,14 @@ def only_read(source: KernelSource) -> set[str]:
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name)
     }
     parameters = set(source.parameters)
-    written = {
+    stores = {
         node.id
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Name)
         and node.id in parameters
         and not _harmless(node, parents, indexed, source)
     }
-    return parameters - written
+    return parameters - stores
 
 
 def _harmless(

@@ -86,9 +86,9 @@ def _len(m: Machine, thing: Any) -> Any:
 
 
 def _extension(name: str, choosers: Sequence[Chooser]) -> Intrinsic:
-    def run(m: Machine, *args: Any, **named: Any) -> Any:
-        body = _body(m, name, choosers, args, named)
-        plain = {name: _value(value) for name, value in named.items()}
+    def run(m: Machine, *args: Any, **kwargs: Any) -> Any:
+        body = _body(m, name, choosers, args, kwargs)
+        plain = {name: _value(value) for name, value in kwargs.items()}
         return m.call(body, *map(_value, args), **plain)
 
     return Intrinsic(name, run, literals=True)
@@ -103,10 +103,10 @@ def _body(
     name: str,
     choosers: Sequence[Chooser],
     args: tuple[Any, ...],
-    named: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> DeviceFunction:
     kinds = [_kind(a) for a in args]
-    named_kinds = {name: _kind(value) for name, value in named.items()}
+    named_kinds = {name: _kind(value) for name, value in keywords.items()}
     key = (*choosers, *kinds, *named_kinds.items())
     if key not in _bodies:
         bodies = (_choose_body(chooser, kinds, named_kinds) for chooser in choosers)
@@ -118,14 +118,14 @@ def _body(
     return _bodies[key]
 
 
-def _choose_body(chooser: Chooser, kinds: list[Any], named: dict[str, Any]) -> Any:
+def _choose_body(chooser: Chooser, kinds: list[Any], keywords: dict[str, Any]) -> Any:
     """The body for types: as Numba does, literal ones are tried before plain ones or after."""
     from numba.core.errors import NumbaError
     from numba.types import unliteral
 
     choose, literal_first = chooser
-    plain = [unliteral(k) for k in kinds], {name: unliteral(k) for name, k in named.items()}
-    for some, others in ((kinds, named), plain) if literal_first else (plain, (kinds, named)):
+    plain = [unliteral(k) for k in kinds], {name: unliteral(k) for name, k in keywords.items()}
+    for some, others in ((kinds, keywords), plain) if literal_first else (plain, (kinds, keywords)):
         with suppress(NumbaError):
             body = choose(*some, **others)
             if body is not None:

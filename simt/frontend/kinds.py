@@ -66,6 +66,6 @@ def may_be_several(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool:
     """Whether a value may be one thing for some threads and another for others."""
     if isinstance(node, ast.Call):
         function = static(node.func)
-        own = function is MISSING and not isinstance(node.func, ast.Attribute)
-        return own or isinstance(callee(function), DeviceFunction)
+        is_local = function is MISSING and not isinstance(node.func, ast.Attribute)
+        return is_local or isinstance(callee(function), DeviceFunction)
     return isinstance(node, ast.IfExp)

@@ -236,8 +236,8 @@ def _twin(function: Callable[..., Any]) -> Any:
     cells = tuple(python_types.CellType() for _ in code.co_freevars)
     twin = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
     twin.__kwdefaults__ = function.__kwdefaults__
-    known = function.__module__ in sys.modules  # else Numba has two names for it
-    twin.__module__ = function.__module__ if known else None  # type: ignore[assignment]
+    importable = function.__module__ in sys.modules  # else Numba has two names for it
+    twin.__module__ = function.__module__ if importable else None  # type: ignore[assignment]
     twin.__qualname__ = getattr(function, "__qualname__", code.co_name)
     return twin
 
@@ -297,13 +297,13 @@ def _is_ours(thing: Any) -> bool:
 
 def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
     """The module itself, or a stand-in if it holds device functions of this package."""
-    held = list(vars(module).items())
-    if not any(_is_ours(value) for _, value in held):
+    members = list(vars(module).items())
+    if not any(_is_ours(value) for _, value in members):
         return module
     stand_in: python_types.ModuleType = _modules.setdefault(
         module, python_types.ModuleType(module.__name__)
     )
-    for name, value in held:
+    for name, value in members:
         if vars(stand_in).get(name) is not value:
             setattr(stand_in, name, _real(value) if _is_ours(value) else value)
     return stand_in

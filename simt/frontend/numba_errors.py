@@ -119,12 +119,12 @@ def no_code(what: str, here: bool) -> str:
     `here` says whether the kernel itself calls it, not a device function elsewhere.
     """
     ufunc = what.removeprefix("np.")
-    instead = _ALTERNATIVES.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
+    alternative = _ALTERNATIVES.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
     word = "write a loop" if ufunc == what else "compute it from functions of math"
     word = "convert the number, with np.int32(x)" if what.startswith("cuda.") else word
-    advice = f"write {instead}" if instead else word
+    advice = f"write {alternative}" if alternative else word
     return f"{whose} has no code for {what}{where}: {advice}"
 
 

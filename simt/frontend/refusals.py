@@ -49,8 +49,8 @@ ALTERNATIVES: dict[type[ast.AST], str] = {
 def meant(base: Any, node: ast.Attribute) -> str:
     """The name in `base` that a misspelt one is nearest to, as part of a sentence."""
     names = {name.lower(): name for name in dir(base) if not name.startswith("_")}
-    near = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
-    return f"; did you mean {ast.unparse(node.value)}.{names[near[0]]}?" if near else ""
+    matches = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
+    return f"; did you mean {ast.unparse(node.value)}.{names[matches[0]]}?" if matches else ""
 
 
 def undefined(name: str) -> str:

@@ -83,8 +83,8 @@ def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any]
         return lambda value: _view_at(int(value), number_dtype(want.dtype), name)
     same = want == actual
     if isinstance(want, types.Array) and isinstance(actual, types.Array):
-        alike = want.layout in ("A", actual.layout) or (want.ndim == 1 and actual.layout == "C")
-        same = alike and want.ndim == actual.ndim and _same_bits(want.dtype, actual.dtype)
+        layouts = want.layout in ("A", actual.layout) or (want.ndim == 1 and actual.layout == "C")
+        same = layouts and want.ndim == actual.ndim and _same_bits(want.dtype, actual.dtype)
         if same and want.dtype != actual.dtype:
             return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:

@@ -127,11 +127,11 @@ class _Translator:
         """The error for something that cannot be in a kernel, or that is missing here."""
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
-            instead = ALTERNATIVES.get(type(node), "")
+            hint = ALTERNATIVES.get(type(node), "")
             outside = isinstance(node, ast.Import | ast.ImportFrom | ast.With)
             why = "Numba does not compile it" if outside else "a GPU thread has no Python objects"
             message = f"{what} cannot be used in a kernel: {why}"
-            message += f"; {instead}" if instead else ""
+            message += f"; {hint}" if hint else ""
         else:
             message = f"{what} is not supported by the SIMT machine"
         return Stop(Finding(kind, line, message))
@@ -166,8 +166,8 @@ class _Translator:
 
     def condition(self, node: ast.expr) -> str:
         """The text of a condition."""
-        known = syntax.decided(node, self.static)
-        return self.expression(node) if known is None else repr(known)
+        outcome = syntax.decided(node, self.static)
+        return self.expression(node) if outcome is None else repr(outcome)
 
     def known(self, value: Any, name: str) -> str:
         """The text for an object that was known before the kernel runs; `name` stood for it."""
@@ -183,8 +183,8 @@ class _Translator:
             return self.number(value)
         if isinstance(value, tuple):
             items = "".join(f"{self.known(item, name)}, " for item in value)
-            named = hasattr(value, "_fields")
-            return f"{self.constant(type(value))}({items})" if named else f"({items})"
+            is_named = hasattr(value, "_fields")
+            return f"{self.constant(type(value))}({items})" if is_named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
         if hasattr(thing, "as_view"):  # an array on the device
@@ -209,7 +209,7 @@ class _Translator:
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
-        kinds = {kind for (known, _), kind in self.types.items() if known == name} - {None}
+        kinds = {kind for (variable, _), kind in self.types.items() if variable == name} - {None}
         return kinds.pop() if len(kinds) == 1 else None
 
     def number(self, value: Any) -> str:
@@ -356,8 +356,8 @@ class _Translator:
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            apart = (UNEQUAL, getattr(node, "lineno", 0)) in self.types
-            text = "False" if apart else f"m.same({left}, {right})"
+            unequal = (UNEQUAL, getattr(node, "lineno", 0)) in self.types
+            text = "False" if unequal else f"m.same({left}, {right})"
             return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
             text = f"contains(m, {right}, {left})"
@@ -385,8 +385,8 @@ class _Translator:
         name = f"v_{node.target.id}"
         text = f"({name} := m.put({name}, {self.expression(node.value)}))"
         if node.target.id in self.watched:
-            known = f"d_{node.target.id}"
-            text = f"({text}, {known} := union({known}, m.mask))[0]"
+            flag = f"d_{node.target.id}"
+            text = f"({text}, {flag} := union({flag}, m.mask))[0]"
         return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
@@ -398,13 +398,13 @@ class _Translator:
             branches.append(self.lazily(branch))
         yes, no = branches
         kinds = [_kind(node.body), _kind(node.orelse)]
-        more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
-        text = f"m.choose({test}, {yes}, {no}{more})"
+        extra = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
+        text = f"m.choose({test}, {yes}, {no}{extra})"
         kind = self.branch_type(node)
         if kind is not None:
             text = f"settle({text}, {self.constant(kind)})"
-        known = kind is not None and not isinstance(kind, Maybe)
-        return self.shared(text, unshared or known)
+        has_type = kind is not None and not isinstance(kind, Maybe)
+        return self.shared(text, unshared or has_type)
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
@@ -424,8 +424,8 @@ class _Translator:
         signature = inspect.signature(function.run)
         hidden = 1 + function.site
         try:
-            named = {k.arg: None for k in node.keywords if k.arg}
-            signature.bind(*[None] * (hidden + len(node.args)), **named)
+            keywords = {k.arg: None for k in node.keywords if k.arg}
+            signature.bind(*[None] * (hidden + len(node.args)), **keywords)
         except TypeError:
             names = [
                 p.name
@@ -450,10 +450,10 @@ class _Translator:
         function = self.static(node.func)
         target = callee(function)
         item = self.said if isinstance(target, Intrinsic) and target.literals else self.item
-        passed = may_be_several(node, self.static)  # its arguments may be several things too
+        divergent = may_be_several(node, self.static)  # its arguments may be several things too
         arguments = []
         for argument in node.args:
-            self.unshared = argument if passed else None
+            self.unshared = argument if divergent else None
             arguments.append(item(argument))
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -760,9 +760,9 @@ class _Translator:
         unset = sorted(syntax.bound(tree.body) - set(parameters))
         if unset:
             head.append("    " + " = ".join(f"v_{name}" for name in unset) + " = UNDEFINED")
-        watched = sorted(self.watched)
-        if watched:  # which threads have set them
-            head.append("    " + " = ".join(f"d_{name}" for name in watched) + " = EMPTY")
+        names = sorted(self.watched)
+        if names:  # which threads have set them
+            head.append("    " + " = ".join(f"d_{name}" for name in names) + " = EMPTY")
         text = "\n".join([*head, *self.lines, "    return m.exit(_f)", ""])
         exec(compile(text, f"<simt {self.source.name}>", "exec"), self.names)
         run: Translation = self.names["run"]

@@ -254,8 +254,8 @@ def _assigned_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
             if type(statement).__name__ != "Assign":
                 continue
             name, value = statement.target.name.split(".")[0], statement.value
-            copied = type(value).__name__ == "Var" and value.name.split(".")[0] == name
-            if name.isidentifier() and not copied:
+            is_copy = type(value).__name__ == "Var" and value.name.split(".")[0] == name
+            if name.isidentifier() and not is_copy:
                 line = 0 if type(value).__name__ == "Arg" else statement.loc.line
                 yield (name, line), kind_of(annotation.typemap[statement.target.name])
 

@@ -73,8 +73,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if to is not None:
         to.copy_to_device(array, stream)
         return to  # type: ignore[no-any-return]
-    kept = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
-    if not (array[kept].flags.c_contiguous or array[kept].flags.f_contiguous):
+    once = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
+    if not (array[once].flags.c_contiguous or array[once].flags.f_contiguous):
         raise BadInput(
             "to_device copies an array in one piece, and the elements of this one are not side "
             "by side: hand over np.ascontiguousarray(...)"
@@ -199,8 +199,8 @@ defer_cleanup = current_context().defer_cleanup
 
 def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
     """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
-    turned = to_device(a).T
-    return turned if b is None else to_device(turned.copy_to_host(), to=b)
+    transposed = to_device(a).T
+    return transposed if b is None else to_device(transposed.copy_to_host(), to=b)
 
 
 def declare_device(name: str, sig: Any, link: Any = None, **options: Any) -> DeclaredFunction:

@@ -117,11 +117,11 @@ def _foreign(thing: Any) -> DeviceNDArray | None:
     return from_interface(interface) if isinstance(interface, dict) else None
 
 
-def by_position(kernel: str, parameters: list[str], named: str) -> Finding:
+def by_position(kernel: str, parameters: list[str], keyword: str) -> Finding:
     """That a kernel takes no argument by its name."""
     message = (
         f"{kernel} takes its arguments by position only: write "
-        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named}="
+        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {keyword}="
     )
     return Finding("not-a-kernel", None, message, errors=(TypeError,))
 
@@ -202,9 +202,9 @@ def _value(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
             whole = whole.base
         allocation = Allocation("global", np.asarray(whole).ravel("K").view(np.uint8))
         return DeviceNDArray.over(plain, allocation).as_view(name)
-    elsewhere = _on_a_gpu(marshalled, arg)
-    if elsewhere is not None:
-        return elsewhere.as_view(name)
+    on_gpu = _on_a_gpu(marshalled, arg)
+    if on_gpu is not None:
+        return on_gpu.as_view(name)
     if hasattr(arg, "__cuda_array_interface__"):
         return from_interface(arg.__cuda_array_interface__).as_view(name)
     host = host_array(arg)
@@ -245,10 +245,10 @@ def _value(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
     if isinstance(arg, tuple):
         items = [_value(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    instead = next((hint for kinds, hint in ALTERNATIVES if isinstance(arg, kinds)), PARTS_HINT)
+    advice = next((hint for kinds, hint in ALTERNATIVES if isinstance(arg, kinds)), PARTS_HINT)
     message = (
         f"{name} has the type {type(arg).__name__}; a kernel takes arrays, numbers and tuples: "
-        f"{instead.format(name)}"
+        f"{advice.format(name)}"
     )
     raise Stop(_untyped(message, arg))
 
@@ -269,8 +269,8 @@ def _give_record(record: Any, copy: Any) -> None:
 
 def _untyped(message: str, arg: Any) -> Finding:
     """What is no argument: Numba has no type for it, or a launch has no way to hand it over."""
-    known = isinstance(arg, str | bytes | list | set | slice | None)
+    builtin = isinstance(arg, str | bytes | list | set | slice | None)
     errors: tuple[type[Exception], ...] = (ValueError,)
-    if known:
+    if builtin:
         errors = (NotImplementedError, *caught_as("TypingError"))
     return Finding("not-a-kernel", None, message, errors=errors)

@@ -56,7 +56,7 @@ class Configured:
                 f"{shown(self.stream)}] for bytes of shared memory, cuda.stream() for a stream"
             )
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launches the kernel; like Numba's, it takes its arguments by position.
 
         Raises:
@@ -66,7 +66,7 @@ class Configured:
         function = self.kernel.py_func
         detail = any(listener.wants_detail(function) for listener in listeners())
         prepared = PreparedLaunch(
-            self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
+            self.kernel, self.grid, self.block, args, self.sharedmem, named=kwargs,
             xray=detail or counted(self.stream),
         )  # fmt: skip
         if work_queue.direct(self.stream):

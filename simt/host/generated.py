@@ -141,7 +141,7 @@ def result_type(function: Callable[..., Any], arguments: list[Any]) -> Any:
             device_function = cuda.jit(device=True)(real_function(function))
             return device_function.compile_device(tuple(arguments)).signature.return_type
     except Exception as error:
-        refused = reason(function, error)
-        if refused is None:
+        finding = reason(function, error)
+        if finding is None:
             raise
-        raise KernelError(str(refused)) from None
+        raise KernelError(str(finding)) from None

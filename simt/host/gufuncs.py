@@ -91,7 +91,7 @@ class Gufunc:
         loop, shapes = self._schedule([a.shape for a in arrays])
         types = self._choose(arrays)
         dtypes, kernel = self._loops[types]
-        stays = any(isinstance(a, DeviceNDArray) for a in [*arrays, *outputs])
+        on_device = any(isinstance(a, DeviceNDArray) for a in [*arrays, *outputs])
         for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True):
             if target is not None and (target.shape, target.dtype) != (shape, dtype):
                 raise BadCall(
@@ -118,7 +118,7 @@ class Gufunc:
             if isinstance(target, np.ndarray):
                 results.append(result.copy_to_host(target))
             else:
-                results.append(result if stays else result.copy_to_host())
+                results.append(result if on_device else result.copy_to_host())
         return results[0] if len(results) == 1 else tuple(results)
 
     def _split_arguments(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
@@ -153,10 +153,10 @@ class Gufunc:
         for types in self._loops:
             if all(map(np.can_cast, types, exact)):
                 return types
-        known = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
+        signatures = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
         raise BadCall(
             f"{self.__name__}: no matching signature for ({', '.join(map(str, exact))}), only "
-            f"{known}: for a GPU Numba converts to narrower types only; write x.astype(...)"
+            f"{signatures}: for a GPU Numba converts to narrower types only; write x.astype(...)"
         )
 
     def _schedule(self, input_shapes: list[Shape]) -> tuple[Shape, list[Shape]]:
@@ -238,9 +238,9 @@ def _dimensions(layout: str) -> tuple[list[list[str]], list[list[str]]]:
     inputs, outputs = (
         [re.findall(r"\w+", dims) for dims in re.findall(group, side)] for side in text.split("->")
     )
-    known = {name for names in inputs for name in names}
+    dimensions = {name for names in inputs for name in names}
     for name in (name for names in outputs for name in names):
-        if name not in known:
+        if name not in dimensions:
             raise BadCall(
                 f"guvectorize: {layout!r} has the dimension {name} in an output and in no input: "
                 "nothing says how long it is"
@@ -274,6 +274,6 @@ def guvectorize(
     if not nopython:
         raise BadCall("nopython flag must be True")
     if options:
-        named = ", ".join(map(repr, options))
-        raise BadCall(f"The following target options are not supported: {named}")
+        names = ", ".join(map(repr, options))
+        raise BadCall(f"The following target options are not supported: {names}")
     return lambda function: Gufunc(function, declared, layout)

@@ -64,7 +64,7 @@ def asking(kernel: Any, name: str) -> Callable[..., Any]:
     fact = name.removeprefix("get_")
     if fact in _NEEDS_COMPILER:
 
-        def refuse(*args: Any, **named: Any) -> NoReturn:
+        def refuse(*args: Any, **kwargs: Any) -> NoReturn:
             raise _needs_compiler(kernel.__name__, name)
 
         return refuse
@@ -133,7 +133,7 @@ class Overload:
         self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")
         self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
-        refused, finding = program.refused, None
+        refusal, finding = program.refused, None
         if arguments is not None:
             if len(arguments) != len(source.parameters):
                 message = (
@@ -142,20 +142,20 @@ class Overload:
                 )
                 raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
             finding, program.types = verdict(function, arguments, program.names())
-        if refused is not None and refused.kind == "not-a-kernel":
-            raise Stop(replace(refused, errors=finding.errors if finding else refused.errors))
+        if refusal is not None and refusal.kind == "not-a-kernel":
+            raise Stop(replace(refusal, errors=finding.errors if finding else refusal.errors))
         if finding is not None and finding.severity == "error":
             raise Stop(finding)
         self.unjudged = unasked() if arguments is None else finding
         program.accept()
         self.unchecked = CompiledLaunches(program, arguments)
-        self.refused = refused  # what Numba could compile and the machine cannot run
+        self.refused = refusal  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:
         unknown = sorted(options.keys() - _OPTIONS)
         if unknown:
-            known = ", ".join(sorted(_OPTIONS))
-            message = f"cuda.jit has no option {unknown[0]}=; it has {known}"
+            allowed = ", ".join(sorted(_OPTIONS))
+            message = f"cuda.jit has no option {unknown[0]}=; it has {allowed}"
             raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
         if options.get("device"):
             message = f"{self.program.source.name} is a device function: only kernels can call it"

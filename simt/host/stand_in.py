@@ -48,8 +48,8 @@ class StandIn(ModuleType):
 
     def __init__(self, module: ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
-        kept = ("__file__", "__path__", "__spec__", "__package__", "__loader__", "__version__")
-        vars(self).update({n: v for n, v in vars(module).items() if n in kept})
+        dunders = ("__file__", "__path__", "__spec__", "__package__", "__loader__", "__version__")
+        vars(self).update({n: v for n, v in vars(module).items() if n in dunders})
         vars(self)["_module"] = module
 
     def __getattr__(self, name: str) -> Any:
@@ -109,11 +109,11 @@ def _import_name(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _by_target(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _by_target(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
     """Numba's decorator for its other targets, the machine's for `target="cuda"`."""
 
-    @functools.wraps(theirs)
+    @functools.wraps(original)
     def decorator(*args: Any, **options: Any) -> Any:
-        return (ours if options.get("target") == "cuda" else theirs)(*args, **options)
+        return (replacement if options.get("target") == "cuda" else original)(*args, **options)
 
     return decorator

@@ -77,13 +77,13 @@ class Stream:
         """What can be awaited: the stream, once earlier work on it is done."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Stream] = loop.create_future()
-        done = Event()
-        done.record(self)
+        event = Event()
+        event.record(self)
 
         def resolve() -> None:
             if not future.done():
                 try:
-                    done.synchronize()
+                    event.synchronize()
                 except Exception as error:
                     future.set_exception(error)
                 else:

@@ -53,10 +53,10 @@ class Replacement:
 
     def __repr__(self) -> str:
         gpus = [gpu.name for gpu in driver.gpus()]
-        instead = f", not on the {gpus[0]}" if gpus else ""
+        otherwise = f", not on the {gpus[0]}" if gpus else ""
         if self not in self._active:
             return "numba.cuda is Numba's own again"
-        return f"numba.cuda is the SIMT machine: kernels run on the CPU{instead}"
+        return f"numba.cuda is the SIMT machine: kernels run on the CPU{otherwise}"
 
 
 def replace_numba_cuda() -> Replacement:
@@ -92,9 +92,9 @@ def _replace_import() -> tuple[Any, Any]:
     import_statement, import_module = before
 
     @functools.wraps(import_statement)
-    def imported_by_statement(name: str, *rest: Any, **named: Any) -> ModuleType:
-        module = import_statement(name, *rest, **named)
-        importer = (rest[0] if rest else named.get("globals")) or {}
+    def imported_by_statement(name: str, *rest: Any, **kwargs: Any) -> ModuleType:
+        module = import_statement(name, *rest, **kwargs)
+        importer = (rest[0] if rest else kwargs.get("globals")) or {}
         return _module_for(importer.get("__name__"), module)
 
     @functools.wraps(import_module)

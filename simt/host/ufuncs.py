@@ -78,8 +78,8 @@ class Ufunc:
         types = self._choose(args, arrays)
         dtype, kernel = self._loops[types]
         operands = [
-            np.array([a], t) if known is None else known
-            for a, t, known in zip(args, types, arrays, strict=True)
+            np.array([a], t) if array is None else array
+            for a, t, array in zip(args, types, arrays, strict=True)
         ]
         shape = self._shape(operands)
         size = math.prod(shape)
@@ -89,8 +89,8 @@ class Ufunc:
         if out is not None and not isinstance(out, DeviceNDArray):
             return output.copy_to_host(out).reshape(shape)
         shaped = output.reshape(shape)
-        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
-        return shaped if stays else shaped.copy_to_host()
+        on_device = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
+        return shaped if on_device else shaped.copy_to_host()
 
     def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
         """The signature with the arrays' types, and the numbers' if there is one."""
@@ -106,14 +106,14 @@ class Ufunc:
         if len(fitting) == 1:
             return fitting[0]
         actual = ", ".join(map(str, exact))
-        known = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
+        loops = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
         if fitting:
             raise BadCall(
-                f"{self.__name__}({actual}) fits the signatures {known}: numbers alone do not "
+                f"{self.__name__}({actual}) fits the signatures {loops}: numbers alone do not "
                 "say which; give a number its type, such as np.float32(x)"
             )
         raise BadCall(
-            f"{self.__name__} has no signature for ({actual}), only {known}: for a GPU Numba "
+            f"{self.__name__} has no signature for ({actual}), only {loops}: for a GPU Numba "
             f"converts numbers but no arrays; add a signature, or convert with x.astype(...)"
         )
 
@@ -166,9 +166,9 @@ class Ufunc:
             folded: DeviceNDArray = self._fold(data[: n - 1], stream)[:1]
             self(folded, data[n - 1 :], out=folded, stream=stream)
             return folded
-        left = data[: n // 2]
-        self(left, data[n // 2 :], out=left, stream=stream)
-        return self._fold(left, stream)
+        half = data[: n // 2]
+        self(half, data[n // 2 :], out=half, stream=stream)
+        return self._fold(half, stream)
 
 
 def _is_number(thing: Any) -> bool:

@@ -30,10 +30,10 @@ def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment:
         raise m.stop("not-a-kernel", message)
     frame = len(m.frames) if space == "local" else m.frames[-1].kinds
     key = (space, site, sizes, dtype, frame)
-    known = m.spaces.arrays.get(key)
-    if known is None:
-        known = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)
-    return known
+    view = m.spaces.arrays.get(key)
+    if view is None:
+        view = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)
+    return view
 
 
 def _new(

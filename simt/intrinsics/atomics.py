@@ -32,8 +32,8 @@ def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any)
     if not len(slots):
         return old_values
     order = np.argsort(slots, kind="stable")
-    ordered = slots[order]
-    start = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    sorted_slots = slots[order]
+    start = np.flatnonzero(np.concatenate([[True], sorted_slots[1:] != sorted_slots[:-1]]))
     length = np.diff(np.concatenate([start, [len(slots)]]))
     ufunc = update if isinstance(update, np.ufunc) else None
     if ufunc is not None and len(start) < length.max():

@@ -249,8 +249,8 @@ def _carray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
 
 
 def _farray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
-    turned = shape[::-1] if isinstance(shape, tuple) else shape
-    return _carray(m, pointer, turned, dtype).transposed()
+    reversed_shape = shape[::-1] if isinstance(shape, tuple) else shape
+    return _carray(m, pointer, reversed_shape, dtype).transposed()
 
 
 _NUMBAS: dict[str, Callable[..., Any]] = {
@@ -264,8 +264,8 @@ _NUMBAS: dict[str, Callable[..., Any]] = {
 def _numba_function(thing: Any) -> Intrinsic | None:
     """A function of Numba's own."""
     home, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
-    known = home.startswith("numba.") and name in _NUMBAS
-    return Intrinsic(name, _NUMBAS[name]) if known else None
+    is_known = home.startswith("numba.") and name in _NUMBAS
+    return Intrinsic(name, _NUMBAS[name]) if is_known else None
 
 
 _PRINTF_FORMATS = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype

@@ -109,8 +109,8 @@ def _exp(value: Any) -> Any:
 
 
 def _rect(radius: Any, angle: Any) -> Any:
-    lost = ~np.isfinite(angle)
-    special = [lost & (radius == 0), lost & np.isinf(radius)]
+    infinite = ~np.isfinite(angle)
+    special = [infinite & (radius == 0), infinite & np.isinf(radius)]
 
     def part(unit: Any, endless: Any) -> Any:
         scale = np.where(np.isinf(radius) & (unit == 0), 1 / radius, radius)  # 0 * inf is nan
@@ -212,8 +212,8 @@ def ufunc_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.d
     mixed = any(d.kind in "iu" for d in dtypes) and any(d.kind in "fc" for d in dtypes)
 
     def fits(dtype: np.dtype[Any], target: np.dtype[Any]) -> bool:
-        loose = mixed and dtype.kind in "iu" and target.kind in "fc"
-        return loose or np.can_cast(dtype, target, "safe")
+        lossy = mixed and dtype.kind in "iu" and target.kind in "fc"
+        return lossy or np.can_cast(dtype, target, "safe")
 
     for loop in ufunc.types:
         letters = loop[: ufunc.nin]
@@ -249,10 +249,10 @@ def _ufunc(thing: Any) -> Intrinsic | None:
         result = tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
         return m.flop(result) if works else result
 
-    def run(m: Machine, *values: Any, **named: Any) -> Any:
-        if named:
+    def run(m: Machine, *values: Any, **kwargs: Any) -> Any:
+        if kwargs:
             name = f"np.{thing.__name__}"
-            message = f"{name} has no {next(iter(named))}= in a kernel: write {name}(x, out)"
+            message = f"{name} has no {next(iter(kwargs))}= in a kernel: write {name}(x, out)"
             raise m.stop("not-a-kernel", message)
         if any(isinstance(v, View) for v in values):
             return over_elements(m, thing, compute, values)

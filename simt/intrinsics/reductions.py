@@ -146,8 +146,8 @@ def _best(better: Any, m: Machine, *values: Any) -> Value:
     """Python's own rule: the first stays unless another is strictly better."""
 
     def step(old: Value, new: Value) -> Value:
-        chosen: Any = np.where(better(new, old), new, old)
-        return normal(chosen[()] if chosen.ndim == 0 else chosen)
+        result: Any = np.where(better(new, old), new, old)
+        return normal(result[()] if result.ndim == 0 else result)
 
     if len(values) == 1 and isinstance(values[0], View):
         first = m.load(values[0], (0,))

@@ -50,10 +50,10 @@ def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
     Raises:
         Stop: if others do not come either.
     """
-    gone = returned(m)
+    exited = returned(m)
     missing = blocks.reshape(-1, 1) & ~mask
-    if (missing & ~gone).any():
-        raise Stop(_divergence(m, mask, missing & ~gone))
+    if (missing & ~exited).any():
+        raise Stop(_divergence(m, mask, missing & ~exited))
     seen, key = int(np.count_nonzero(missing)), ("left-before-barrier", m.line)
     if m.findings.again(key, seen):
         return

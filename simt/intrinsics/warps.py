@@ -42,9 +42,9 @@ def taking_part(m: Machine, mask: Value) -> Rows:
     if m.mask is EMPTY:
         return np.zeros((m.blocks * m.warps, WARP), bool)
     here = warp_rows(m, True if m.mask is None else m.mask)
-    named = warp_rows(m, cast(mask, INT64))
+    masks = warp_rows(m, cast(mask, INT64))
     lane = np.arange(WARP)
-    result: Rows = here & (named >> lane & 1).astype(bool)
+    result: Rows = here & (masks >> lane & 1).astype(bool)
     return result
 
 
@@ -60,17 +60,17 @@ def meet(m: Machine, mask: Value, name: str) -> None:
     if m.mask is None:
         return
     here = warp_rows(m, m.mask)
-    named = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
-    away = ~np.asarray(m.mask)
+    masks = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
+    absent = ~np.asarray(m.mask)
     if not name.startswith("shfl"):
-        away = away & ~returned(m)
-    missing = warp_rows(m, away)
-    required = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
+        absent = absent & ~returned(m)
+    missing = warp_rows(m, absent)
+    required = np.bitwise_or.reduce(masks, axis=1)[:, None] >> np.arange(WARP) & 1
     rows, lanes = np.nonzero(missing & required.astype(bool))
     if not len(rows):
         return
     row, lane = int(rows[0]), int(lanes[0])
-    caller = int(np.flatnonzero(named[row] >> lane & 1)[0])
+    caller = int(np.flatnonzero(masks[row] >> lane & 1)[0])
     base = row // m.warps * m.threads + row % m.warps * WARP
     here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
     words = m.pair_text(here_name, there)
@@ -105,8 +105,8 @@ def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
         return value
     rows = warp_rows(m, value)
     valid = (source >= 0) & (source < WARP)
-    chosen = np.where(valid, source, np.arange(WARP))
-    return from_rows(m, np.take_along_axis(rows, chosen, axis=1))
+    lanes = np.where(valid, source, np.arange(WARP))
+    return from_rows(m, np.take_along_axis(rows, lanes, axis=1))
 
 
 def _operand(m: Machine, value: Value) -> Rows:
@@ -149,8 +149,8 @@ def shfl_sync_intrinsic(
     """What the four shuffles are made of: (value, whether its lane was in range)."""
     meet(m, mask, "shfl_sync_intrinsic")
     lane = np.arange(WARP)
-    chosen = _operand(m, operand)
-    source = (chosen, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    lanes = _operand(m, operand)
+    source = (lanes, lane - lanes, lane + lanes, lane ^ lanes)[mode]
     inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
     return _shuffle(m, value, source), from_rows(m, inside)
 
@@ -164,8 +164,8 @@ def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = taking_part(m, mask)
     votes = warp_rows(m, truth(predicate))
-    named = np.asarray(cast(mask, INT64))
-    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (votes, ~votes))
+    masks = np.asarray(cast(mask, INT64))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & masks for r in (votes, ~votes))
     return yes, no
 
 
@@ -226,9 +226,9 @@ def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
     rows = warp_rows(m, value)
     same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
     weights = np.left_shift(np.int64(1), np.arange(WARP))
-    named = np.asarray(cast(mask, INT64))
+    masks = np.asarray(cast(mask, INT64))
     equal = from_rows(m, (same * weights).sum(axis=2))
-    return equal & named, _spread(m, _bits(here, INT64)) & named
+    return equal & masks, _spread(m, _bits(here, INT64)) & masks
 
 
 @intrinsic("match_any_sync")
@@ -242,9 +242,9 @@ def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
 def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
     """(the lanes, True) if all that take part hold one value, else (0, False)."""
     meet(m, mask, "match_all_sync")
-    same, everyone = _matches(m, mask, value)
-    agree = same == everyone
-    return np.where(agree, everyone, 0).astype(INT32), agree
+    same, complete = _matches(m, mask, value)
+    agree = same == complete
+    return np.where(agree, complete, 0).astype(INT32), agree
 
 
 @intrinsic("vote_sync_intrinsic")
@@ -264,8 +264,8 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
     lanes = None
     if not whole or m.mask is not None:
-        named = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
+        masks = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
         exists = warp_rows(m, np.ones((m.blocks, m.threads), bool))
-        lanes = taking_part(m, mask), named, exists
+        lanes = taking_part(m, mask), masks, exists
     for callback in m.events.warp_barrier:
         callback(m, lanes)

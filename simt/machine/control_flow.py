@@ -164,10 +164,10 @@ class ForLoop(_DivergentLoop):
 
     def __iter__(self) -> Iterator[Any]:
         items = self.items
-        own = isinstance(items, Range)  # its items are the numbers that are counted
-        if own and items.uniform:
+        is_range = isinstance(items, Range)  # its items are the numbers that are counted
+        if is_range and items.uniform:
             return self._count(range(items.start, items.stop, items.step), None)
-        if own:
+        if is_range:
             return self._own_ranges(items)
         count, pick = length(self.machine, items), partial(item, self.machine, items)
         if type(count) is int:
@@ -243,14 +243,14 @@ def waiting(m: Machine) -> str:
 def _who_else(m: Machine) -> str:
     inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
     outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
-    later = m.block_numbers[-1] + 1 < math.prod(m.grid)
+    more_chunks = m.block_numbers[-1] + 1 < math.prod(m.grid)
     warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
     if len(outside) and np.isin(*warps).all():
         return (
             ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
             "let them go on meanwhile, which may end it if each round reads by an atomic"
         )
-    if len(outside) or later:
+    if len(outside) or more_chunks:
         return (
             ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
             "Volta other threads of its warp too, which may end it if each round reads by an atomic"

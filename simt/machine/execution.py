@@ -117,9 +117,9 @@ class _Launch:
         if program.cooperative:
             chunk = total
             check_together(total, self.threads)
-        written = written_allocations(program, self.args)
+        allocations = written_allocations(program, self.args)
         if program.makes_arrays or program.may_wait or any(o.replays for o in self.observers):
-            self.saved = {a: a.data.copy() for a in written}
+            self.saved = {a: a.data.copy() for a in allocations}
         while True:
             try:
                 self._attempt(chunk, self.observers)
@@ -216,8 +216,8 @@ def _misuse(m: Chunk, error: Exception) -> Finding | None:
     text = str(error).partition("\n")[0]
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"
-    elif named := re.search(r"unexpected keyword argument '(\w+)'", text):
-        text = f"{named[1]}= cannot be given to the function that it calls"
+    elif keyword := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{keyword[1]}= cannot be given to the function that it calls"
     elif "View" in text:
         text = "a whole array stands where one number is needed"
     else:
@@ -244,14 +244,14 @@ def _fault(m: Chunk, error: Exception) -> Finding:
 
 def written_allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
     """The allocations that the kernel may write; the others are marked read-only."""
-    written = program.written_parameters
+    written_names = program.written_parameters
     names = program.source.parameters
     allocations: dict[int, Allocation] = {}
     arrays = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
     for _, view in arrays:
         view.allocation.readonly = True
     for name, view in arrays:
-        if name in written:
+        if name in written_names:
             view.allocation.readonly = False
             allocations[view.allocation.number] = view.allocation
     for view in program.captured:

@@ -34,7 +34,7 @@ def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value
     if type(index) is not tuple:
         index = (index,)
     whole = len(index) == len(view.shape)
-    checked: list[Value] = []
+    places: list[Value] = []
     for axis, i in enumerate(index):
         kind = type(i)
         if axis >= len(view.shape) and i is not Ellipsis and i is not None:
@@ -57,10 +57,10 @@ def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value
         else:
             i = whole_number(m, view.name, i)
             i = _repair(m, view, axis, int(i), index)
-        checked.append(i)
+        places.append(i)
     if not whole:
-        return part(m, view, tuple(checked))
-    place = tuple(checked)
+        return part(m, view, tuple(places))
+    place = tuple(places)
     return place, _slots(m, view, place)
 
 
@@ -196,9 +196,9 @@ def _span(m: Chunk, view: View, i: slice, extent: Value) -> tuple[Value, Value, 
     if step == 0:
         raise m.stop("not-a-kernel", "a slice with a step of 0", array=view.name)
     if type(extent) is int and not any(isinstance(b, np.ndarray) for b in bounds):
-        chosen = range(*slice(bounds[0], bounds[1], step).indices(extent))
+        selected = range(*slice(bounds[0], bounds[1], step).indices(extent))
         # an empty part begins nowhere, as below
-        return chosen.start if chosen else 0, len(chosen), step
+        return selected.start if selected else 0, len(selected), step
     low, high = (0, extent) if step > 0 else (-1, np.subtract(extent, 1))
     ends = (low, high) if step > 0 else (high, low)
     first, last = (

@@ -114,10 +114,10 @@ class Machine(Lockstep):
         self.mask = frame.entered
         if frame.result is None or frame.result is UNDEFINED:
             return None
-        left = frame.left
-        if left is None or left is self.mask or self.mask is EMPTY:
+        returned = frame.left
+        if returned is None or returned is self.mask or self.mask is EMPTY:
             return frame.result
-        _, missing = split(self.mask, left)
+        _, missing = split(self.mask, returned)
         return frame.result if missing is EMPTY else several(frame.result, None, missing)
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -594,9 +594,9 @@ class Machine(Lockstep):
             return getattr(getattr(self, thing.name), name)
         elif hasattr(thing, name):
             return getattr(thing, name)
-        added = member(thing, name)
-        if added is not None:
-            return added.run(self, thing)
+        extension = member(thing, name)
+        if extension is not None:
+            return extension.run(self, thing)
         message = f"`.{name}` is not supported here by the SIMT machine"
         raise self.stop("unsupported", message)
 
@@ -608,18 +608,18 @@ class Machine(Lockstep):
         message = f"cannot assign to `.{name}`"
         raise self.stop("not-a-kernel", message)
 
-    def method(self, thing: Any, name: str, *args: Any, **named: Any) -> Any:
+    def method(self, thing: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         """`thing.name(...)` for the few objects that have methods in a kernel."""
         if isinstance(thing, Choice):
-            return thing.each(self, lambda view: self.method(view, name, *args, **named))
+            return thing.each(self, lambda view: self.method(view, name, *args, **kwargs))
         if isinstance(thing, View) and name in methods():
-            return methods()[name](self, thing, *args, **named)
+            return methods()[name](self, thing, *args, **kwargs)
         function = getattr(thing, f"kernel_{name}", None)
         if function is not None:
-            return function(self, *args, **named)
-        added = member(thing, name)
-        if added is not None:
-            return added.run(self, thing, *args, **named)
+            return function(self, *args, **kwargs)
+        extension = member(thing, name)
+        if extension is not None:
+            return extension.run(self, thing, *args, **kwargs)
         if isinstance(thing, np.dtype) and name == "type" and len(args) == 1:
             return cast(args[0], thing)
         if isinstance(thing, np.ndarray | np.generic | int | float | complex) and not args:

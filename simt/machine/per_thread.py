@@ -75,7 +75,7 @@ class DivergentValue:
             return active[0][1]
         values = " and ".join(f"{_text(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
         kinds = {"number" if isinstance(item, _NUMBERS) else type(item) for _, item in active}
-        alike = len(kinds) == 1  # as Numba sees it
+        same = len(kinds) == 1  # as Numba sees it
         why = "the SIMT machine needs one for all here; use two variables"
         if type(None) in kinds:
             why = (
@@ -83,7 +83,7 @@ class DivergentValue:
                 "value on each path, or ask first whether it is None"
             )
         who = [m.who(mask)[0] for mask, _ in active]
-        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {values}: {why}", *who)
+        raise m.stop("unsupported" if same else "not-a-kernel", f"{name} is {values}: {why}", *who)
 
 
 def _text(thing: Any) -> str:
@@ -99,15 +99,15 @@ _NUMBERS = (int, float, complex, np.ndarray, np.generic)
 
 
 def _parts(thing: Any) -> list[tuple[Any, Any]]:
-    kept = isinstance(thing, Choice | DivergentValue)
-    return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
+    divergent = isinstance(thing, Choice | DivergentValue)
+    return thing.parts if divergent else [(np.ones((1, 1), bool), thing)]
 
 
-def _join(known: Any, thing: Any) -> bool:
+def _join(old: Any, new: Any) -> bool:
     """Whether two things are one variable of each thread: numbers, or tuples of as many."""
-    if isinstance(known, tuple) and isinstance(thing, tuple) and len(known) == len(thing):
-        return all(map(_join, known, thing))
-    return isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS)
+    if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
+        return all(map(_join, old, new))
+    return isinstance(old, _NUMBERS) and isinstance(new, _NUMBERS)
 
 
 def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:

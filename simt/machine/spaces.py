@@ -45,9 +45,9 @@ class Spaces:
         if space == "shared" and count == 0:
             return self._dynamic(m.blocks, dtype, name)
         size = aligned(count)
-        many = m.blocks if space == "shared" else m.blocks * m.threads
-        self._affordable(m, space, size, size * many)
-        data = np.empty(size * many, np.uint8)
+        copies = m.blocks if space == "shared" else m.blocks * m.threads
+        self._affordable(m, space, size, size * copies)
+        data = np.empty(size * copies, np.uint8)
         poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
         allocation = Allocation(space, data, size)
         allocation.columns = columns

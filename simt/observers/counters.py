@@ -270,8 +270,8 @@ class Counters(Observer):
         rows = wide.reshape(-1, WARP)
         block = np.arange(len(rows)) // m.warps
         if m.mask is not None:
-            some = (rows != AWAY).any(axis=1)
-            return rows[some], block[some]
+            active = (rows != AWAY).any(axis=1)
+            return rows[active], block[active]
         return rows, block
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
@@ -285,8 +285,8 @@ class Counters(Observer):
         if type(slot) is int and view.space == "global" and kind != "atomic":  # one element for all
             first, last = slot * unit, slot * unit + size - 1
             sector = np.array(sorted({first // SECTOR, last // SECTOR}))
-            alike = m.mask is None or len(m.mask) == 1
-            blocks = np.arange(m.blocks) if alike else np.flatnonzero(m.mask.any(axis=1))
+            same_in_blocks = m.mask is None or len(m.mask) == 1
+            blocks = np.arange(m.blocks) if same_in_blocks else np.flatnonzero(m.mask.any(axis=1))
             self._count_sectors(m, view, kind, warps * len(sector), (blocks[:, None], sector))
             return
         addresses, block = self.rows(m, np.multiply(slot, unit))

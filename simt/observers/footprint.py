@@ -63,9 +63,9 @@ class Footprint:
     def end_chunk(self) -> None:
         """Other blocks begin."""
         parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
-        for (loads, access), touched in self._chunk.items():
+        for (loads, access), sectors in self._chunk.items():
             place, name, allocation = access
-            numbers = touched.all()
+            numbers = sectors.all()
             for owner in (place, name, WHOLE_LAUNCH) if loads else ():
                 parts[owner, allocation].append(numbers)
             size = 1 << _bits_of(allocation)
@@ -95,9 +95,9 @@ def _distinct(parts: list[Lanes]) -> Lanes:
     numbers: Lanes = np.concatenate(parts)
     limit = int(numbers.max(initial=-1)) + 1
     if limit < BITMAP_FACTOR * len(numbers):
-        there = np.zeros(limit, bool)
-        there[numbers] = True
-        return np.flatnonzero(there)
+        bitmap = np.zeros(limit, bool)
+        bitmap[numbers] = True
+        return np.flatnonzero(bitmap)
     if (numbers[1:] < numbers[:-1]).any():
         numbers.sort()
     new: Lanes = np.diff(numbers, prepend=-1) != 0

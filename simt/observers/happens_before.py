@@ -191,10 +191,10 @@ class WarpClocks:
         """Those who learn now know all that any of the group knew, and all of the group."""
         assert self.clocks is not None
         group, learn = group[rows], learn[rows]
-        known = self.clocks[rows]
-        joint = np.where(group[:, :, None], known, 0).max(axis=1)
+        clocks = self.clocks[rows]
+        joint = np.where(group[:, :, None], clocks, 0).max(axis=1)
         joint = np.where(group, time, joint)
-        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], known)
+        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], clocks)
 
     def until(self, warp: Lanes, lane: Lanes, other: Lanes) -> Any:
         """Until when what lane `other` of the same warp did comes before `lane` now."""

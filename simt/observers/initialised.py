@@ -44,9 +44,9 @@ class UninitializedReads(Observer):
 
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
-        known = self._write_map(write.view)
-        if known is not None and not known.complete:
-            known.mark(write)
+        written = self._write_map(write.view)
+        if written is not None and not written.complete:
+            written.mark(write)
 
     def _write_map(self, view: View) -> WriteMap | None:
         """What has been written of an array; None if all of it."""
@@ -67,14 +67,14 @@ class UninitializedReads(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
-        known = None if kind == "store" or m.copying else self._write_map(view)
-        if known is None or known.full():
+        written = None if kind == "store" or m.copying else self._write_map(view)
+        if written is None or written.full():
             return
-        alike = m.in_each_block(view, slot, m.mask)
-        if alike is not None and known.in_blocks(m)[alike[1]].all():
+        table = m.in_each_block(view, slot, m.mask)
+        if table is not None and written.in_blocks(m)[table[1]].all():
             return
         lane, slots = m.active_slots(view, slot, m.mask)
-        missing = np.flatnonzero(~known.at(view, slots))
+        missing = np.flatnonzero(~written.at(view, slots))
         if not len(missing):
             return
         key = ("uninitialised-read", view.name, m.line)
@@ -133,8 +133,8 @@ class WriteMap:
     def at(self, view: View, slots: Lanes) -> Lanes:
         """For each slot, whether it has been written."""
         elements, parts = self._elements(view, slots)
-        known: Lanes = self.done[elements]
+        done: Lanes = self.done[elements]
         if parts == 1:
-            return known
-        every: Any = known.reshape(-1, parts).all(axis=1)
+            return done
+        every: Any = done.reshape(-1, parts).all(axis=1)
         return every  # type: ignore[no-any-return]

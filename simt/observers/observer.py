@@ -94,7 +94,7 @@ class Observer:
 @cache
 def _overrides(kind: Any) -> frozenset[str]:
     """The events that a class of observers overrides."""
-    return frozenset(n for n, own in vars(Observer).items() if getattr(kind, n) is not own)
+    return frozenset(n for n, default in vars(Observer).items() if getattr(kind, n) is not default)
 
 
 class Events:

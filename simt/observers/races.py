@@ -98,13 +98,13 @@ class Races(Observer):
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks begin: reads noted until now are of lanes of the last ones."""
-        kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
-        for shadow in kept.values():
+        shadows = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
+        for shadow in shadows.values():
             if last is not None:
                 self._enter(last, shadow)
             shadow.entered.clear()
         self.order.new_chunk()
-        self.shadows = kept
+        self.shadows = shadows
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""
@@ -274,10 +274,10 @@ class Races(Observer):
         m, floor = write.m, self.quiet(shadow)
         tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
         table = None if write.values is None else write.in_each_block
-        alike = self._first_block(m, shadow, table, tables, floor)
-        if alike is None:
+        entry = self._first_block(m, shadow, table, tables, floor)
+        if entry is None:
             return False
-        me, elements = alike
+        me, elements = entry
         before = shadow.writer[elements]
         shadow.writer[elements] = me
         if (shadow.writer[elements] != me).any():  # two threads write one element

@@ -112,9 +112,9 @@ class Shadow:
         if self.alike:
             self.alike = False
             self.writer, self.wrote = _for_all(m, self.writer, self.wrote)
-            for touched in (self.atomics, self.readers, self.strong):
-                if touched is not None:
-                    touched.tables = tuple(_for_all(m, *table) for table in touched.tables)
+            for tables in (self.atomics, self.readers, self.strong):
+                if tables is not None:
+                    tables.tables = tuple(_for_all(m, *table) for table in tables.tables)
 
     def written(self, floor: int, *, strong: bool = False) -> list[Table]:
         """Who has written what, if anything since `floor`; for a strong read not by an atomic."""

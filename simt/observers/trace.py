@@ -176,11 +176,11 @@ class Recorder(Observer):
 
     def finish(self) -> Steps:
         """What was heard."""
-        heard = []
+        records = []
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
-            heard.append((where.name, line, mask, [_Access.of(*touch) for touch in touches]))
-        return Steps(self.block, self.threads, partial(_plain, heard, self.threads))
+            records.append((where.name, line, mask, [_Access.of(*touch) for touch in touches]))
+        return Steps(self.block, self.threads, partial(_plain, records, self.threads))
 
 
 class _Access(NamedTuple):

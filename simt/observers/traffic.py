@@ -66,12 +66,12 @@ def sectors(addresses: Lanes, size: int) -> Lanes:
 def _worst_bank(words: Lanes) -> Lanes:
     """The most different words that fall into one bank, for each row of word numbers."""
     here = words != AWAY
-    ordered = np.sort(np.where(here, (words % BANKS << 40) | words, AWAY), axis=1)
-    new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    new &= ordered != AWAY
+    sorted_words = np.sort(np.where(here, (words % BANKS << 40) | words, AWAY), axis=1)
+    new = np.ones(sorted_words.shape, bool)
+    new[:, 1:] = sorted_words[:, 1:] != sorted_words[:, :-1]
+    new &= sorted_words != AWAY
     row, column = np.nonzero(new)
-    bank = ordered[row, column] >> 40
+    bank = sorted_words[row, column] >> 40
     counts = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS)
     worst: Lanes = counts.reshape(len(words), BANKS).max(axis=1)
     return worst
@@ -125,8 +125,8 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
     key = pattern, offset % (BANKS * BANK_BYTES), size, load
     counts = _pattern_counts.get(key)
     if counts is None:
-        moved = np.where(addresses == AWAY, AWAY, addresses + offset)
-        passes, ideal = bank_passes(moved, size, load)
+        placed = np.where(addresses == AWAY, AWAY, addresses + offset)
+        passes, ideal = bank_passes(placed, size, load)
         if len(_pattern_counts) >= MAX_PATTERNS:
             _pattern_counts.clear()
         counts = _pattern_counts[key] = int(passes.sum()), int(ideal.sum())

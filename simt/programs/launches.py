@@ -36,8 +36,8 @@ class Launches:
 
     def keep(self, kernel: Any, report: Report) -> None:
         """The report of a launch, of which there is one for each kernel."""
-        known = self._reports.setdefault(kernel, report)
-        if known.ok and not report.ok and not self.in_detail:
+        earlier = self._reports.setdefault(kernel, report)
+        if earlier.ok and not report.ok and not self.in_detail:
             self._reports[kernel] = report
 
     def add(self, file: str, finding: Finding) -> None:

@@ -79,10 +79,10 @@ class AsyncCopies(MemoryAccess):
             self.groups.append(self.copies)
             self.copies = []
 
-    def wait_for_copies(self, left: int) -> None:
+    def wait_for_copies(self, pending: int) -> None:
         """Waits until at most so many groups of copies are under way."""
         before, line = self.mask, self.line
-        while len(self.groups) > left and before is not EMPTY:
+        while len(self.groups) > pending and before is not EMPTY:
             for copy in self.groups.pop(0):
                 self.line, self.mask = copy.line, copy.mask
                 self.store("shared", copy.to, copy.start, copy.dtype, copy.value)

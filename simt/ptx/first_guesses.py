@@ -44,15 +44,15 @@ def first_guesses(function: Function) -> set[int]:
 def _copy_origins(code: list[Instruction]) -> Origins:
     """For each register that is only ever another one and a number, these two."""
     copies: Origins = {}
-    written: set[str] = set()
+    stored: set[str] = set()
     for i in code:
         target = i.operands[0] if i.operands else ""
         added = i.operands[2] if i.op[0] == "add" else "0"
-        if i.op[0] in COPIES and target not in written and re.fullmatch(r"-?\d+", added):
+        if i.op[0] in COPIES and target not in stored and re.fullmatch(r"-?\d+", added):
             copies[target] = i.operands[1], int(added)
         else:
             copies.pop(target, None)
-        written.add(target)
+        stored.add(target)
     return copies
 
 
@@ -61,8 +61,8 @@ def _address(operand: str, origin: Origins) -> tuple[str, int]:
     register, _, offset = operand.strip("[]").partition("+")
     at = int(offset or 0)
     while register in origin:
-        register, more = origin[register]
-        at += more
+        register, addend = origin[register]
+        at += addend
     return register, at
 
 

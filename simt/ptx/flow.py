@@ -89,10 +89,10 @@ class Graph:
 
     def _leads_to_end(self, ways: dict[int, set[int]]) -> set[int]:
         """The blocks from which some way leads to the end."""
-        reaching, grown = {END}, True
-        while grown:
+        reaching, changed = {END}, True
+        while changed:
             more = {node for node in ways if node not in reaching and ways[node] & reaching}
-            reaching, grown = reaching | more, bool(more)
+            reaching, changed = reaching | more, bool(more)
         return reaching
 
     def _post_dominators(self) -> dict[int, int]:

@@ -77,17 +77,17 @@ class WarpOperations(AsyncCopies):
             raise TooLarge(1)  # one block after the other
         for callback in self.events.arrive:
             callback(self)
-        came, waited = self.came.pop(number, (False, False))
-        came, waited = came | mine, waited | (mine & (not arrive))
-        total = int(came.sum())
+        arrived, waiting = self.came.pop(number, (False, False))
+        arrived, waiting = arrived | mine, waiting | (mine & (not arrive))
+        total = int(arrived.sum())
         if total > count:
             message = f"{total} threads come to barrier {number}, which is one of {count}"
             raise self.stop("barrier-divergence", message, *self.who(self.mask))
         if total < count:
-            self.came[number] = came, waited
+            self.came[number] = arrived, waiting
             return arrive
         for callback in self.events.gathered:
-            callback(self, came, waited)
+            callback(self, arrived, waiting)
         self.still_copying()
         return True
 
@@ -180,8 +180,8 @@ class WarpOperations(AsyncCopies):
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
         self._check_mask(mask, "reduce_sync")
-        rows, named = self._rows(value), self._rows(mask).astype(np.int64)
-        bit = (named[:, :, None] >> np.arange(WARP)) & 1
+        rows, masks = self._rows(value), self._rows(mask).astype(np.int64)
+        bit = (masks[:, :, None] >> np.arange(WARP)) & 1
         machine: Any = self
         here = warps.taking_part(machine, _plain(mask))
         ufunc = REDUCE[name]
@@ -191,8 +191,8 @@ class WarpOperations(AsyncCopies):
         else:
             nothing = -1 if name == "and" else 0
         filler = np.array(nothing).astype(rows.dtype)
-        chosen = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
-        return self._flat(ufunc.reduce(chosen, axis=2, dtype=rows.dtype))
+        selected = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
+        return self._flat(ufunc.reduce(selected, axis=2, dtype=rows.dtype))
 
     def active_mask(self) -> Lanes:
         """`activemask`."""

@@ -77,14 +77,14 @@ class PtxMachine(FunctionCalls):
         kernel = code.function.entry
         while stack:
             top = stack[-1]
-            at, meet, mask, known = top[:4]
+            at, meet, mask, version = top[:4]
             if at < END:
                 self._let_others_go_on(stack, code)
                 continue
             if at in (meet, END):
                 stack.pop()
                 continue
-            if known != seen:
+            if version != seen:
                 mask, top[3] = split(mask, ~gone)[0] if gone is not None else EMPTY, seen
                 top[2] = mask
                 if mask is EMPTY:
@@ -124,9 +124,9 @@ class PtxMachine(FunctionCalls):
                 take_turns(stack)
                 self._count_turn(stack[-1][0], len(stack), registers)
         self.mask = entered
-        left = leavers.left
-        if not kernel and left is not EMPTY:
-            self.mask = EMPTY if left is None else split(entered, ~left)[0]
+        exited = leavers.left
+        if not kernel and exited is not EMPTY:
+            self.mask = EMPTY if exited is None else split(entered, ~exited)[0]
 
     def _gather(
         self, stack: list[list[Any]], block: Block, number: Lanes, count: Lanes, arrive: bool

@@ -77,12 +77,12 @@ class MemoryAccess(Lockstep):
     # --- where an address lies
 
     def _addresses_of(self, array: Lanes) -> _Addresses:
-        known = self._cache.get(id(array))
-        if known is None or known.array() is not array:
+        entry = self._cache.get(id(array))
+        if entry is None or entry.array() is not array:
             if len(self._cache) >= MAX_ADDRESS_ARRAYS:
                 self._cache.clear()
-            known = self._cache[id(array)] = _Addresses(array)
-        return known
+            entry = self._cache[id(array)] = _Addresses(array)
+        return entry
 
     def _view(self, allocation: Allocation, dtype: np.dtype[Any]) -> View:
         key = (allocation.number, dtype)
@@ -108,32 +108,32 @@ class MemoryAccess(Lockstep):
             return self._generic(array, offset, dtype, access)
         table = self.tables[space]
         bits = GLOBAL_BITS if space in ("global", "const") else LOCAL_BITS
-        known, half = self._addresses_of(array), 1 << (bits - 1)
-        number = (known.low + offset + half) >> bits
+        entry, half = self._addresses_of(array), 1 << (bits - 1)
+        number = (entry.low + offset + half) >> bits
         allocation = table.get(number)
         size = dtype.itemsize
         if allocation is not None:
             view = self._view(allocation, dtype)
             base = (number << bits) - offset
             # slots beyond the last whole word are outside
-            if known.low >= base and known.high - base <= (view.shape[0] - 1) * size:
-                slot = self._slots(known, base, size)
+            if entry.low >= base and entry.high - base <= (view.shape[0] - 1) * size:
+                slot = self._slots(entry, base, size)
                 if slot is not None:
                     return access(view, slot)
-        return self._access_by_array(space, known.whole, offset, dtype, access, bits)
+        return self._access_by_array(space, entry.whole, offset, dtype, access, bits)
 
-    def _slots(self, known: _Addresses, base: int, size: int) -> Any:
+    def _slots(self, addresses: _Addresses, base: int, size: int) -> Any:
         """The numbers of the words at addresses; None if one lies at no multiple of its size."""
-        if known.whole.size == 1:
-            return None if (known.low - base) % size else (known.low - base) // size
+        if addresses.whole.size == 1:
+            return None if (addresses.low - base) % size else (addresses.low - base) // size
         key = size, base % size
-        words = known.words.get(key)
+        words = addresses.words.get(key)
         if words is None:
-            moved = known.whole - base % size if base % size else known.whole
+            moved = addresses.whole - base % size if base % size else addresses.whole
             if size > 1 and (moved & (size - 1)).any():
                 return None
             shift = size.bit_length() - 1
-            words = known.words[key] = moved >> shift if shift else moved
+            words = addresses.words[key] = moved >> shift if shift else moved
         start = (base - base % size) // size
         return words - start if start else words
 

@@ -116,7 +116,7 @@ def parse(text: str) -> Module:
     Raises:
         Stop: it holds what is not covered.
     """
-    own = _own_file(text)
+    own_file = _own_file(text)
     text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
@@ -128,7 +128,7 @@ def parse(text: str) -> Module:
         if head["end"] == ";":
             continue
         stop = _closing(text, at)
-        function = _function(head, text[at:stop], own)
+        function = _function(head, text[at:stop], own_file)
         module.functions[function.name] = function
         at = stop + 1
     outside.append(text[at:])
@@ -142,8 +142,8 @@ def parse(text: str) -> Module:
 def _own_file(text: str) -> str:
     """The number of the file that was compiled, among those that it includes."""
     files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, flags=re.MULTILINE)
-    own = [number for number, name in files if name.endswith(".cu")]
-    return own[0] if own else files[0][0] if files else "1"
+    numbers = [number for number, name in files if name.endswith(".cu")]
+    return numbers[0] if numbers else files[0][0] if files else "1"
 
 
 def _closing(text: str, at: int) -> int:
@@ -196,27 +196,27 @@ def _parameters(text: str | None) -> tuple[list[Array], list[str]]:
     return arrays, kinds
 
 
-def _function(head: re.Match[str], body: str, own: str) -> Function:
+def _function(head: re.Match[str], body: str, own_file: str) -> Function:
     params, kinds = _parameters(head["params"])
     results = [array.name for array in _parameters(head["results"])[0]]
     function = Function(head["name"], head["kind"] == "entry", params, kinds, results)
     line = 0
     for statement in _statements(body):
         if statement.startswith(".loc "):
-            line = _line(statement, own, line)
+            line = _line(statement, own_file, line)
         else:
             _read(function, statement, line)
-    known = 0  # the compiler has made one of what stood on several lines: the next one uses it
+    next_line = 0  # an instruction without one has that of the next
     for at in range(len(function.instructions) - 1, -1, -1):
-        known = function.instructions[at].line or known
-        function.instructions[at] = replace(function.instructions[at], line=known)
+        next_line = function.instructions[at].line or next_line
+        function.instructions[at] = replace(function.instructions[at], line=next_line)
     return function
 
 
-def _line(statement: str, own: str, last: int) -> int:
+def _line(statement: str, own_file: str, last: int) -> int:
     """The line of the compiled file that a `.loc` stands for: a header's is where it is used."""
     places = re.findall(r"(?:\.loc|inlined_at) (\d+) (\d+)", statement)
-    return next((int(line) for file, line in places if file == own), last)
+    return next((int(line) for file, line in places if file == own_file), last)
 
 
 def _statements(body: str) -> Iterator[str]:

@@ -105,8 +105,8 @@ class PtxProgram:
     @property
     def constants(self) -> list[View]:
         """The variables in constant memory that the kernel names, which a copy may write."""
-        named = self._operand_words
-        return [view for view in self._variables("const") if view.name in named]
+        words = self._operand_words
+        return [view for view in self._variables("const") if view.name in words]
 
     def _variables(self, space: str) -> list[View]:
         return [
@@ -224,7 +224,7 @@ class PtxProgram:
 
     def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
-        written: set[int] = set()
+        parameters: set[int] = set()
         if len(self.used) > 1:
             return set(self.source.parameters)
         reach = _provenance(self.function)
@@ -232,9 +232,9 @@ class PtxProgram:
             if i.op[0] in ("st", "atom", "red") and "param" not in i.op and "shared" not in i.op:
                 operand = i.operands[1 if i.op[0] == "atom" else 0]
                 for register in re.findall(r"%\w+", operand):
-                    written |= reach.get(register, set())
+                    parameters |= reach.get(register, set())
         names = self.source.parameters
-        return set(names) if -1 in written else {names[k] for k in written}
+        return set(names) if -1 in parameters else {names[k] for k in parameters}
 
 
 def _provenance(function: Function) -> dict[str, set[int]]:

@@ -132,14 +132,14 @@ class _Translator:
         for start in self._graph.order:
             for pc in range(start, self._graph.stops[start]):
                 i = self._function.instructions[pc]
-                written = _written_registers(self._function, i)
-                for name in written:
+                registers = _written_registers(self._function, i)
+                for name in registers:
                     self._home(name, i)
                     if i.guard:
                         guarded.add(name)
                 for name in self._registers_of(i):
                     blocks.setdefault(name, set()).add(start)
-                    reads = name not in written or name in self._read_by(i)
+                    reads = name not in registers or name in self._read_by(i)
                     first.setdefault(name, (start, not reads))
         for name, where in blocks.items():
             if len(where) > 1 or name in guarded or not first[name][1]:

@@ -145,16 +145,16 @@ def in_order(tasks: Sequence[Task], *, hasty: bool) -> list[Task]:
     If `hasty`, of two that race the one that was asked for later goes first where it may.
     """
     order: list[Task] = []
-    begun: set[int] = set()
+    entered: set[int] = set()
     for start in tasks:
         path: list[tuple[Task, list[Task]]] = []
         reached: Task | None = start
         while reached is not None or path:
             if reached is not None:
-                if reached.done or reached.number in begun:
+                if reached.done or reached.number in entered:
                     reached = None
                     continue
-                begun.add(reached.number)
+                entered.add(reached.number)
                 todo = reached.after[::-1]
                 path.append((reached, todo))
                 if hasty:

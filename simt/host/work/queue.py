@@ -121,11 +121,11 @@ class WorkQueue:
                 waits or staged, line=where.line, text=where.text, **details,
             )  # fmt: skip
             where.forget()
-            watched = checking()
-            task = Task(operation, where, action, accesses if watched else (), host)
+            hazards = checking()
+            task = Task(operation, where, action, accesses if hazards else (), host)
             before = self._streams.enter(task, number, after)
             self._record(task, [*before, self._waited])
-            if watched:
+            if hazards:
                 self._find_rivals(task)
                 if host is not None and host.pinned:
                     host.remember()
@@ -244,8 +244,8 @@ class WorkQueue:
         if number in _STREAM_NAMES:
             return _STREAM_NAMES[number]
         name = "" if isinstance(stream, int) else where.name_of(stream)
-        ours = number <= PER_THREAD + self._created
-        return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
+        own = number <= PER_THREAD + self._created
+        return name or (f"stream {number - PER_THREAD}" if own else f"external stream {number}")
 
     def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
         if self.host.records():
@@ -306,8 +306,8 @@ class WorkQueue:
         self._busy = True
         try:
             if action is not None:
-                touched = task.context.run(action, task)
-                task.accesses = task.accesses if touched is None else touched
+                accesses = task.context.run(action, task)
+                task.accesses = task.accesses if accesses is None else accesses
         except BaseException:
             self._abandon()
             raise
@@ -326,9 +326,9 @@ class WorkQueue:
         """What the device has written to the host's memory, the host has not."""
         ranges = of_array(written.array)
         for other in self._unseen:
-            theirs = None if other.done else other.host
-            if theirs is not None and theirs.remembered and overlap(of_array(theirs.array), ranges):
-                theirs.remember()
+            memory = None if other.done else other.host
+            if memory is not None and memory.remembered and overlap(of_array(memory.array), ranges):
+                memory.remember()
 
     def _abandon(self) -> None:
         """After an error nothing that waits is carried out."""

@@ -58,12 +58,12 @@ def overlap(a: Ranges, b: Ranges) -> bool:
     return bool((b[following[inside], 0] < a[inside, 1]).any())
 
 
-def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Access] | None:
+def conflict(accesses: Sequence[Access], others: Sequence[Access]) -> tuple[Access, Access] | None:
     """Two accesses to one byte of which the order matters: one writes, and not both by atomics."""
-    for first in one:
-        for second in other:
-            alike = first.kind == second.kind and first.kind != "store"
-            if not alike and first.meets(second):
+    for first in accesses:
+        for second in others:
+            atomics = first.kind == second.kind and first.kind != "store"
+            if not atomics and first.meets(second):
                 return first, second
     return None
 

@@ -141,7 +141,7 @@ class CopyCalls(State):
 
     def do_memcpy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
-        to, of, size, kind, handle, later, sent, _ = values
+        to, of, size, kind, handle, asynchronous, has_payload, _ = values
         stream = self._stream(handle)
         target = self._side(to, size, kind in (0, 2), "to", kind)
         origin = self._side(of, size, kind in (0, 1), "from", kind)
@@ -150,25 +150,25 @@ class CopyCalls(State):
             if target is None:
                 self.queue.synchronize(stream)
                 return Answer(2)
-            if not sent:
+            if not has_payload:
                 return Answer(1)
-            if not later:
+            if not asynchronous:
                 self.queue.synchronize(stream)
-            waits = target.kind == "pinned" or (target.shared and not later)
+            waits = target.kind == "pinned" or (target.shared and not asynchronous)
             content = np.frombuffer(payload, np.uint8)
             self._put("copy-in", "copy", stream, target, to - target.address, content, waits=waits)
             return Answer()
         self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")
         source = _Part(origin, of - origin.address, size, False)
         if target is not None:
-            self._copy(stream, _Part(target, to - target.address, size, True), source, later)
+            self._copy(stream, _Part(target, to - target.address, size, True), source, asynchronous)
             return Answer()
-        held: list[bytes] = []
+        data: list[bytes] = []
         part = origin.allocation.data[source.start : source.start + size]
         self._issue(
-            "copy-out", stream, "copy", [source], lambda _: held.append(part.tobytes()), waits=True
+            "copy-out", stream, "copy", [source], lambda _: data.append(part.tobytes()), waits=True
         )
-        return Answer(0, held[0])
+        return Answer(0, data[0])
 
     def _put(
         self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
@@ -179,21 +179,21 @@ class CopyCalls(State):
             kind, stream, what, [part], lambda _: written(target, start, content), waits=waits
         )
 
-    def _copy(self, stream: CudaStream, target: _Part, source: _Part, later: int) -> None:
+    def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece
         to, of, size = target.start, source.start, target.size
 
         def action(_: Task) -> None:
             written(into, to, origin.allocation.data[of : of + size].copy())
-            known, theirs = into.allocation.written, origin.allocation.written
-            if known is not None and theirs is not None and known.grain == theirs.grain == 1:
-                known.done[to : to + size] = theirs.done[of : of + size]
+            to_map, of_map = into.allocation.written, origin.allocation.written
+            if to_map is not None and of_map is not None and to_map.grain == of_map.grain == 1:
+                to_map.done[to : to + size] = of_map.done[of : of + size]
 
         pinned = [piece.kind == "pinned" for piece in (into, origin)]
         kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
             (pinned[0], pinned[1]), "copy-on-device"
         )
-        waits = all(pinned) or (not later and (into.shared or origin.shared))
+        waits = all(pinned) or (not asynchronous and (into.shared or origin.shared))
         self._issue(kind, stream, "copy", [target, source], action, waits=waits)
 
     def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
@@ -243,14 +243,14 @@ class CopyCalls(State):
 
     def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemset(pointer, value, size)`."""
-        pointer, value, size, handle, later = values[:5]
+        pointer, value, size, handle, asynchronous = values[:5]
         stream = self._stream(handle)
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
             raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
         content = np.full(size, value & 255, np.uint8)
-        start, waits = pointer - block.address, block.shared and not later
+        start, waits = pointer - block.address, block.shared and not asynchronous
         self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
         return Answer()
 

@@ -129,8 +129,8 @@ class Declarations:
 
     def _marks(self, words: set[str]) -> set[str]:
         """The words that say for whom something is, in macros too."""
-        meant = words | {w for name in words for w in self.macros.get(name, ())}
-        return meant & (ANNOTATIONS | {"constexpr", "const", "extern", "static"})
+        expanded = words | {w for name in words for w in self.macros.get(name, ())}
+        return expanded & (ANNOTATIONS | {"constexpr", "const", "extern", "static"})
 
     def _declarations(
         self, at: int, end: int, scope: tuple[str, ...], in_class: bool
@@ -227,15 +227,15 @@ class Declarations:
 
     def _function_name(self, function: Declaration) -> str:
         """The word before the parameters: of a kernel the last parentheses, else the first."""
-        opened = function.groups[0][0]
-        return self.text(opened - 1)
+        parenthesis = function.groups[0][0]
+        return self.text(parenthesis - 1)
 
     def _aliases(self, at: int, end: int, first: str) -> set[str]:
         words = [self.text(k) for k in range(at, end) if self.is_word(k)]
         if first == "typedef":
             return set(words[-1:]) | set(words[1:2] if "(" in words else [])
-        named = [w for w in words if w not in ("using", "namespace")]
-        return {named[0], named[-1]} if named else set()
+        names = [w for w in words if w not in ("using", "namespace")]
+        return {names[0], names[-1]} if names else set()
 
     def _type_names(self, at: int, end: int, inner: tuple[int, int] | None) -> set[str]:
         names = set()

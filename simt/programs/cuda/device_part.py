@@ -19,7 +19,7 @@ DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef|li
 
 
 def assembled(
-    tokens: list[Token], kept: set[int], instead: dict[int, str],
+    tokens: list[Token], kept: set[int], edits: dict[int, str],
     directive: Callable[[str, bool], bool | str],
 ) -> str:  # fmt: skip
     """A text of the tokens that are kept, some of them as something else, with its lines.
@@ -33,8 +33,8 @@ def assembled(
             result = directive(token.text, after in kept)
             out.append(result if isinstance(result, str) else token.text if result else token.blank)
         elif k in kept:
-            out.append(instead.get(k, token.text))
-            if k in instead:
+            out.append(edits.get(k, token.text))
+            if k in edits:
                 out.append(token.blank)
         elif token.kind == "space":
             out.append(token.text)
@@ -54,12 +54,12 @@ class DevicePart:
         """What kernels need, or one of them, and types of these names with what those need."""
         code = self.code
         kept: set[int] = set()
-        instead: dict[int, str] = {}
+        edits: dict[int, str] = {}
         for declaration in self._needed(set(names) | self._roots, kernel):
-            self._keep_for_device(declaration, kept, instead)
+            self._keep_for_device(declaration, kept, edits)
         for at in code.frame:
             kept.add(code.places[at])
-        return assembled(code.tokens, kept, instead, _keeps)
+        return assembled(code.tokens, kept, edits, _keeps)
 
     def _needed(self, names: set[str], kernel: str | None) -> list[Declaration]:
         """The declarations for kernels, and what those name, directly or not."""
@@ -104,28 +104,28 @@ class DevicePart:
             return any(self._is_root(inner) for inner in d.inner)
         return d.for_device or "__shared__" in d.marks
 
-    def _keep_for_device(self, d: Declaration, kept: set[int], instead: dict[int, str]) -> None:
+    def _keep_for_device(self, d: Declaration, kept: set[int], edits: dict[int, str]) -> None:
         code = self.code
         inside = set(range(d.first, d.last))
         for inner in d.inner:
             if inner.kind == "function" and not inner.for_device:
                 if "constexpr" in inner.marks:
-                    self._for_both(inner, instead)
+                    self._for_both(inner, edits)
                 elif code.text(inner.last - 2) not in ("default", "delete"):
                     inside -= set(range(inner.first, inner.last))
             elif inner.inner:
                 inside -= set(range(inner.first, inner.last))
-                self._keep_for_device(inner, kept, instead)
+                self._keep_for_device(inner, kept, edits)
         if d.kind == "function" and not d.for_device:
-            self._for_both(d, instead)
+            self._for_both(d, edits)
         kept.update(code.places[at] for at in inside)
 
-    def _for_both(self, d: Declaration, instead: dict[int, str]) -> None:
+    def _for_both(self, d: Declaration, edits: dict[int, str]) -> None:
         """A constexpr function of the host's, which a kernel may use for its constants."""
         code = self.code
         for at in range(d.first, d.groups[0][0]):
             if code.text(at) == "constexpr":
-                instead[code.places[at]] = "__host__ __device__ constexpr"
+                edits[code.places[at]] = "__host__ __device__ constexpr"
 
     def _named_at_launches(self) -> set[str]:
         """What stands in the template arguments of launches."""

@@ -112,13 +112,13 @@ class ProtectedPages:
 
     def changes(self) -> list[tuple[int, int, int]]:
         """What the host may do from now on: address, size, access."""
-        left = [w for w in self._works if not w.task.seen]
-        if len(left) < len(self._works):
-            self._works = left
+        unfinished = [w for w in self._works if not w.task.seen]
+        if len(unfinished) < len(self._works):
+            self._works = unfinished
             self._released.clear()
-            for work in left:
+            for work in unfinished:
                 work.passed = True
-        if not left and not self._access:
+        if not unfinished and not self._access:
             return []
         access: dict[Piece, Pages] = {}
         for work in self._pending():
@@ -130,7 +130,7 @@ class ProtectedPages:
                     pages = access[use.piece] = np.full(_count(use.piece), BOTH, np.uint8)
                 part = pages[use.start // PAGE : -(-use.stop // PAGE)]
                 np.minimum(part, NONE if use.writes else READ, out=part)
-        changed = []
+        updates = []
         for piece in {**self._access, **access}:
             free = np.full(_count(piece), BOTH, np.uint8)
             now, before = access.get(piece, free), self._access.get(piece, free)
@@ -140,9 +140,9 @@ class ProtectedPages:
             for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
                 if not piece.freed and (now[first:last] != before[first:last]).any():
                     size = (last - first) * PAGE
-                    changed.append((piece.address + first * PAGE, size, int(now[first])))
+                    updates.append((piece.address + first * PAGE, size, int(now[first])))
         self._access = {piece: pages for piece, pages in access.items() if (pages != BOTH).any()}
-        return changed
+        return updates
 
 
 def _count(piece: Piece) -> int:

@@ -155,7 +155,7 @@ def written(block: Piece, start: int, values: np.ndarray[Any, Any]) -> None:
     """Copies bytes into memory, and notes that they are written."""
     stop = start + len(values)
     block.allocation.data[start:stop] = values
-    known = block.allocation.written
-    if known is not None:
-        known.done[start // known.grain : -(-stop // known.grain)] = True
-        known.fresh = True
+    written_map = block.allocation.written
+    if written_map is not None:
+        written_map.done[start // written_map.grain : -(-stop // written_map.grain)] = True
+        written_map.fresh = True

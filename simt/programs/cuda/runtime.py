@@ -114,10 +114,10 @@ class Runtime(CopyCalls, LaunchCalls):
             return
         use, _ = conflict
         does = {0: "reads", 1: "writes"}.get(writes, "uses")
-        theirs = "write" if use.writes else "read"
+        verb = "write" if use.writes else "read"
         self.find(
             "host-access", self._line_of(payload, count),
-            f"the host {does} {use.piece} while {use.what} may still {theirs} it: call "
+            f"the host {does} {use.piece} while {use.what} may still {verb} it: call "
             "cudaDeviceSynchronize() before",
         )  # fmt: skip
         self.held.give(piece)
@@ -172,9 +172,9 @@ class Runtime(CopyCalls, LaunchCalls):
         self.printed = printed
         if self._sticky or status:
             return
-        left = [b for b in self.memory.blocks.values() if b.kind != "variable"]
-        for line in sorted({b.line for b in left}):
-            sizes = [b.size for b in left if b.line == line]
+        leaks = [b for b in self.memory.blocks.values() if b.kind != "variable"]
+        for line in sorted({b.line for b in leaks}):
+            sizes = [b.size for b in leaks if b.line == line]
             pieces = f" in {len(sizes):,} pieces" if len(sizes) > 1 else ""
             message = f"{sum(sizes):,} bytes of memory{pieces} are asked for here and never freed"
             self.find("leak", line, message)

@@ -98,8 +98,8 @@ class _CudaHost(HostProgram):
 
 def _handle(name: str) -> str:
     """A stream as a call is given it."""
-    known = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
-    return known.get(name, "stream" if " " in name else name)
+    literals = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
+    return literals.get(name, "stream" if " " in name else name)
 
 
 class State:

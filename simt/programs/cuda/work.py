@@ -83,8 +83,8 @@ class LaunchCalls(State):
         arguments = prepared.arguments
         self.launched = True
         self.printed += prepared.printed
-        reached = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
-        self.came_back |= reached or bool(prepared.printed)
+        touches_shared = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
+        self.came_back |= touches_shared or bool(prepared.printed)
         if stopped is not None and stopped.kind in MACHINE_FINDINGS:
             raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:
