@@ -47,7 +47,7 @@ class CompiledLaunches:
         self.spent = 0.0  # seconds of the machine's
         self.code: _Code | None = None
         self._clean: set[Any] = set()  # shapes of checked launches
-        self._said = False
+        self._warned = False
         self.refused = "" if arguments is not None else "its types are not known"
 
     def __call__(
@@ -61,7 +61,7 @@ class CompiledLaunches:
         start = time.monotonic()
         try:
             if self.code is None:
-                return machine(tired=partial(self._compile, start))
+                return machine(interrupt=partial(self._compile, start))
         except Abandoned:
             _put_back(saved)
         finally:
@@ -69,7 +69,7 @@ class CompiledLaunches:
         assert self.code is not None
         noted = self.code.run(grid, block, values, dynamic)
         if noted is not None:
-            findings = self._unsaid(grid, block, values)
+            findings = self._warning(grid, block, values)
             if noted:  # the machine carries out such a block again, and tells
                 after = {allocation: allocation.data.copy() for allocation in saved}
                 _put_back(saved)
@@ -83,16 +83,16 @@ class CompiledLaunches:
             self.refused = "its launches have findings"
         return result
 
-    def passed(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
+    def mark_checked(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
         """Notes that a checked launch has shown no error."""
         if len(self._clean) < MAX_SHAPES:
             self._clean.add(_shapes(grid, block, values))
 
-    def _unsaid(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
+    def _warning(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
         """That such a launch has never been checked, once."""
-        if self._said or _shapes(grid, block, values) in self._clean:
+        if self._warned or _shapes(grid, block, values) in self._clean:
             return []
-        self._said = True
+        self._warned = True
         message = (
             f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
             "or uninitialised reads: a launch of these shapes has never been checked"
@@ -152,7 +152,7 @@ class _Code:
         _compare(rewritten.kernel, program.types)
         for function, compiled in rewritten.devices.items():
             _compare(compiled, device_types(function.dispatcher))
-        self.took = math.inf  # seconds of the last launch
+        self.last_seconds = math.inf  # seconds of the last launch
 
     def run(
         self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
@@ -164,7 +164,7 @@ class _Code:
         if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
             return None
         blocks = math.prod(grid)
-        alone = self.in_order or self.took < SHORT_LAUNCH
+        alone = self.in_order or self.last_seconds < SHORT_LAUNCH
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_PER_CORE))
         shares = iter(range(0, blocks, share))
@@ -179,9 +179,9 @@ class _Code:
                 return False
             return True
 
-        quick = alone and not self.waits and self.took < SHORT_LAUNCH
+        quick = alone and not self.waits and self.last_seconds < SHORT_LAUNCH
         good = work(frames[0]) if quick else self._in_threads(work, frames)
-        self.took = time.monotonic() - start
+        self.last_seconds = time.monotonic() - start
         return [f.noted for f in frames if f.noted >= 0] if good else None
 
     def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
@@ -190,7 +190,7 @@ class _Code:
         running = [pool.submit(work, frame) for frame in frames]
         try:
             while wait(running, limits.SECONDS).not_done:
-                moved = [frame.goes_on() for frame in frames]
+                moved = [frame.progressed() for frame in frames]
                 if self.waits and not any(moved):
                     break  # an endless loop, of which the machine tells
         finally:
@@ -234,7 +234,7 @@ class _Worker:
         """The block of which something is to be told, else -1."""
         return int(self.words[self.code.words["noted"]])
 
-    def goes_on(self) -> bool:
+    def progressed(self) -> bool:
         """Whether it has begun another block since it was asked last."""
         before, self.block = self.block, int(self.words[self.code.words["block"]])
         return before != self.block

@@ -145,7 +145,7 @@ class _Rewriter(ast.NodeTransformer):
         for statement in self.tree.body:
             self.program.place += 1
             first += self.suite([statement])
-        return self.made(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
+        return self.build(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
 
     def device(self, function: DeviceFunction) -> Any:
         """A device function, with `me` before its parameters."""
@@ -154,11 +154,11 @@ class _Rewriter(ast.NodeTransformer):
         names = [ast.arg(_ME), *(ast.arg(a.arg) for a in args.args)]
         parameters = ast.arguments([], names, None, [], [], None, [])
         first = self.unset(device_types(function.dispatcher))
-        compiled = self.made(parameters, [*first, *self.suite(self.tree.body)])
+        compiled = self.build(parameters, [*first, *self.suite(self.tree.body)])
         compiled.__defaults__ = function.function.__defaults__
         return compiled
 
-    def made(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
+    def build(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
         """The Python function."""
         tree = ast.FunctionDef(self.source.name, parameters, body, [])
         module = ast.Module([ast.copy_location(tree, self.tree)], [])
@@ -224,7 +224,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.call(kind.instance_class, *items)
         return ast.Tuple(items, ast.Load())
 
-    def known(self, value: Any) -> ast.expr:
+    def constant_of(self, value: Any) -> ast.expr:
         """What a name stood for before the launch."""
         thing = callee(value)
         if isinstance(thing, Type):
@@ -233,7 +233,7 @@ class _Rewriter(ast.NodeTransformer):
             self.refuse(not (thing.attribute and thing.name in IDENTITY), thing.name)
             return self.mine(IDENTITY[thing.name])
         if isinstance(value, enum.Enum):
-            return self.known(value.value)
+            return self.constant_of(value.value)
         value = normal(value)
         plain = bool | int | float | complex | np.generic | np.ndarray
         items = value if isinstance(value, tuple) else (value,)
@@ -252,12 +252,12 @@ class _Rewriter(ast.NodeTransformer):
             return copy.deepcopy(self.meant[node.id])
         if node.id in self.source.locals:
             return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
-        return self.known(self.source.lookup(node.id))
+        return self.constant_of(self.source.lookup(node.id))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.source.named(node)
         if value is not MISSING:
-            return self.known(value)
+            return self.constant_of(value)
         base = callee(self.source.named(node.value))
         if isinstance(base, Intrinsic):
             name = f"{base.name}.{node.attr}"
@@ -273,7 +273,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         members = getattr(self.source.named(node.value), "__members__", {})
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
-            return self.known(members[node.slice.value])
+            return self.constant_of(members[node.slice.value])
         if self.by_numba(node):
             node.value = self.visit(node.value)
             return node
@@ -470,7 +470,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         assigned = syntax.bound([node])
-        self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
+        self.refuse(not assigned or syntax.is_endless(node, assigned), "a loop that waits")
         return self.loop(node)
 
     def loop(self, node: ast.For | ast.While) -> Any:

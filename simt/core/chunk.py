@@ -194,14 +194,14 @@ class Chunk:
         return self.blocks * self.threads == 1
 
     @cached_property
-    def everyone(self) -> Lanes:
+    def all_lanes(self) -> Lanes:
         """The numbers of all lanes."""
         return np.arange(self.blocks * self.threads)
 
     def lanes(self, mask: Mask) -> Lanes:
         """The numbers of the lanes in a mask, within the chunk."""
         if mask is None:
-            return self.everyone
+            return self.all_lanes
         if mask is EMPTY:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.spread(mask))
@@ -236,7 +236,7 @@ class Chunk:
             return None
         if (np.ndim(slot) and len(slot) > 1) or (mask is not None and len(mask) > 1):
             return None
-        threads = self.everyone[: self.threads]
+        threads = self.all_lanes[: self.threads]
         slots = np.broadcast_to(slot, (1, self.threads))[0]
         if mask is None:
             return threads, slots

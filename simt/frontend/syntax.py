@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bound", "decided", "ends", "hopeless", "is_simple", "leaves"]
+__all__ = ["bound", "decided", "ends", "is_endless", "is_simple", "leaves"]
 
 _SIMPLE_NODES = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
@@ -79,7 +79,7 @@ def leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
     return False
 
 
-def hopeless(loop: ast.While, assigned: set[str]) -> bool:
+def is_endless(loop: ast.While, assigned: set[str]) -> bool:
     """Whether a thread that has begun a loop can never leave it."""
     inside = [n for s in loop.body for n in ast.walk(s)]
     return (

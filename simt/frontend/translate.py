@@ -99,7 +99,7 @@ class _Translator:
         self.watched = {name.id for name in self.doubtful}
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
-        self.unshared: ast.expr | None = None  # what need not be one thing for all threads
+        self.may_diverge: ast.expr | None = None  # what need not be one thing for all threads
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
@@ -169,7 +169,7 @@ class _Translator:
         outcome = syntax.decided(node, self.static)
         return self.expression(node) if outcome is None else repr(outcome)
 
-    def known(self, value: Any, name: str) -> str:
+    def constant_of(self, value: Any, name: str) -> str:
         """The text for an object that was known before the kernel runs; `name` stood for it."""
         thing = callee(value)
         if isinstance(thing, Intrinsic):
@@ -177,12 +177,12 @@ class _Translator:
                 return f"m.{thing.name}"
             return self.constant(thing)
         if isinstance(value, enum.Enum):
-            return self.known(value.value, name)
+            return self.constant_of(value.value, name)
         value = normal(value)
         if type(value) in (bool, int, float):
             return self.number(value)
         if isinstance(value, tuple):
-            items = "".join(f"{self.known(item, name)}, " for item in value)
+            items = "".join(f"{self.constant_of(item, name)}, " for item in value)
             is_named = hasattr(value, "_fields")
             return f"{self.constant(type(value))}({items})" if is_named else f"({items})"
         if isinstance(value, np.ndarray):
@@ -198,14 +198,14 @@ class _Translator:
         if node in self.doubtful:
             kind = self.constant(dtype or self.one_kind(node.id))
             name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
-        if node.id in self.several and node is not self.unshared:
+        if node.id in self.several and node is not self.may_diverge:
             name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
 
     @staticmethod
-    def shared(text: str, unshared: bool) -> str:
+    def uniform(text: str, may_diverge: bool) -> str:
         """A value that all threads have to share, but where it need not be one thing for all."""
-        return text if unshared else f"m.own({text}, 'this value')"
+        return text if may_diverge else f"m.own({text}, 'this value')"
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
@@ -251,12 +251,12 @@ class _Translator:
         value = self.source.lookup(node.id)
         if value is MISSING:
             raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
-        return self.known(value, ast.unparse(node))
+        return self.constant_of(value, ast.unparse(node))
 
     def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
         value = self.static(node)
         if value is not MISSING:
-            return self.known(value, ast.unparse(node))
+            return self.constant_of(value, ast.unparse(node))
         return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
 
     def _on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
@@ -336,7 +336,7 @@ class _Translator:
     def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
         # what it is may differ among threads
-        self.unshared = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
+        self.may_diverge = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
         left = self.expression(node.left)
         last = len(node.ops) - 1
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -390,11 +390,11 @@ class _Translator:
         return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
-        unshared = node is self.unshared
+        may_diverge = node is self.may_diverge
         test = self.condition(node.test)
         branches = []
         for branch in (node.body, node.orelse):
-            self.unshared = branch if unshared else None
+            self.may_diverge = branch if may_diverge else None
             branches.append(self.lazily(branch))
         yes, no = branches
         kinds = [_kind(node.body), _kind(node.orelse)]
@@ -404,12 +404,12 @@ class _Translator:
         if kind is not None:
             text = f"settle({text}, {self.constant(kind)})"
         has_type = kind is not None and not isinstance(kind, Maybe)
-        return self.shared(text, unshared or has_type)
+        return self.uniform(text, may_diverge or has_type)
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
-            return self.known(members[node.slice.value], ast.unparse(node))
+            return self.constant_of(members[node.slice.value], ast.unparse(node))
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
 
     def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
@@ -440,20 +440,20 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
-    def said(self, node: ast.expr) -> str:
+    def literal_item(self, node: ast.expr) -> str:
         """An argument of a call that depends on whether it is a literal."""
         value = self.source.literal(node)
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
-        unshared = node is self.unshared
+        may_diverge = node is self.may_diverge
         function = self.static(node.func)
         target = callee(function)
-        item = self.said if isinstance(target, Intrinsic) and target.literals else self.item
+        item = self.literal_item if isinstance(target, Intrinsic) and target.literals else self.item
         divergent = may_be_several(node, self.static)  # its arguments may be several things too
         arguments = []
         for argument in node.args:
-            self.unshared = argument if divergent else None
+            self.may_diverge = argument if divergent else None
             arguments.append(item(argument))
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -471,7 +471,7 @@ class _Translator:
             if isinstance(node.func, ast.Attribute):
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
-            return self.shared(f"m.call({self.expression(node.func)}{inner})", unshared)
+            return self.uniform(f"m.call({self.expression(node.func)}{inner})", may_diverge)
         if isinstance(target, Intrinsic):
             if target.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
@@ -496,7 +496,7 @@ class _Translator:
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
-        return self.shared(f"m.call({self.constant(target)}{inner})", unshared)
+        return self.uniform(f"m.call({self.constant(target)}{inner})", may_diverge)
 
     # --- statements
 
@@ -558,7 +558,7 @@ class _Translator:
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
         choice = isinstance(node.value, ast.IfExp | ast.Call | ast.Name)
-        self.unshared = node.value if self.target and choice else None
+        self.may_diverge = node.value if self.target and choice else None
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -571,7 +571,7 @@ class _Translator:
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         if node.value is not None:
             self.at(node)
-            self.unshared = node.value
+            self.may_diverge = node.value
             self.assign(node.target, self.expression(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
@@ -596,7 +596,7 @@ class _Translator:
         if isinstance(node.value, ast.Constant):
             return
         self.at(node)
-        self.unused = self.unshared = node.value
+        self.unused = self.may_diverge = node.value
         self.say(self.expression(node.value))
         self.unused = None
 
@@ -661,7 +661,7 @@ class _Translator:
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
-        self.unshared = node.value
+        self.may_diverge = node.value
         value = self.expression(node.value) if node.value else "None"
         fixed = None if self.inside else self.types.get((RETURNED, 0))
         if fixed is not None:
@@ -735,8 +735,8 @@ class _Translator:
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
         leaves = self.loop_leaves(node)
         state = sorted(syntax.bound([node]))
-        hopeless = syntax.hopeless(node, set(state))
-        self.say(f"{loop} = WhileLoop(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
+        endless = syntax.is_endless(node, set(state))
+        self.say(f"{loop} = WhileLoop(m, {self.place(node)}, {leaves}, {waits}, {endless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
         self.say(f"while {loop}.again({names}) and {loop}.test({test}):")

@@ -47,7 +47,7 @@ UNCHECKED = (
     "machine goes by its own rules for types"
 )
 _verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
-_said: list[Finding] = []
+_reported: list[Finding] = []
 
 
 def verdict(
@@ -93,15 +93,15 @@ def give_up(error: BaseException) -> Finding:
     if isinstance(error, MissingPackage):
         message = UNCHECKED
     finding = Finding("no-type-check", None, message)
-    if not _said:
-        _said.append(finding)
+    if not _reported:
+        _reported.append(finding)
         place().warn(message)
     return finding
 
 
 def unasked() -> Finding | None:
     """That Numba could not be asked, where that has happened."""
-    return replace(_said[0]) if _said else None
+    return replace(_reported[0]) if _reported else None
 
 
 # --- types

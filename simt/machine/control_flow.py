@@ -26,7 +26,7 @@ __all__ = ["ForLoop", "WhileLoop", "waiting"]
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 MIN_ITERATIONS = 10_000  # that every loop may run, however long they take
 CHECK_INTERVAL = 1_000  # iterations between two checks of the clock and of what changes
-INVARIANT_LIMIT = 100_000  # iterations of a loop whose condition nothing in it changes
+ENDLESS_LIMIT = 100_000  # iterations of a loop whose condition nothing in it changes
 WAIT_LIMIT = 1_000  # iterations of a loop that changes nothing
 
 
@@ -77,16 +77,16 @@ class WhileLoop(_DivergentLoop):
     """
 
     def __init__(
-        self, machine: Machine, place: int, leaves: bool, waits: bool, hopeless: bool = False
+        self, machine: Machine, place: int, leaves: bool, waits: bool, endless: bool = False
     ) -> None:
         super().__init__(machine, place, leaves)
         self.count = 0
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
         self.waits = waits  # nothing is assigned inside: only memory can end it
-        self.hopeless = hopeless  # nothing inside can change the condition or leave
+        self.endless = endless  # nothing inside can change the condition or leave
         self.sample: tuple[Any, ...] | None = None
         self.written = -1
-        self.since = 0
+        self.last_change = 0
 
     def again(self, *state: Any) -> bool:
         """Begins an iteration; False when nobody is left.
@@ -111,12 +111,12 @@ class WhileLoop(_DivergentLoop):
     def _look(self, state: tuple[Any, ...]) -> None:
         """Ends what has run for too long; else notes what the next iteration begins with."""
         machine = self.machine
-        if self.hopeless and self.count >= INVARIANT_LIMIT:
+        if self.endless and self.count >= ENDLESS_LIMIT:
             self._stuck(
                 f"this loop never ends: after {self.count:,} iterations, nothing in it has "
                 "changed its condition"
             )
-        spent = time.monotonic() - self.begun
+        spent = time.monotonic() - self.started
         if self.count >= WHILE_LIMIT or (self.count >= MIN_ITERATIONS and spent > limits.SECONDS):
             self._stuck(limits.slow(f"this loop is still running after {self.count:,} iterations"))
         if self.waits:
@@ -136,8 +136,8 @@ class WhileLoop(_DivergentLoop):
         machine = self.machine
         machine.watching = self.count > WAIT_LIMIT  # from now on, only changes count
         if machine.written != self.written:
-            self.written, self.since = machine.written, self.count
-        elif self.count - self.since > WAIT_LIMIT:
+            self.written, self.last_change = machine.written, self.count
+        elif self.count - self.last_change > WAIT_LIMIT:
             self._stuck(waiting(machine))
 
     def _stuck(self, message: str) -> None:

@@ -57,24 +57,24 @@ def launch(
     seed: int = 0,
     only: Lanes | None = None,
     keep_going: bool = False,
-    tired: Callable[[], None] | None = None,
+    interrupt: Callable[[], None] | None = None,
     machine: Callable[..., Any] = Machine,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
     `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
-    accesses out of bounds are skipped. `tired` is called now and then, and may abandon the launch.
-    `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
+    accesses out of bounds are skipped. `interrupt` is called now and then, and may abandon the
+    launch. `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
 
     Raises:
-        Abandoned: `tired` has raised it.
+        Abandoned: `interrupt` has raised it.
     """
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
         started = _Launch(
-            program, grid, block, args, log, observers, dynamic, seed, only, tired, machine
+            program, grid, block, args, log, observers, dynamic, seed, only, interrupt, machine
         )
         started.run()
         result.shared_bytes = started.shared_bytes
@@ -98,7 +98,7 @@ class _Launch:
     dynamic: int
     seed: int
     only: Lanes | None
-    tired: Callable[[], None] | None
+    interrupt: Callable[[], None] | None
     make: Callable[..., Any]
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
@@ -150,15 +150,15 @@ class _Launch:
         translation = self.program.kernel(counting=telling)
         machine: Any = None
         for numbers in self._chunks(size):
-            if self.tired is not None:
-                self.tired()
+            if self.interrupt is not None:
+                self.interrupt()
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
             last, machine = machine, self.make(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
-                dynamic=self.dynamic, order=order, tired=self.tired,
+                dynamic=self.dynamic, order=order, interrupt=self.interrupt,
             )  # fmt: skip
             for callback in events.chunk:
                 callback(machine, last)

@@ -38,16 +38,16 @@ class Lockstep(Chunk):
         events: Events,
         dynamic: int,
         order: Lanes | None = None,
-        tired: Callable[[], None] | None = None,
+        interrupt: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
         self.events = events
         self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
-        self.tired = tired  # asked now and then whether to go on
+        self.interrupt = interrupt  # asked now and then whether to go on
         self.steps = 0
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
 
     def at(self, place: int) -> None:
         """The statement that is carried out now."""
@@ -58,10 +58,10 @@ class Lockstep(Chunk):
     def step(self) -> None:
         """Counts a step, so that no launch goes on for ever."""
         self.steps += 1
-        if self.tired is not None and self.steps % POLL_INTERVAL == 0:
-            self.tired()
+        if self.interrupt is not None and self.steps % POLL_INTERVAL == 0:
+            self.interrupt()
         if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
-            if time.monotonic() - self.begun < limits.SECONDS:
+            if time.monotonic() - self.started < limits.SECONDS:
                 return
             message = limits.slow(f"still running after {self.steps:,} {self.STEPS}")
             raise self.stop("no-progress", message, *self.who(self.mask))

@@ -60,12 +60,12 @@ class HappensBefore:
         else:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """A barrier of some warps of each block; who did not wait there has learnt nothing."""
         self.groups = self.groups or WarpClocks()
         width = np.zeros((m.blocks, WARP * WARP), bool)
         rows: list[Lanes] = []
-        for lanes in (came, waited, np.ones_like(came)):
+        for lanes in (arrived, waiting, np.ones_like(arrived)):
             width[:, : m.threads] = lanes
             row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
             rows.append(row)
@@ -148,18 +148,18 @@ class WarpClocks:
     """
 
     def __init__(self) -> None:
-        self.everyone = 0  # all warps have met, whole, at this time
+        self.all_met_at = 0  # all warps have met, whole, at this time
         self.whole: Lanes | None = None  # when each warp last met whole
         self.clocks: Lanes | None = None  # [warp, lane, other lane], made by the first part
 
     @property
     def met(self) -> bool:
         """Whether any warp has met, or a part of one."""
-        return bool(self.everyone) or self.whole is not None
+        return bool(self.all_met_at) or self.whole is not None
 
     def all_meet(self, time: int) -> None:
         """Every lane of every warp has come."""
-        self.everyone = time
+        self.all_met_at = time
         self.whole = self.clocks = None
 
     def meet(
@@ -171,7 +171,7 @@ class WarpClocks:
         if waits is not None:
             complete &= (waits | ~exists).all(axis=1)
         if self.whole is None:
-            self.whole = np.full(len(here), self.everyone, np.int64)
+            self.whole = np.full(len(here), self.all_met_at, np.int64)
         self.whole = np.where(complete, time, self.whole)
         if self.clocks is not None:
             self.clocks[complete] = time
@@ -200,7 +200,7 @@ class WarpClocks:
         """Until when what lane `other` of the same warp did comes before `lane` now."""
         if self.clocks is not None:
             return self.clocks[warp, lane, other]
-        return self.everyone if self.whole is None else self.whole[warp]
+        return self.all_met_at if self.whole is None else self.whole[warp]
 
 
 class ReleaseAcquire:

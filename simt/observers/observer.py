@@ -78,7 +78,7 @@ class Observer:
     def arrive(self, m: Chunk) -> None:
         """The active threads come to a barrier of some threads of their block."""
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """All have come to a barrier of some threads (bool, as lanes), some to wait for others."""
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
@@ -103,25 +103,25 @@ class Events:
     def __init__(self, observers: Sequence[Observer]) -> None:
         kinds: list[Any] = [type(o) for o in observers]
 
-        def told(event: str) -> Any:
+        def callbacks(event: str) -> Any:
             pairs = zip(observers, kinds, strict=True)
             return tuple(getattr(o, event) for o, kind in pairs if event in _overrides(kind))
 
-        self.chunk: Callbacks = told("chunk")
-        self.statement: Callbacks = told("statement")
-        self.branch: Callbacks = told("branch")
-        self.operation: Callbacks = told("operation")
-        self.widened: Callbacks = told("widened")
-        self.unset: Callbacks = told("unset")
-        self.access: Callbacks = told("access")
-        self.write: Callbacks = told("write")
-        self.begin: Callbacks = told("begin")
-        self.barrier: Callbacks = told("barrier")
-        self.arrive: Callbacks = told("arrive")
-        self.gathered: Callbacks = told("gathered")
-        self.warp_barrier: Callbacks = told("warp_barrier")
-        self.fence: Callbacks = told("fence")
-        changing: tuple[Callable[..., Value], ...] = told("older")
+        self.chunk: Callbacks = callbacks("chunk")
+        self.statement: Callbacks = callbacks("statement")
+        self.branch: Callbacks = callbacks("branch")
+        self.operation: Callbacks = callbacks("operation")
+        self.widened: Callbacks = callbacks("widened")
+        self.unset: Callbacks = callbacks("unset")
+        self.access: Callbacks = callbacks("access")
+        self.write: Callbacks = callbacks("write")
+        self.begin: Callbacks = callbacks("begin")
+        self.barrier: Callbacks = callbacks("barrier")
+        self.arrive: Callbacks = callbacks("arrive")
+        self.gathered: Callbacks = callbacks("gathered")
+        self.warp_barrier: Callbacks = callbacks("warp_barrier")
+        self.fence: Callbacks = callbacks("fence")
+        changing: tuple[Callable[..., Value], ...] = callbacks("older")
         if len(changing) > 1:
             raise ValueError("two observers of one launch cannot both choose what a load gives")
         self.older = changing[0] if changing else None

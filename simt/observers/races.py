@@ -84,11 +84,11 @@ class Races(Observer):
         self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.patches: Patches = {}
-        self.found: Patches = {}
+        self.tears: Patches = {}
 
     def replay(self) -> bool:
         """Whether reads were seen that must give older values when the launch runs again."""
-        patches = self.found
+        patches = self.tears
         if patches:
             self.restart()
             self.replaying, self.patches = True, patches
@@ -116,9 +116,9 @@ class Races(Observer):
                 shadow.noted.clear()
                 shadow.entered.clear()
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """A barrier of some threads orders them, and nobody else."""
-        self.order.gathered(m, came, waited)
+        self.order.gathered(m, arrived, waiting)
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
@@ -163,7 +163,7 @@ class Races(Observer):
     ) -> _Access:
         elements, parts = view.elements(slots, shadow.grain)
         me = m.thread_numbers.ravel()
-        me = me if lane is m.everyone else me[lane]
+        me = me if lane is m.all_lanes else me[lane]
         return _Access(
             m, view, index, verb, lane, slots, elements, parts,
             me if parts == 1 else np.repeat(me, parts),
@@ -400,7 +400,7 @@ class Races(Observer):
         numbers = a.m.thread_numbers.ravel()
         for read in shadow.entered:
             fits = read.view.dtype == a.view.dtype and read.view.aligned
-            if read.time <= self.quiet(shadow) or not fits or read.time in self.found:
+            if read.time <= self.quiet(shadow) or not fits or read.time in self.tears:
                 continue
             readers, places = a.m.active_slots(read.view, read.slot, read.mask)
             hit = table[places]
@@ -410,7 +410,7 @@ class Races(Observer):
             racing_pair = self.order.unordered(a.m, reader, np.full(len(reader), read.time), writer)
             chosen = chosen[racing_pair & ~_same_warp(a.m, numbers[writer], reader)]
             if len(chosen):
-                self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
+                self.tears[read.time] = (readers[chosen], values[hit[chosen]].copy())
 
     # --- the finding
 

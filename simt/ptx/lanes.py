@@ -45,7 +45,7 @@ class WarpOperations(AsyncCopies):
 
     params: list[dict[str, dict[int, Any]]]
     registers: dict[str, Lanes]  # special ones
-    came: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
+    arrivals: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
 
     # --- barriers
 
@@ -77,14 +77,14 @@ class WarpOperations(AsyncCopies):
             raise TooLarge(1)  # one block after the other
         for callback in self.events.arrive:
             callback(self)
-        arrived, waiting = self.came.pop(number, (False, False))
+        arrived, waiting = self.arrivals.pop(number, (False, False))
         arrived, waiting = arrived | mine, waiting | (mine & (not arrive))
         total = int(arrived.sum())
         if total > count:
             message = f"{total} threads come to barrier {number}, which is one of {count}"
             raise self.stop("barrier-divergence", message, *self.who(self.mask))
         if total < count:
-            self.came[number] = arrived, waiting
+            self.arrivals[number] = arrived, waiting
             return arrive
         for callback in self.events.gathered:
             callback(self, arrived, waiting)

@@ -38,7 +38,7 @@ class PtxMachine(FunctionCalls):
         self.dynamic = dynamic
         self.frames = [DivergentExits()]
         self.registers: dict[str, Lanes] = {}  # special ones
-        self.came = {}
+        self.arrivals = {}
         self.asked = 0  # for the time
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
@@ -140,7 +140,7 @@ class PtxMachine(FunctionCalls):
             stack.extend([at, block.after, part, top[3]] for part in parts)
         elif not self.come_to(ids[0], sizes[0], arrive=arrive):
             wait(top, ids[0], block.after)
-        elif ids[0] not in self.came:
+        elif ids[0] not in self.arrivals:
             go_on(stack, ids[0])
 
     def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
@@ -151,8 +151,8 @@ class PtxMachine(FunctionCalls):
             return
         if go_ahead(stack, code.graph.meets, self.spread):
             return
-        number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
-        who = self.who(waited)
+        number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
+        who = self.who(waiters)
         message = (
             f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
             "have come there, and no other comes before this one goes on"

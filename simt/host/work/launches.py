@@ -118,7 +118,7 @@ class PreparedLaunch(Prepared):
                 seed=current_seed(), only=self.only, keep_going=keeps_going(),
             )  # fmt: skip
             if hazards and all(f.severity != "error" for f in result.findings):
-                overload.unchecked.passed(*self.shape, values)
+                overload.unchecked.mark_checked(*self.shape, values)
         else:
             result = overload.unchecked(*self.shape, values, self.sharedmem)
         if not hazards:  # nobody has seen what was written

@@ -135,7 +135,7 @@ class CopyCalls(State):
 
     def do_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemGetInfo`: the bytes there are, or those that are free."""
-        return Answer(self.memory.total - (self.memory.taken if values[0] else 0))
+        return Answer(self.memory.total - (self.memory.used_bytes if values[0] else 0))
 
     # --- copies
 

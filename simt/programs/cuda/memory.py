@@ -66,15 +66,15 @@ class DeviceMemory:
         self._numbers = itertools.count(DEVICE)
 
     @property
-    def taken(self) -> int:
+    def used_bytes(self) -> int:
         """How many bytes are in use."""
         return sum(b.size for b in self.blocks.values() if b.kind != "variable")
 
     def _affordable(self, size: int) -> None:
-        if self.taken + size > self.total:
+        if self.used_bytes + size > self.total:
             raise ApiError(
                 "cudaErrorMemoryAllocation",
-                f"{size:,} bytes are asked for, and {self.total - self.taken:,} of "
+                f"{size:,} bytes are asked for, and {self.total - self.used_bytes:,} of "
                 f"{self.total:,} are free on this device",
             )
 
