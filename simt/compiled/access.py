@@ -1,6 +1,6 @@
 """Array accesses of compiled code, each index of which is checked first, and conversions.
 
-An index outside an array ends the launch; so does a negative one, of which the machine tells.
+An index outside an array ends the launch; so does a negative one, which the machine reports.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _conversion(value: Any, want: Any, *others: Any) -> Any:
 
 @intrinsic
 def converted(typingctx: Any, value: Any, like: Any) -> Any:
-    """A number in the type of another or in one that is named; anything else as it is."""
+    """A number in the type of another number or in a named type; anything else as it is."""
     target = like.instance_type if isinstance(like, types.NumberClass) else like
     return _conversion(value, _stored_type(value, target), like)
 
@@ -55,13 +55,13 @@ def whole(typingctx: Any, value: Any) -> Any:
 
 
 def _stored_type(value: Any, place: Any) -> Any:
-    """As what something is kept in a place of a type: as that, if both are numbers."""
+    """The type in which a value is stored in a place: that of the place, if both are numbers."""
     numbers = types.Number, types.Boolean
     return place if isinstance(value, numbers) and isinstance(place, numbers) else value
 
 
 def _parts(builder: Any, kind: Any, value: Any) -> list[tuple[Any, Any]]:
-    """The types and values of an index, one for each dimension that it is about."""
+    """The types and values of an index, one for each dimension that it covers."""
     if isinstance(kind, types.BaseTuple):
         return [(k, builder.extract_value(value, n)) for n, k in enumerate(kind.types)]
     return [(kind, value)]
@@ -83,7 +83,7 @@ def _checked_type(kind: Any) -> Any:
 
 
 def _checked_index(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:
-    """The index with unsigned numbers, after it has been found to be within the array."""
+    """The index as unsigned numbers, checked to be within the array."""
     shape = cgutils.unpack_tuple(
         builder, context.make_array(array)(context, builder, args[0]).shape
     )

@@ -56,7 +56,7 @@ def _first_of(typingctx: Any, address: Any, block: Any) -> Any:
 
 @intrinsic
 def _numbered(typingctx: Any, me: Any, number: Any) -> Any:
-    """A thread of the same block, of which only the number is asked."""
+    """A thread of the same block, given by its number alone."""
     return ME(ME, types.int64), lambda c, builder, s, args: builder.insert_value(*args, 7)
 
 
@@ -189,7 +189,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
 
 @contextmanager
 def _each_thread(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
-    """Each thread of a block, in a loop; nobody has written anything in its memory."""
+    """A loop over the threads of a block, with their memory poisoned."""
     x, y, z = (word_of(builder, first, f"blockDim.{axis}") for axis in "xyz")
     _poison(builder, frame, "shared", first)
     with cgutils.for_range(builder, z) as k, cgutils.for_range(builder, y) as j:
@@ -222,7 +222,7 @@ def _link(context: Any, kind: Any, called: Any) -> Any:
 
 
 def _poison(builder: Any, frame: LaunchFrame, space: str, me: Any) -> None:
-    """Fills what nobody has written with what is no result."""
+    """Fills unwritten memory with a value that cannot be a result."""
     base = word_of(builder, me, space)
     if space == "local" and frame.turns:
         own = builder.mul(builder.extract_value(me, 7), WORD(frame.sizes[space]))

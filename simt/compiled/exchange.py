@@ -69,7 +69,7 @@ _of_warp, _of_block = _getter("round"), _getter("meeting")
 
 @device
 def _require_full_mask(me: Any, mask: Any) -> None:
-    """The machine alone knows masks that name a part of the warp."""
+    """Refuses a mask that names a part of the warp: only the machine handles those."""
     if np.int64(mask) & 0xFFFFFFFF != 0xFFFFFFFF:
         raise RuntimeError
 

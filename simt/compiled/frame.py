@@ -42,7 +42,7 @@ _FORMATS = {  # of numbers, in whole words
 
 
 class NotCompiled(Exception):  # noqa: N818 - the machine carries it out instead
-    """A kernel, or a part of one, that is not compiled; says why."""
+    """A kernel, or a part of one, that cannot be compiled; the message says why."""
 
 
 def word_at(builder: Any, me: Any, offset: int) -> Any:
@@ -57,7 +57,7 @@ def word_of(builder: Any, me: Any, name: str) -> Any:
 
 
 def _fixed(builder: Any, pointer: Any, kind: Any) -> Any:
-    """What lies at a pointer and does not change during a launch, part by part."""
+    """Loads what does not change during a launch from a pointer, part by part."""
     if isinstance(kind, ir.ArrayType):
         parts = [kind.element] * kind.count
     elif isinstance(kind, ir.BaseStructType):

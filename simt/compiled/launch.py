@@ -89,7 +89,7 @@ class CompiledLaunches:
             self._clean.add(_shapes(grid, block, values))
 
     def _warning(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
-        """That such a launch has never been checked, once."""
+        """The finding that such a launch has never been checked; given once."""
         if self._warned or _shapes(grid, block, values) in self._clean:
             return []
         self._warned = True
@@ -100,7 +100,7 @@ class CompiledLaunches:
         return [Finding("unchecked", None, message)]
 
     def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
-        """What the launch may change; None if it is too much for what the launch can do."""
+        """Copies of what the launch may change; None if they would cost too much."""
         written = written_allocations(self.program, values)
         if sum(a.data.nbytes for a in written) > SNAPSHOT_LIMIT[0] + SNAPSHOT_LIMIT[1] * threads:
             return None
@@ -157,9 +157,9 @@ class _Code:
     def run(
         self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
     ) -> list[int] | None:
-        """Carries out a launch; None where it came upon what only the machine can tell.
+        """Runs a launch; None if it meets something that only the machine can diagnose.
 
-        It gives the numbers of some blocks, if there are any, of which something is to be told.
+        The result lists blocks that have something to report, if there are any.
         """
         if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
             return None
@@ -185,7 +185,7 @@ class _Code:
         return [f.noted for f in frames if f.noted >= 0] if good else None
 
     def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
-        """Does the work beside this thread, which can end it."""
+        """Runs the work in other threads, so that this one can interrupt it."""
         pool = _pool(os.getpid())
         running = [pool.submit(work, frame) for frame in frames]
         try:
@@ -231,17 +231,17 @@ class _Worker:
 
     @property
     def noted(self) -> int:
-        """The block of which something is to be told, else -1."""
+        """The block that has something to report, else -1."""
         return int(self.words[self.code.words["noted"]])
 
     def progressed(self) -> bool:
-        """Whether it has begun another block since it was asked last."""
+        """Whether it has begun another block since the last call."""
         before, self.block = self.block, int(self.words[self.code.words["block"]])
         return before != self.block
 
 
 def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
-    """Sees to it that Numba's CPU compiler gives the variables the types that CUDA's gives.
+    """Checks that Numba's CPU compiler gives the variables the same types as its CUDA target.
 
     Raises:
         TypeError: it does not.

@@ -85,7 +85,7 @@ ATOMICS: dict[str, Any] = {
 
 @device
 def _fence(me: Any) -> None:
-    """One thread at a time: all see what it has written."""
+    """Does nothing: threads run one at a time, and all see what each has written."""
 
 
 # --- numbers
@@ -123,7 +123,7 @@ def _pair(python: Any, choose: Callable[..., Any]) -> Any:
         return python(a, b)
 
     def stub(a: Any, b: Any) -> Any:
-        """One of the two takes its place."""
+        """A placeholder; one of the two implementations takes its place."""
 
     @overload(stub, jit_options=INNER)
     def of_types(a: Any, b: Any) -> Any:

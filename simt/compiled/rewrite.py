@@ -90,7 +90,7 @@ class RewrittenKernel:
         )
 
     def device(self, function: DeviceFunction) -> Any:
-        """A device function, compiled along."""
+        """A device function, compiled with the kernel."""
         if function not in self.devices:
             rewriter = _Rewriter(self, self.program.source_of(function))
             self.devices[function] = njit(**INNER)(rewriter.device(function))
@@ -207,16 +207,16 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(self.constant(function), list(arguments), [])
 
     def mine(self, function: Any, *arguments: ast.expr) -> ast.Call:
-        """A call of an object that is told which thread calls."""
+        """A call that passes `me`, the calling thread."""
         return self.call(function, ast.Name(_ME, ast.Load()), *arguments)
 
     def fresh(self) -> str:
-        """A name that nothing else has."""
+        """A fresh name."""
         self.program.serial += 1
         return f"_t{self.program.serial}"
 
     def argument(self, place: tuple[int, ...], kind: Any) -> ast.expr:
-        """What reads an argument of the kernel."""
+        """The reader of an argument of the kernel."""
         if not isinstance(kind, numba_types.BaseTuple):
             return self.mine(self.program.frame.argument(place, kind))
         items = [self.argument((*place, n), k) for n, k in enumerate(kind.types)]
@@ -225,7 +225,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Tuple(items, ast.Load())
 
     def constant_of(self, value: Any) -> ast.expr:
-        """What a name stood for before the launch."""
+        """The constant that a name stood for before the launch."""
         thing = callee(value)
         if isinstance(thing, Type):
             return self.constant(thing.dtype.type)
@@ -345,7 +345,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.mine(CALLS[name], *arguments)
 
     def exchange(self, name: str, arguments: list[ast.expr]) -> ast.expr:
-        """What threads do together: each says its part, waits, and looks at the others'."""
+        """An exchange between threads: each writes its part, waits, and reads the others'."""
         self.refuse(not self.waits, f"{name} in a device function")
         function, place, warp = EXCHANGES[name]
         program = self.program
@@ -382,7 +382,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.mine(place)
 
     def fixed(self, node: ast.expr) -> Any:
-        """What is known before the launch."""
+        """A value that is known before the launch."""
         local = self.source.locals & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         self.refuse(local, f"a shape that depends on {local}")
         text = ast.fix_missing_locations(ast.Expression(self.visit(node)))
@@ -474,7 +474,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.loop(node)
 
     def loop(self, node: ast.For | ast.While) -> Any:
-        """A loop that may take long asks if it shall go on; one with waits counts its passes."""
+        """A loop that may run long can be interrupted; one with barriers counts its iterations."""
         outer = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
         sites, count = self.program.sites, self.fresh()
         self.program.passes.append(count)

@@ -52,7 +52,7 @@ def _lanes(block: Triple) -> tuple[Lanes, Value, Dim3]:
 
 
 class IndexArrays:
-    """What is known of the arrays of indices that are in use: a loop comes with them again."""
+    """A cache of the properties of index arrays: a loop uses the same ones again."""
 
     def __init__(self) -> None:
         # by the id of an array: the array, its extremes, its products
@@ -81,7 +81,7 @@ class IndexArrays:
 
 
 class Chunk:
-    """The threads of some blocks, by their numbers in the grid, and what they are about."""
+    """The threads of some blocks, by their numbers in the grid, and their state."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Chunk:
 
     @cached_property
     def thread_numbers(self) -> Lanes:
-        """The numbers of the threads in the grid: what watches them asks, no kernel does."""
+        """The numbers of the threads in the grid, for observers."""
         column = self.block_numbers.astype(INT64).reshape(-1, 1)
         return column * self.threads + _lanes(self.block)[0]
 
@@ -126,7 +126,7 @@ class Chunk:
         return unit(self.line)[1]
 
     def locate(self, finding: Finding) -> None:
-        """Says in which device function a finding is, if that stands in another cell or file."""
+        """Names the device function of a finding, if it is in another cell or file."""
         where = unit(self.line)[0] if self.line else self.source
         if where.file != self.source.file:
             finding.function, finding.file = where.name, where.file
@@ -134,13 +134,13 @@ class Chunk:
     def stop(
         self, kind: str, message: str, *threads: Who, array: str | None = None, detail: str = ""
     ) -> Stop:
-        """What to raise when the launch cannot go on at this line."""
+        """The exception that ends the launch at this line."""
         finding = Finding(kind, self.here(), message, list(threads), array)
         finding.detail = (detail,) * bool(detail)
         return Stop(finding)
 
     def note(self, key: Hashable, finding: Finding) -> None:
-        """A finding at this line with which the launch goes on; `key` tells mistakes apart."""
+        """Adds a finding at this line and goes on; `key` tells mistakes apart."""
         self.locate(finding)
         self.findings.add(key, finding)
 
@@ -176,7 +176,7 @@ class Chunk:
         return self.text(a), self.text(b, with_block=not same)
 
     def further(self, count: int) -> str:
-        """How many threads more than one did the same; blocks of other chunks may do so too."""
+        """How many more threads did the same; blocks of other chunks may do so too."""
         least = "at least " if self.blocks < math.prod(self.grid) else ""
         threads = "thread" if count == 2 else "threads"
         return f" (and {least}{count - 1:,} more {threads})" if count > 1 else ""

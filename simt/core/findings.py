@@ -101,7 +101,7 @@ class Stop(Exception):  # noqa: N818 - control flow inside the package, never sh
 
 
 class FindingLog:
-    """The findings of one launch in order; the same mistake on the same lines is told once.
+    """The findings of one launch in order; the same mistake on the same lines is reported once.
 
     With `keep_going` an access out of bounds is one of them, and does not end the launch.
     """

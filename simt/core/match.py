@@ -51,7 +51,7 @@ def _read(name: str) -> ast.Name:
 
 
 def _locate(statement: ast.stmt, node: ast.Match) -> ast.stmt:
-    """A new statement with the line of its case, or of the `match`, where it has none."""
+    """Gives a new statement that has no line that of its case, or of the `match`."""
     for inner in ast.walk(statement):
         if isinstance(inner, ast.If) and not hasattr(inner, "lineno"):
             ast.copy_location(inner, inner.test if hasattr(inner.test, "lineno") else node)

@@ -43,7 +43,7 @@ CODES = "keep numbers in arrays, such as codes that stand for the strings"
 
 
 def no_strings(name: str, dtype: np.dtype[Any]) -> str:
-    """What is said of an array or a field of strings."""
+    """The message about an array or a field of strings."""
     return f"{name} holds strings ({dtype}), which the SIMT machine does not support: {CODES}"
 
 
@@ -73,7 +73,7 @@ class Allocation:
         return int(self.data.ctypes.data)
 
     def know(self) -> None:
-        """Lets it be found by an address."""
+        """Registers the allocation, so that an address leads to it."""
         _known.add(self)
 
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -204,12 +204,12 @@ def callee(thing: Any) -> Any:
     return thing
 
 
-# Families that are recognised rather than listed: ufuncs, types, arrays of other libraries.
+# Families that are recognized rather than listed: ufuncs, types, arrays of other libraries.
 _CONVERTERS: list[Callable[[Any], Any]] = []
 
 
 def converter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Registers a recogniser."""
+    """Registers a function that recognizes objects."""
     _CONVERTERS.append(make)
     return make
 
@@ -219,7 +219,7 @@ _MEMBERS: list[Callable[[Any, str], Intrinsic | None]] = []
 
 
 def members(find: Callable[[Any, str], Intrinsic | None]) -> Callable[..., Any]:
-    """Registers who knows attributes and methods beyond the machine's own, by value and name."""
+    """Registers a lookup for attributes and methods that the machine itself does not have."""
     _MEMBERS.append(find)
     return find
 

@@ -125,7 +125,7 @@ class KernelSource(Listing):
 
     @cached_property
     def definitions(self) -> dict[str, ast.expr]:
-        """The variables that one statement alone assigns, with what it gives them."""
+        """The variables with a single assignment, and the expression assigned."""
         stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
         once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
         return {
@@ -137,7 +137,7 @@ class KernelSource(Listing):
         }
 
     def literal(self, node: ast.expr) -> Any:
-        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
+        """The number or string that an expression is to Numba; `MISSING` if none."""
         for _ in self.definitions:  # no chain of names is longer
             node = self.definitions.get(node.id, node) if isinstance(node, ast.Name) else node
         value = MISSING
@@ -148,7 +148,7 @@ class KernelSource(Listing):
         return value if type(value) in (bool, int, str) else MISSING
 
     def afresh(self) -> KernelSource:
-        """The same source, whose names nobody has looked up yet."""
+        """A copy of the source whose names are not looked up yet."""
         return replace(self, frozen={})
 
     def lookup(self, name: str) -> Any:
@@ -166,7 +166,7 @@ class KernelSource(Listing):
         return self.keep(name, module.get(name, getattr(builtins, name, MISSING)))
 
     def keep(self, path: str, value: Any) -> Any:
-        """Freezes what a name, or a dotted one, stands for, as compiling does."""
+        """Freezes the object that a name or dotted name stands for, as compiling does."""
         if value is MISSING:
             return value
         if path not in self.frozen:
@@ -239,7 +239,7 @@ def _texts(code: CodeType) -> Iterator[str]:
 
 
 def _source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """The lines of what a function stands in, and the number of its first, from 0."""
+    """The source lines that contain a function, and the index of its first."""
     code = function.__code__
     for text in _texts(code):
         if code.co_name.strip("<>") in text:
@@ -266,7 +266,7 @@ def _nested(code: CodeType) -> CodeType:
 
 
 def _parse(text: str) -> ast.AST:
-    """The tree of a definition, which stays indented where a comment in it is less so."""
+    """The tree of a definition, even where a comment in it is indented less."""
     if not text[:1].isspace():
         return ast.parse(text)
     return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
@@ -301,7 +301,7 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
 
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
-    """A lambda, as a definition; what stands around it is read along to find it."""
+    """A lambda, as a definition; the source around it is read to find it."""
     lines, _ = _source_lines(function)
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:

@@ -1,4 +1,4 @@
-"""Dataflow: what is known of the variables of a kernel where each of them is read.
+"""Dataflow: what is known about the variables of a kernel where each of them is read.
 
 One walker follows all paths through a function. It answers two questions: which type a
 variable has at a read, and whether some path reaches the read without an assignment. A third

@@ -65,7 +65,7 @@ def _added_member(thing: Any, name: str) -> Intrinsic | None:
 
 
 def is_lowered(thing: Any) -> bool:
-    """Whether a program itself has taught Numba what an object is that the machine cannot call."""
+    """Whether a program has registered an object with Numba that the machine cannot call."""
     home = getattr(thing, "_defn", thing)  # of an @intrinsic
     own = str(getattr(home, "__module__", "numba")).partition(".")[0] not in (
         *_LIBRARIES,

@@ -79,7 +79,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 
 @contextlib.contextmanager
 def _gc_paused() -> Iterator[None]:
-    """Numba makes many objects that stay: to look for garbage among them takes a fifth as long."""
+    """Pauses garbage collection: Numba makes many objects that stay, and it would add a fifth."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -104,7 +104,7 @@ class NotLowered(Exception):  # noqa: N818 - a verdict
 
 
 def _check_lowered(state: Any) -> None:
-    """Numba itself finds what has no code only when it makes code, and names it badly."""
+    """Checks that everything has code: Numba itself would find out only in lowering."""
     for call in state.calltypes:
         if getattr(call, "op", "") == "call":
             what = _not_lowered(state, state.typemap[call.func.name], state.calltypes[call])
@@ -113,7 +113,7 @@ def _check_lowered(state: Any) -> None:
 
 
 def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
-    """What a call is of for which there is no code; "" if there is some."""
+    """What a call without code is a call of; "" if it has code."""
     key: Any = getattr(callee, "typing_key", None)
     stub = isinstance(key, type) and key.__module__.endswith("cuda.stubs")
     try:
@@ -134,7 +134,7 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
 
 
 def _needs_code(state: Any) -> bool:
-    """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
+    """Whether types are not enough: for a kernel that stores arrays or has packed records."""
     stores = ("SetItem", "StaticSetItem")
     packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
     return packed or any(
@@ -145,7 +145,7 @@ def _needs_code(state: Any) -> bool:
 
 @contextlib.contextmanager
 def _stop_before_code(function: Callable[..., Any]) -> Iterator[None]:
-    """Compiling `function` ends where its types are known: code would take as long again.
+    """Ends the compilation of `function` after type inference: code would take as long again.
 
     The functions that it calls are compiled whole, and so is a kernel of which types do not say
     enough. Where Numba's pass is not found, so is `function`.
@@ -243,7 +243,7 @@ def _twin(function: Callable[..., Any]) -> Any:
 
 
 def _fill(twin: Any, function: Callable[..., Any]) -> Any:
-    """Gives a twin the globals and the closure of its function, led to `numba.cuda`."""
+    """Fills a twin with the globals and closure of its function, with `numba.cuda`'s objects."""
     module = function.__globals__
     names = _global_names(function.__code__)
     twin.__globals__.update({n: _real(module[n]) for n in names if n in module})
@@ -310,7 +310,7 @@ def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
 
 
 def _compile_device(dispatcher: Any) -> Any:
-    """Numba's dispatcher for one of ours; it is known before its names are: they may lead back."""
+    """Numba's dispatcher for one of ours, registered before its names: they may lead back to it."""
     import numba.cuda
 
     twin = _twin(dispatcher.py_func)

@@ -1,4 +1,4 @@
-"""Numba's errors: its reasons for a refusal, boiled down to a line and a sentence.
+"""Numba's errors: its reasons for a refusal, reduced to a line and a sentence.
 
 `reason` is what a learner reads. The commonest mistakes have plain sentences of their own;
 of anything else, the first line of Numba's message that says something.
@@ -324,11 +324,11 @@ def _value(rest: str) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """Without the values of constants: Literal[int](3) is an int."""
+    """A type without the values of constants: Literal[int](3) is an int."""
     return re.sub(r"(?:Literal|literal)\[(\w+)\]\([^)]*\)", r"\1", text)
 
 
 def _shorter(text: str) -> str:
-    """On one line, and not too long."""
+    """A text on one line, shortened."""
     text = _bare(" ".join(text.split()))
     return text if len(text) <= 220 else text[:217] + "..."

@@ -1,4 +1,4 @@
-"""What a program has taught Numba's CUDA target by `numba.cuda.extending`, as Numba keeps it."""
+"""What a program has registered by `numba.cuda.extending`, as Numba keeps it."""
 
 from __future__ import annotations
 

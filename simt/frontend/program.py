@@ -147,7 +147,7 @@ class Program:
 
     @cached_property
     def cooperative(self) -> bool:
-        """Whether the kernel synchronises the whole grid."""
+        """Whether the kernel synchronizes the whole grid."""
         return self._mentions("this_grid")
 
     @cached_property

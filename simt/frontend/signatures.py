@@ -36,7 +36,7 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
 
 
 def chosen(name: str, declared: Sequence[tuple[Any, ...]], actual: tuple[Any, ...]) -> Any:
-    """The one of several declared argument types that Numba takes for those given.
+    """The declared argument types that Numba chooses for the actual ones.
 
     Raises:
         Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
@@ -65,7 +65,7 @@ def _overloads(name: str, declared: Sequence[tuple[Any, ...]]) -> Callable[..., 
 
 
 def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any], Any]:
-    """What turns an argument of the type `given` into one that a signature says is a `want`.
+    """A function that converts an argument of the type `actual` to the declared `want`.
 
     Raises:
         Stop: with the finding `not-a-kernel` if an array or a record is of another type.
@@ -110,7 +110,7 @@ def _as_type(view: View, dtype: Any) -> View:
 
 
 def _view_at(address: int, dtype: Any, name: str) -> View:
-    """What lies at an address, to the end of its memory."""
+    """A view from an address to the end of its allocation."""
     target = at_address(address)
     if target is None:
         message = f"{name} points to {address:#x}, where no array of the SIMT machine's lies"
@@ -192,7 +192,7 @@ def _one_lane(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _best_match(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
-    """Those that Numba takes, of several: for types that it converts alike, the first."""
+    """The declared types that Numba chooses; the first, where several fit equally well."""
     actual = argument_types(_one_lane(args)) or declared[0]
     signature = _overloads(dispatcher.__name__, declared)(actual)
     return tuple(signature.args) if signature else declared[0]

@@ -1,4 +1,4 @@
-"""What the syntax of a kernel says by itself, whatever its names stand for."""
+"""What the syntax of a kernel tells, whatever its names stand for."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class _Translator:
         self.lines.append("    " * self.depth + text)
 
     def fresh(self, letter: str) -> str:
-        """A name that nothing else has."""
+        """A fresh name."""
         self.serial += 1
         return f"_{letter}{self.serial}"
 
@@ -137,7 +137,7 @@ class _Translator:
         return Stop(Finding(kind, line, message))
 
     def at(self, node: ast.AST) -> None:
-        """Says which line comes now."""
+        """Emits the current line."""
         line = self.place(node)
         self.say(f"m.at({line})" if self.counting else f"m.line = {line}")
 
@@ -170,7 +170,7 @@ class _Translator:
         return self.expression(node) if outcome is None else repr(outcome)
 
     def constant_of(self, value: Any, name: str) -> str:
-        """The text for an object that was known before the kernel runs; `name` stood for it."""
+        """The text for an object that is known before the kernel runs, under `name`."""
         thing = callee(value)
         if isinstance(thing, Intrinsic):
             if thing.attribute:
@@ -204,7 +204,7 @@ class _Translator:
 
     @staticmethod
     def uniform(text: str, may_diverge: bool) -> str:
-        """A value that all threads have to share, but where it need not be one thing for all."""
+        """A value that must be uniform, unless it may diverge here."""
         return text if may_diverge else f"m.own({text}, 'this value')"
 
     def one_kind(self, name: str) -> Any:
@@ -322,7 +322,7 @@ class _Translator:
         return next((kind for kind in kinds if kind is not None), None)
 
     def simple(self, node: ast.expr) -> bool:
-        """Whether evaluating it for threads that do not need it can do no harm."""
+        """Whether it is safe to evaluate for threads that do not need it."""
         names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
         harmful = any(n in self.doubtful or n.id in self.several for n in names)
         return syntax.is_simple(node) and not harmful
@@ -441,7 +441,7 @@ class _Translator:
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
     def literal_item(self, node: ast.expr) -> str:
-        """An argument of a call that depends on whether it is a literal."""
+        """An argument of a call for which it matters whether it is a literal."""
         value = self.source.literal(node)
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
@@ -622,7 +622,7 @@ class _Translator:
         self.say(f"v_{node.name} = LocalFunction({name})")
 
     def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
-        """Said where the inner function begins."""
+        """Does nothing: it is emitted where the inner function begins."""
 
     def _do_Global(self, node: ast.Global) -> None:  # noqa: N802
         for name in sorted(self.locals.intersection(node.names)):

@@ -87,7 +87,7 @@ def declare(function: Any) -> Finding | None:
 
 
 def give_up(error: BaseException) -> Finding:
-    """The finding that a kernel runs unjudged; for the first time it is a warning too."""
+    """The finding that a kernel runs unchecked; the first time it is a warning too."""
     why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
     if isinstance(error, MissingPackage):
@@ -100,7 +100,7 @@ def give_up(error: BaseException) -> Finding:
 
 
 def unasked() -> Finding | None:
-    """That Numba could not be asked, where that has happened."""
+    """The finding that Numba could not be asked, if that has happened."""
     return replace(_reported[0]) if _reported else None
 
 
@@ -238,7 +238,7 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
 
 def _common_types(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
-    """The one type that each key has in all pairs; None where there is no such type."""
+    """The type on which all pairs of a key agree, else None."""
     types: Types = {}
     for key, dtype in pairs:
         same = dtype is not None and types.setdefault(key, dtype) is not None
@@ -248,7 +248,7 @@ def _common_types(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
 
 
 def _assigned_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """What is assigned to variables of the source."""
+    """The types assigned to variables of the source."""
     for block in annotation.blocks.values():
         for statement in block.body:
             if type(statement).__name__ != "Assign":
@@ -264,7 +264,7 @@ _BYTECODE_OFFSET = 2  # Numba counts an instruction before Python's own
 
 
 def _branch_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """What conditional expressions give, by each of their branches.
+    """The types of conditional expressions, by each of their branches.
 
     Where paths meet, Numba copies what they have computed into `$phi98.0`, and versions of it
     into the one that is read on (`$phi98.0.2 = $phi98.0`). Each copy is the last statement of a

@@ -118,7 +118,7 @@ def _foreign(thing: Any) -> DeviceNDArray | None:
 
 
 def by_position(kernel: str, parameters: list[str], keyword: str) -> Finding:
-    """That a kernel takes no argument by its name."""
+    """The finding that a kernel takes no argument by name."""
     message = (
         f"{kernel} takes its arguments by position only: write "
         f"{kernel}[blocks, threads]({', '.join(parameters)}), without {keyword}="
@@ -174,14 +174,14 @@ def _on_a_gpu(marshalled: LaunchArguments, arg: Any) -> DeviceNDArray | None:
 
 
 def _unwrap(arg: Any) -> tuple[_Direction | None, Any]:
-    """How an argument travels, if it says so, and itself; Numba has classes of these names too."""
+    """The direction of an argument, if it has one, and itself; Numba has such classes too."""
     if type(arg).__module__ == "numba.cuda.args":
         arg = {"In": In, "Out": Out}.get(type(arg).__name__, InOut)(arg.value)
     return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
 
 
 def _unsupported_dtype(name: str, dtype: np.dtype[Any]) -> Finding:
-    """That a kernel does not take an array of these elements, and what it takes instead."""
+    """The finding that a kernel takes no array of these elements, and what to use instead."""
     if dtype.kind in "SU":
         return Finding("unsupported", None, no_strings(name, dtype), array=name)
     message = f"{name} is an array of {dtype}, which a kernel cannot hold"

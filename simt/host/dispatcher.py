@@ -233,7 +233,7 @@ def _type_like(thing: Any) -> Any:
 
 @contextmanager
 def _stops_as_errors() -> Iterator[None]:
-    """What ends a compilation, as an error."""
+    """Raises what ends a compilation as an error."""
     try:
         yield
     except Stop as stop:

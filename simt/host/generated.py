@@ -51,7 +51,7 @@ def kernel_from(text: str, **names: Any) -> Kernel:
 
 
 def device_function(function: Callable[..., Any]) -> Kernel:
-    """A device function of its own: what Numba finds out about types is known by function."""
+    """A new device function each time: Numba caches types by function."""
     code = python_function(function) or function
     copy = FunctionType(
         code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__

@@ -209,7 +209,7 @@ class Overload:
 
     @property
     def cooperative(self) -> bool:
-        """Whether it synchronises the whole grid."""
+        """Whether it synchronizes the whole grid."""
         return self.program.cooperative
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:

@@ -88,7 +88,7 @@ def _stand_in(module: ModuleType) -> StandIn:
 
 @functools.cache
 def _counterparts() -> dict[int, tuple[Any, Any]]:
-    """By the identity of Numba's object: that object, and the machine's."""
+    """Numba's objects and the machine's, by the identity of Numba's."""
     import numba
 
     real, api = numba_cuda.load(), importlib.import_module(_API)

@@ -54,7 +54,7 @@ class Stream:
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
-        """Synchronises at the end of a block."""
+        """Synchronizes at the end of a block."""
         yield self
         self.synchronize()
 

@@ -113,6 +113,6 @@ def _module_for(importer: str | None, module: ModuleType) -> ModuleType:
 
 
 def _forget_what_runs_as_a_user() -> None:
-    """Modules of Numba's that were imported on one side of the switch are not for the other."""
+    """Drops modules of Numba's that were imported on the other side of the switch."""
     for name in [n for n in sys.modules if n.startswith("numba.cuda.") and runs_as_a_user(n)]:
         del sys.modules[name]

@@ -1,4 +1,4 @@
-"""Atomic operations: each lane in turn, and each is told what it found.
+"""Atomic operations: each lane in turn, and each gets the old value.
 
 Lanes that hit different places are carried out together; those that hit one place take
 turns, either place by place (with NumPy's running operations) or turn by turn.
@@ -27,7 +27,7 @@ Update = Callable[[Lanes, Lanes], Lanes]
 
 
 def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> Lanes:
-    """What each lane found, when lanes with one slot follow each other in lane order."""
+    """The old value of each lane, with lanes of one slot in lane order."""
     old_values = np.empty(len(slots), flat.dtype)
     if not len(slots):
         return old_values
@@ -59,7 +59,7 @@ def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any)
 
 
 def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> bool:
-    """The fast way when nobody asks what was found and the order cannot matter."""
+    """The fast path if old values are unused and the order cannot matter."""
     if isinstance(update, np.ufunc):
         update.at(flat, slots, values[0])
         return True
@@ -146,7 +146,7 @@ def _negative_zeros(values: Lanes) -> bool:
 
 
 def _strictly_better(better: np.ufunc) -> Update:
-    """Writes what is strictly better; NumPy's own functions take any of two zeros."""
+    """An update by strictly better values; NumPy's own functions take any of two zeros."""
     return lambda old, value: np.where(better(value, old) | np.isnan(old), value, old)
 
 

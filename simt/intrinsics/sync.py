@@ -1,4 +1,4 @@
-"""Synchronisation: barriers of a block and of the grid, and memory fences."""
+"""Synchronization: barriers of a block and of the grid, and memory fences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _full_mask(m: Machine, mask: Mask) -> Any:
 
 
 def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
-    """Notes threads of some blocks that do not come to a barrier because they have left.
+    """Reports threads missing at a barrier that have left; stops the launch for others.
 
     CUDA C++ Programming Guide, "Compute Capability 7.x": since Volta a barrier succeeds when
     all threads of the block that have not exited have reached it.
@@ -98,7 +98,7 @@ def syncthreads(m: Machine) -> None:
 
 
 def _per_block(m: Machine, predicate: Value, absent: bool = False) -> Any:
-    """What each thread says after a barrier; those that are not there count as `absent`."""
+    """The predicate of each thread after a barrier; `absent` for threads that are not there."""
     barrier(m)
     return np.where(_full_mask(m, m.mask), truth(predicate), absent)
 

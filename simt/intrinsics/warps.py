@@ -83,7 +83,7 @@ def meet(m: Machine, mask: Value, name: str) -> None:
 
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
-    """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
+    """Stops the launch if a mask does not name the calling thread: undefined in CUDA."""
     if not isinstance(mask, np.ndarray) and int(mask) & FULL_MASK == FULL_MASK:
         return
     here = warp_rows(m, True if m.mask is None else m.mask)

@@ -59,11 +59,11 @@ class _DivergentLoop:
         return mask
 
     def finish(self) -> None:
-        """The loop has ended: those who ended normally do the `else` suite."""
+        """Ends the loop: threads that did not break run the `else` suite."""
         self.machine.mask = self.done if self.leaves else self.entry
 
     def close(self) -> None:
-        """After the loop: those who broke out join the others."""
+        """After the loop: threads that broke out rejoin the others."""
         if self.leaves:
             machine = self.machine
             machine.mask = machine.whole(union(machine.mask, self.left), self.entry)
@@ -89,7 +89,7 @@ class WhileLoop(_DivergentLoop):
         self.last_change = 0
 
     def again(self, *state: Any) -> bool:
-        """Begins an iteration; False when nobody is left.
+        """Begins an iteration; False when no thread is left.
 
         `state` holds the variables that the loop assigns.
         """
@@ -109,7 +109,7 @@ class WhileLoop(_DivergentLoop):
         return True
 
     def _look(self, state: tuple[Any, ...]) -> None:
-        """Ends what has run for too long; else notes what the next iteration begins with."""
+        """Ends a loop that has run too long; else samples what the next iteration begins with."""
         machine = self.machine
         if self.endless and self.count >= ENDLESS_LIMIT:
             self._stuck(
@@ -234,7 +234,7 @@ class ForLoop(_DivergentLoop):
 
 
 def waiting(m: Machine) -> str:
-    """What there is to say of a loop that waits: on a GPU threads outside it go on meanwhile."""
+    """The message for a loop that waits: on a GPU threads outside it go on meanwhile."""
     others = _who_else(m)
     how = "does not end here" if others else "waits for ever"
     return f"this loop {how}: while it runs, no thread changes what it waits for{others}"

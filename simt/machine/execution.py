@@ -1,4 +1,4 @@
-"""A launch: runs the grid chunk by chunk, again if it must, and says what was found."""
+"""A launch: runs the grid chunk by chunk, again if it must, and collects the findings."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CHUNK = 32_768  # threads carried out together: small enough for the processor's
 
 
 class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
-    """Ends a launch that somebody else will carry out, from arguments as they were."""
+    """Ends a launch that compiled code will carry out, from the original arguments."""
 
 
 @dataclass
 class LaunchResult:
-    """What a launch left behind: its findings, and the one that stopped it if any did."""
+    """The result of a launch: its findings, and the one that stopped it if any did."""
 
     source: Listing | None
     findings: list[Finding]
@@ -183,7 +183,7 @@ class _Launch:
 
 
 def _run_chunk(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
-    """Carries out a chunk; what goes wrong in it ends as a finding."""
+    """Runs a chunk; turns what goes wrong in it into a finding."""
 
     def widened() -> None:
         for callback in m.events.widened:
@@ -212,7 +212,7 @@ def _run_chunk(m: Machine, translation: Translation, args: tuple[Any, ...]) -> N
 
 
 def _misuse(m: Chunk, error: Exception) -> Finding | None:
-    """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
+    """The finding for a mistake of the kernel's; None if no line of a kernel can cause it."""
     text = str(error).partition("\n")[0]
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"

@@ -1,4 +1,4 @@
-"""A chunk of blocks under way: where it is, who is told, and for how long it may go on."""
+"""A running chunk of blocks: its place, its observers and its time limit."""
 
 from __future__ import annotations
 

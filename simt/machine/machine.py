@@ -53,7 +53,7 @@ Lanes = np.ndarray[Any, Any]
 
 
 class Frame(DivergentExits):
-    """One call of a kernel or device function: who entered, who returned, and what."""
+    """One call of a kernel or device function: the threads that entered it, and its result."""
 
     __slots__ = ("arguments", "entered", "result")
 
@@ -109,7 +109,7 @@ class Machine(Lockstep):
         self.mask = EMPTY
 
     def exit(self, frame: Frame) -> Any:
-        """Ends a function: all who entered go on, with what they returned."""
+        """Ends a function: all threads that entered it go on, with their results."""
         self.frames.pop()
         self.mask = frame.entered
         if frame.result is None or frame.result is UNDEFINED:
@@ -289,7 +289,7 @@ class Machine(Lockstep):
         return BINARY["Div"](a, b)
 
     def divisor(self, value: Value) -> Value:
-        """The right side of a division, which `debug` wants not to be zero."""
+        """The right side of a division, checked for zero with `debug`."""
         zero, _ = split(self.mask, np.equal(value, 0))
         if zero is not EMPTY:
             raise self._raised(ZeroDivisionError, zero, "division by zero")
@@ -309,21 +309,21 @@ class Machine(Lockstep):
     # --- variables
 
     def put(self, old: Any, new: Any) -> Any:
-        """What a variable holds after the active threads assigned to it."""
+        """The value of a variable after the active threads assigned to it."""
         if self.mask is None or old is UNDEFINED or new is old:
             return new
         return self.merged(old, new)
 
-    def assigned(self, value: Any, initialised: Mask, name: str, kind: Any) -> Any:
+    def assigned(self, value: Any, initialized: Mask, name: str, kind: Any) -> Any:
         """A variable's value where some path leads to the read without an assignment.
 
-        `known` are the threads that have set it. For the others it is a finding and the number
-        0, as Numba's own code has it where several lines assign to the variable. Where only one
-        does, the compiler may take the value of that one for all threads.
+        `initialized` are the threads that have set it. For the others it is a finding and the
+        number 0, as Numba's own code has it where several lines assign to the variable. Where
+        only one does, the compiler may take the value of that one for all threads.
         """
-        if initialised is None or initialised is self.mask:
+        if initialized is None or initialized is self.mask:
             return value
-        _, missing = (EMPTY, self.mask) if initialised is EMPTY else split(self.mask, initialised)
+        _, missing = (EMPTY, self.mask) if initialized is EMPTY else split(self.mask, initialized)
         if missing is EMPTY:
             return value
         zero = _zero(kind) if value is UNDEFINED else _zero_like(value)
@@ -338,7 +338,7 @@ class Machine(Lockstep):
             raise Stop(finding)
         for callback in self.events.unset:
             callback(self, name, finding)
-        return zero if value is UNDEFINED else self.merged(zero, value, initialised)
+        return zero if value is UNDEFINED else self.merged(zero, value, initialized)
 
     def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
         """`new` for the threads in the mask, `old` for the others."""
@@ -362,7 +362,7 @@ class Machine(Lockstep):
             return several(old, new, mask)
 
     def own(self, value: Any, name: str) -> Any:
-        """A variable's value, where it may be several things that are no numbers."""
+        """A variable's value for the active threads, where it may diverge and be no number."""
         return value.of(self, name) if type(value) is DivergentValue else value
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
@@ -382,7 +382,7 @@ class Machine(Lockstep):
         return value
 
     def flop(self, value: Value) -> Value:
-        """Tells of a floating-point operation, if that is what it was."""
+        """Notifies observers of a floating-point operation, if it was one."""
         for callback in self.events.operation:
             callback(self, value)
         return value
@@ -390,7 +390,7 @@ class Machine(Lockstep):
     # --- reading and writing
 
     def skip(self, stop: BadIndex, access: Callable[[], Any], otherwise: Any) -> Any:
-        """An access by those threads whose index is in bounds; the rest get what is given.
+        """An access by the threads whose index is in bounds; the others get the default.
 
         Raises:
             Beyond: unless the launch is to keep going.
@@ -532,7 +532,7 @@ class Machine(Lockstep):
             self.store(view, place, self._broadcast(value, place))
 
     def _fits(self, view: View, shape: tuple[Value, ...]) -> None:
-        """Stops an assignment to a part that has another shape than what is assigned."""
+        """Stops an assignment to a part whose shape does not fit."""
         extents = view.shape[-len(shape) :] if shape else ()
         for n, limit in zip(shape, extents, strict=False):
             wrong = np.logical_and(np.not_equal(n, limit), np.not_equal(n, 1))

@@ -1,4 +1,4 @@
-"""Variables that stand for different arrays, or other things, in different threads."""
+"""Variables that hold different arrays, or other objects, in different threads."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["Choice", "DivergentValue", "choose_view", "several"]
 
 
 class Choice:
-    """Views, each with the threads for which the variable stands for it."""
+    """A variable that is a different view in different threads."""
 
     def __init__(self, parts: list[tuple[Any, View]]) -> None:
         self.parts = parts  # masks are arrays, disjoint, and cover all threads
 
     def active(self, m: Chunk) -> Iterator[tuple[Mask, View]]:
-        """The views that active threads mean, with those threads."""
+        """The views of the active threads, with those threads."""
         for mask, view in self.parts:
             here = mask if m.mask is None else mask & m.mask
             if m.mask is not EMPTY and here.any():
                 yield here, view
 
     def each(self, m: Chunk, work: Callable[[View], Value]) -> Value:
-        """Does something with each view for its own threads; what comes out, merged."""
+        """Calls `work` with each view for its own threads; the results, merged."""
         before, result = m.mask, None
         try:
             for mask, view in list(self.active(m)):
@@ -48,7 +48,7 @@ class Choice:
 
 
 class DivergentValue:
-    """Things that are no numbers and no arrays alike: a function, a string, None."""
+    """A variable that holds different objects in different threads: functions, strings, None."""
 
     def __init__(self, parts: list[tuple[Any, Any]]) -> None:
         self.parts = parts
@@ -104,14 +104,14 @@ def _parts(thing: Any) -> list[tuple[Any, Any]]:
 
 
 def _join(old: Any, new: Any) -> bool:
-    """Whether two things are one variable of each thread: numbers, or tuples of as many."""
+    """Whether two values can be merged: numbers, or tuples of equal length."""
     if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
         return all(map(_join, old, new))
     return isinstance(old, _NUMBERS) and isinstance(new, _NUMBERS)
 
 
 def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
-    """`new` for the threads in the mask, `old` for the others, each thing once."""
+    """`new` for the threads in the mask, `old` for the others, each object once."""
     parts: list[tuple[Any, Any]] = []
     for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
         for part, thing in things:
@@ -136,7 +136,7 @@ def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Cho
 
 
 def several(old: Any, new: Any, mask: Any) -> Any:
-    """`new` for the threads in the mask, `old` for the others, whatever they are."""
+    """`new` for the threads in the mask, `old` for the others, of any kind."""
     if mask is EMPTY:
         return old
     parts = _split(old, new, mask)

@@ -20,7 +20,7 @@ Lanes = np.ndarray[Any, Any]
 
 
 class TooLarge(Exception):  # noqa: N818 - asks for another attempt
-    """The chunk's own arrays would take too much memory: `blocks` of them would do."""
+    """The chunk's own arrays would take too much memory; `blocks` blocks would fit."""
 
     def __init__(self, blocks: int) -> None:
         super().__init__(blocks)

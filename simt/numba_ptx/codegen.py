@@ -1,7 +1,7 @@
 """The code that a GPU would carry out, made without a GPU: PTX, and PTX after linking.
 
 `compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
-GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimises once
+GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimizes once
 more while it links. This module takes that way, with the options that a launch has.
 """
 

@@ -100,7 +100,7 @@ class Counts:
 
     @property
     def sectors_per_load(self) -> float:
-        """Sectors per global load request: 4 is perfect for 32 neighbouring 4-byte words."""
+        """Sectors per global load request: 4 is perfect for 32 neighboring 4-byte words."""
         return _ratio(self.global_load_sectors, self.global_load_requests)
 
     @property
@@ -145,7 +145,7 @@ class Counters(Observer):
         self.balance = Balance()
 
     def expect(self, values: tuple[object, ...]) -> None:
-        """Arguments that are arrays appear in the report even if nobody touches them."""
+        """Lists argument arrays in the report even if nothing touches them."""
         self.single = not any(isinstance(v, View) and v.dtype == FLOAT64 for v in values)
         for view in views(values):
             self.array(view)
@@ -309,7 +309,7 @@ class Counters(Observer):
             self._count_sectors(m, view, kind, len(row) * times, (blocks, sector))
 
     def _count_sectors(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
-        """A load or store of global memory: how many sectors, and which by which blocks."""
+        """Counts the sectors of a load or store of global memory, and which blocks touch them."""
         warps, lanes = self.activity(m)
         self.footprint.touch((m.line, _name(view), view.allocation), kind == "load", *which)
         for counts in (self.line(m.line), self.array(view)):

@@ -26,7 +26,7 @@ BITMAP_FACTOR = 4  # a bitmap may have so many bits for each number
 
 
 class _SectorSet:
-    """What the blocks of a chunk have touched of an allocation: (block, sector) as one number."""
+    """The sectors of an allocation that a chunk has touched: (block, sector) as one number."""
 
     def __init__(self) -> None:
         self.numbers = np.zeros(0, np.int64)  # distinct
@@ -61,7 +61,7 @@ class Footprint:
         self._chunk[loads, access].add(numbers.ravel())
 
     def end_chunk(self) -> None:
-        """Other blocks begin."""
+        """Ends the chunk: adds its sectors to the totals."""
         parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
         for (loads, access), sectors in self._chunk.items():
             place, name, allocation = access

@@ -29,7 +29,7 @@ def warp_numbers(threads: Lanes, block: int) -> Lanes:
 
 
 class HappensBefore:
-    """The synchronisation of one launch so far."""
+    """The synchronization of one launch so far."""
 
     def __init__(self, blocks: int) -> None:
         self.time = 0
@@ -61,7 +61,7 @@ class HappensBefore:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
 
     def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
-        """A barrier of some warps of each block; who did not wait there has learnt nothing."""
+        """A barrier of some warps of each block; threads that only arrive acquire nothing."""
         self.groups = self.groups or WarpClocks()
         width = np.zeros((m.blocks, WARP * WARP), bool)
         rows: list[Lanes] = []
@@ -158,14 +158,14 @@ class WarpClocks:
         return bool(self.all_met_at) or self.whole is not None
 
     def all_meet(self, time: int) -> None:
-        """Every lane of every warp has come."""
+        """All lanes of all warps have met."""
         self.all_met_at = time
         self.whole = self.clocks = None
 
     def meet(
         self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
     ) -> None:
-        """Some lanes have come, each with the mask of those it waits for, if it waits."""
+        """Some lanes have arrived, each with the mask of those it waits for, if it waits."""
         complete = (here | ~exists).all(axis=1)
         complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
         if waits is not None:
@@ -188,7 +188,7 @@ class WarpClocks:
             self._join(rows, group, group if waits is None else group & waits, time)
 
     def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
-        """Those who learn now know all that any of the group knew, and all of the group."""
+        """Merges the clocks of a group into those of its lanes that wait."""
         assert self.clocks is not None
         group, learn = group[rows], learn[rows]
         clocks = self.clocks[rows]

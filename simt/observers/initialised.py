@@ -1,4 +1,4 @@
-"""Initialised memory: reads of what nobody has written, of device arrays that began so as well."""
+"""Initialized memory: reads of unwritten elements of shared, local and device arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["UninitializedReads", "WriteMap"]
 
 
 class UninitializedReads(Observer):
-    """What has been written of the arrays that the blocks of a chunk made for themselves.
+    """Reports reads of unwritten memory; tracks the shared and local arrays of a chunk.
 
     Of device arrays each allocation keeps that itself, from launch to launch.
     """
@@ -27,7 +27,7 @@ class UninitializedReads(Observer):
         self._before: dict[Allocation, WriteMap] = {}  # this launch
 
     def restart(self) -> None:
-        """Takes back what the launch has written in vain."""
+        """Undoes the marks of an abandoned attempt."""
         for allocation, written in self._before.items():
             allocation.written = written
         self._before.clear()
@@ -37,7 +37,7 @@ class UninitializedReads(Observer):
         self._arrays.clear()
 
     def unset(self, m: Chunk, name: str, finding: Finding) -> None:
-        """Reports a read of a variable that nobody has set."""
+        """Reports a read of a variable without a value."""
         key = ("uninitialised-read", name, m.line)
         if not m.findings.again(key, finding.count):
             m.note(key, finding)
@@ -49,7 +49,7 @@ class UninitializedReads(Observer):
             written.mark(write)
 
     def _write_map(self, view: View) -> WriteMap | None:
-        """What has been written of an array; None if all of it."""
+        """The write map of an array; None if all of it has been written."""
         allocation = view.allocation
         if view.space not in ("shared", "local"):
             written: WriteMap | None = allocation.written
@@ -66,7 +66,7 @@ class UninitializedReads(Observer):
         return tracked
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
-        """Reports a read of what nobody has written."""
+        """Reports a read of unwritten memory."""
         written = None if kind == "store" or m.copying else self._write_map(view)
         if written is None or written.full():
             return

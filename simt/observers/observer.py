@@ -1,4 +1,4 @@
-"""Observers: the events of a launch, and what may watch them.
+"""Observers: the events of a launch, and the base class for what watches them.
 
 The machine knows no observer by name. It tells of each access, barrier, branch and operation;
 who overrides a method of `Observer` is told. `m` is the chunk that runs, `m.mask` the threads
@@ -48,7 +48,7 @@ class Observer:
         """A statement begins."""
 
     def branch(self, m: Chunk, taken: Mask, other: Mask) -> None:
-        """The active threads part."""
+        """The active threads diverge."""
 
     def operation(self, m: Chunk, value: Value) -> None:
         """Arithmetic that gives this value."""
@@ -93,12 +93,12 @@ class Observer:
 
 @cache
 def _overrides(kind: Any) -> frozenset[str]:
-    """The events that a class of observers overrides."""
+    """The events that an observer class overrides."""
     return frozenset(n for n, default in vars(Observer).items() if getattr(kind, n) is not default)
 
 
 class Events:
-    """For each event the methods to call, bound once: what nobody watches costs nothing."""
+    """The callbacks of each event, bound once: an event without observers costs nothing."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         kinds: list[Any] = [type(o) for o in observers]

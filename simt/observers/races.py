@@ -80,7 +80,7 @@ class Races(Observer):
         self.restart()
 
     def restart(self) -> None:
-        """Nothing has happened yet."""
+        """Forgets everything: the launch starts again."""
         self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.patches: Patches = {}
@@ -117,7 +117,7 @@ class Races(Observer):
                 shadow.entered.clear()
 
     def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
-        """A barrier of some threads orders them, and nobody else."""
+        """A barrier of some threads orders only those."""
         self.order.gathered(m, arrived, waiting)
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
@@ -132,7 +132,7 @@ class Races(Observer):
         self.order.fence(m, block_only=block_only)
 
     def quiet(self, shadow: Shadow) -> int:
-        """Accesses up to this time can no longer race with anybody's."""
+        """The time up to which accesses can no longer race."""
         order = self.order
         return order.floor if shadow.allocation.space == "shared" else order.grid_sync
 
@@ -451,7 +451,7 @@ class Races(Observer):
 
 
 def _replace_lanes(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
-    """A value with other numbers in some lanes."""
+    """A value with the numbers of some lanes replaced."""
     value = np.array(m.spread(value), order="C")
     value.ravel()[lanes] = new
     return value

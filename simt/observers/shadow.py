@@ -1,4 +1,4 @@
-"""Shadows: who last touched each element of an allocation, and what stood there before."""
+"""Shadows: which thread last touched each element of an allocation, and its old value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Read:
 
 
 class AccessTable:
-    """Two threads that touched each element, of two warps if there are such, and when."""
+    """The last two threads that touched each element, of two warps if possible, and when."""
 
     def __init__(self, count: int) -> None:
         self.tables = tuple(
@@ -73,7 +73,7 @@ class AccessTable:
 
 
 class Shadow:
-    """Who touched each element of an allocation; times are 0 where nobody did."""
+    """The threads that touched each element of an allocation; times are 0 where none did."""
 
     def __init__(self, allocation: Allocation, grain: int) -> None:
         self.allocation = allocation
@@ -170,7 +170,7 @@ class Shadow:
         return self.whole
 
     def kept(self, view: View) -> Lanes:
-        """What stood in an array before the interval, where that is kept."""
+        """The values of an array before the interval, where they are kept."""
         assert self.before is not None
         size = view.dtype.itemsize
         return self.before[: len(self.before) // size * size].view(view.dtype)

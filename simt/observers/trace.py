@@ -128,7 +128,7 @@ class Steps:
 
 
 class Recorder(Observer):
-    """Listens to a launch for one block (its number in the grid)."""
+    """Records the steps of one block (its number in the grid)."""
 
     once = True
 
@@ -141,7 +141,7 @@ class Recorder(Observer):
         self._chunk: Any = None
 
     def restart(self) -> None:
-        """Forgets what was heard: the launch starts again."""
+        """Forgets what was recorded: the launch starts again."""
         self._steps, self._touches, self._chunk = [], [], None
 
     def _is_watched(self, m: Chunk) -> bool:
@@ -175,7 +175,7 @@ class Recorder(Observer):
         self._touches[-1].append((view, kind, (slot, mask)))
 
     def finish(self) -> Steps:
-        """What was heard."""
+        """The recorded steps."""
         records = []
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
@@ -184,7 +184,7 @@ class Recorder(Observer):
 
 
 class _Access(NamedTuple):
-    """An access as it was heard: what of the array is told, without its memory."""
+    """A recorded access: the facts about the array, without its memory."""
 
     array: str
     kind: str
@@ -200,7 +200,7 @@ class _Access(NamedTuple):
 
 
 def _plain(records: list[tuple[str, int, Any, list[_Access]]], threads: int) -> list[TraceStep]:
-    """What was heard, as plain data."""
+    """The recorded steps as plain data."""
     steps = []
     for name, line, mask, touches in records:
         accesses = []
@@ -213,7 +213,7 @@ def _plain(records: list[tuple[str, int, Any, list[_Access]]], threads: int) -> 
 
 
 def _each(value: Any, threads: int) -> list[Any]:
-    """A value for each thread; one of all stands for all."""
+    """A value for each thread; a single value stands for all."""
     values: list[Any] = np.ravel(value).tolist()
     return values if len(values) == threads else values * threads
 

@@ -134,7 +134,7 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
 
 
 def _pairs(addresses: Lanes) -> Lanes:
-    """Whether a row's active lanes agree two by two, with their neighbours or the next but one."""
+    """Whether a row's active lanes agree two by two, with their neighbors or the next but one."""
     agreeing = np.zeros(len(addresses), bool)
     for distance in (1, 2):
         other = addresses[:, np.arange(WARP) ^ distance]

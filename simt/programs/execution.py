@@ -41,7 +41,7 @@ def _status(end: SystemExit) -> int:
 
 
 def _print_traceback(error: traceback.TracebackException) -> None:
-    """A traceback as the script's author would see it without us."""
+    """Prints a traceback without the frames of this package."""
     chain: list[traceback.TracebackException | None] = [error]
     for link in chain:
         if link is not None:

@@ -1,4 +1,4 @@
-"""What the launches of a program left: each finding once, and a report of each kernel."""
+"""The results of a program's launches: each finding once, and a report of each kernel."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ DEPTH = 64  # functions inside functions
 
 
 class FunctionCalls(WarpOperations):
-    """What carries out functions inside functions."""
+    """Calls of device functions."""
 
     _values: dict[str, bytes]  # the kernel's own parameters
 
@@ -37,7 +37,7 @@ class FunctionCalls(WarpOperations):
     def call(self, function: Any, results: list[str], arguments: list[str]) -> None:
         """A function for the active threads, by its name or by addresses.
 
-        What it takes and gives stands in parameters.
+        Arguments and results are passed in parameters.
         """
         if isinstance(function, str):
             self._call(function, results, arguments)

@@ -55,7 +55,7 @@ class AsyncCopies(MemoryAccess):
         self._notify(self.copies[-1:])
 
     def _notify(self, copies: list[Copy]) -> None:
-        """Tells who watches of copies that are under way."""
+        """Notifies observers of copies in flight."""
 
         def begin(view: View, slot: Any) -> None:
             write = Write(self, view, slot, copy.value)
@@ -69,7 +69,7 @@ class AsyncCopies(MemoryAccess):
         self.mask, self.line = before, line
 
     def still_copying(self) -> None:
-        """Behind a barrier, copies are as likely to write as before it."""
+        """Repeats the notification after a barrier: the copies may still write."""
         for copies in (*self.groups, self.copies):
             self._notify(copies)
 
@@ -80,7 +80,7 @@ class AsyncCopies(MemoryAccess):
             self.copies = []
 
     def wait_for_copies(self, pending: int) -> None:
-        """Waits until at most so many groups of copies are under way."""
+        """Waits until at most `pending` groups of copies are in flight."""
         before, line = self.mask, self.line
         while len(self.groups) > pending and before is not EMPTY:
             for copy in self.groups.pop(0):

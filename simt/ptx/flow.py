@@ -1,4 +1,4 @@
-"""Basic blocks, and where threads that part meet again.
+"""Basic blocks, and where diverging threads reconverge.
 
 A branch parts threads; they meet at its immediate post-dominator, the first place that every way
 from the branch to the end leads through. That is where the machine code of recent GPUs makes
@@ -58,7 +58,7 @@ class Graph:
         return self._code[at].op[0] in ("ret", "exit") and not self._code[at].guard
 
     def _next(self, start: int) -> set[int]:
-        """Where a block's threads go on; a way that only ends is none, if there is another."""
+        """The successors of a block, without those that only end, if there are others."""
         last = self._code[self.stops[start] - 1]
         after = self.place(self.stops[start])
         successors = {after}
@@ -88,7 +88,7 @@ class Graph:
         return ways
 
     def _leads_to_end(self, ways: dict[int, set[int]]) -> set[int]:
-        """The blocks from which some way leads to the end."""
+        """The blocks from which some path leads to the end."""
         reaching, changed = {END}, True
         while changed:
             more = {node for node in ways if node not in reaching and ways[node] & reaching}
@@ -96,7 +96,7 @@ class Graph:
         return reaching
 
     def _post_dominators(self) -> dict[int, int]:
-        """Of each block the nearest one that all its ways to the end lead through."""
+        """The immediate post-dominator of each block."""
         nodes = [*self.order, END]
         dom = {node: set(nodes) for node in self.order} | {END: {END}}
         ways = self._ways()

@@ -41,7 +41,7 @@ def _plain(mask: Lanes) -> Any:
 
 
 class WarpOperations(AsyncCopies):
-    """The instructions with which threads meet or tell each other something."""
+    """The instructions by which threads synchronize or exchange values."""
 
     params: list[dict[str, dict[int, Any]]]
     registers: dict[str, Lanes]  # special ones
@@ -56,7 +56,7 @@ class WarpOperations(AsyncCopies):
         self.still_copying()
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
-        """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""
+        """`bar.red`: a barrier that counts or combines the predicates of its threads."""
         name = {"popc": "count", "and": "and", "or": "or"}[mode]
         result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
         result = result.reshape(-1, 1)
@@ -103,7 +103,7 @@ class WarpOperations(AsyncCopies):
         self.registers["%envreg1"], self.registers["%envreg2"] = halves.reshape(2, 1, 1)
 
     def trapped(self, who: Any) -> Stop:
-        """That threads end the kernel, as they do at the grid's barrier if it cannot work."""
+        """The error for threads that trap, as at a barrier of the grid that cannot work."""
         message = "a thread ends the kernel by a trap"
         if "%envreg1" in self.registers and not self.program.cooperative:
             name = self.program.source.name

@@ -1,4 +1,4 @@
-"""The executor of PTX: a chunk of blocks, all of whose threads go on in step under a mask.
+"""The executor of PTX: a chunk of blocks, whose threads run in lockstep under a mask.
 
 A branch narrows the mask to one side, then to the other; where both meet (see `flow`) it is what
 it was before.
@@ -62,7 +62,7 @@ class PtxMachine(FunctionCalls):
     # --- progress
 
     def flop(self, value: Lanes) -> None:
-        """Tells of a floating-point operation."""
+        """Notifies observers of a floating-point operation."""
         for callback in self.events.operation:
             callback(self, value)
 
@@ -160,7 +160,7 @@ class PtxMachine(FunctionCalls):
         raise self.stop("barrier-divergence", message, *who)
 
     def _count_turn(self, at: int, depth: int, registers: list[Any]) -> None:
-        """Counts a turn of a loop, and now and then asks whether one changes anything."""
+        """Counts an iteration of a loop, and now and then checks whether one changes anything."""
         self.turns += 1
         doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
         if doubled or self.turns % WATCH_INTERVAL == 0:
@@ -261,6 +261,6 @@ class PtxMachine(FunctionCalls):
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:
-    """Who has come to the end of a function, with some more; None if that is everybody."""
+    """The threads that have ended, with some more; None if those are all."""
     both = union(gone, ended)
     return None if isinstance(both, np.ndarray) and bool(m.spread(both).all()) else both

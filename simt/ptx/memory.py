@@ -33,7 +33,7 @@ Lanes = Any
 
 
 class _Addresses:
-    """What is known of an array of addresses: as int64, its extremes, its words."""
+    """The cached properties of an array of addresses: as int64, its extremes, its words."""
 
     __slots__ = ("array", "high", "low", "whole", "words")
 
@@ -141,7 +141,7 @@ class MemoryAccess(Lockstep):
         self, space: str, whole: Lanes, offset: int, dtype: np.dtype[Any],
         access: Callable[[View, Any], Any], bits: int,
     ) -> Any:  # fmt: skip
-        """The slow way: by array, and without those who take no part."""
+        """The slow path: by array, and without inactive threads."""
         if self.mask is EMPTY:
             return np.zeros((1, 1), dtype)
         size = dtype.itemsize
@@ -172,7 +172,7 @@ class MemoryAccess(Lockstep):
         self, allocation: Allocation, base: int, addresses: Lanes, dtype: np.dtype[Any],
         size: int, access: Callable[[View, Any], Any],
     ) -> Any:  # fmt: skip
-        """An access of the active threads, who all mean one array."""
+        """An access of the active threads, all to one array."""
         view = self._view(allocation, dtype)
         places = addresses - base
         mask = True if self.mask is None else self.mask
@@ -274,7 +274,7 @@ class MemoryAccess(Lockstep):
     def load(
         self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: str = ""
     ) -> Lanes:  # fmt: skip
-        """What stands at addresses; of a vector the parts along a last axis."""
+        """The values at addresses; the parts of a vector along a last axis."""
         self.strong = self._everywhere(space, strong)
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
@@ -295,7 +295,7 @@ class MemoryAccess(Lockstep):
         return value
 
     def _everywhere(self, space: str, strong: str) -> bool:
-        """Whether an operation is strong for all who may reach the memory."""
+        """Whether an operation is strong for all threads that can reach the memory."""
         return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == UNIT))
 
     def store(
@@ -332,7 +332,7 @@ class MemoryAccess(Lockstep):
     def atomic(
         self, space: str, array: Lanes, offset: int, dtype: Any, name: str, values: Any, used: bool
     ) -> Any:
-        """An atomic operation at addresses; what was there before."""
+        """An atomic operation at addresses; the old values."""
 
         def update(view: View, slot: Any) -> Any:
             self._writable(view)

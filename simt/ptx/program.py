@@ -184,7 +184,7 @@ class PtxProgram:
         return None if allocation is None else allocation.address
 
     def codes(self, *, counting: bool) -> dict[str, Code]:
-        """The functions by name, translated; with or without the calls that tell of each line."""
+        """The functions by name, translated, with or without the calls that report each line."""
         if counting not in self._codes:
             unit = self.source.unit << LINE_BITS
             self._codes[counting] = {

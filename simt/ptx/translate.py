@@ -298,7 +298,7 @@ class _Translator:
     # --- operands
 
     def _object_name(self, thing: Any) -> str:
-        """A name in the generated code for an object of ours."""
+        """A name in the generated code for a Python object."""
         name = f"g{len(self._scope)}"
         self._scope[name] = thing
         return name
@@ -332,7 +332,7 @@ class _Translator:
         return self._constant(_number(operand, kind), kind)
 
     def raw(self, operand: str) -> str:
-        """A register as it is kept, for an address."""
+        """A register as it is stored, for an address."""
         if is_register(self._function, operand):
             if operand in self._numbers and operand not in self._cached:
                 self._fetch(operand)
@@ -623,7 +623,7 @@ WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a 
 
 
 def put(mask: Mask, old: Any, new: Any) -> Any:
-    """What a register holds after the threads of a mask wrote to it."""
+    """The value of a register after the threads of a mask wrote to it."""
     return np.where(mask, new, old)
 
 

@@ -29,7 +29,7 @@ def wait(way: list[Any], number: int, after: int) -> None:
 
 
 def go_on(stack: Stack, number: int) -> None:
-    """Those who waited at a barrier wait no more."""
+    """Releases the ways that wait at a barrier."""
     for way in stack:
         if way[0] == FIRST_BARRIER - number:
             way[0] = way.pop()

@@ -1,6 +1,6 @@
 """The report in a notebook: the kernel's own source with its costs beside each line.
 
-Nothing here depends on colour or on a mouse: the worst line carries a mark and words, bars
+Nothing here depends on color or on a mouse: the worst line carries a mark and words, bars
 repeat numbers that are printed, and the table reads line by line.
 """
 

@@ -37,7 +37,7 @@ def counted(stream: Any) -> bool:
 
 
 def tell(report: Report) -> None:
-    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
+    """Warns of the findings of a launch that has ended: each mistake in one sentence."""
     mistakes = set()
     for finding in report.findings:
         if finding.kind == "no-type-check":  # said when it happened
@@ -134,7 +134,7 @@ class PreparedLaunch(Prepared):
 
 
 def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
-    """Carries a launch out, and tells of it: listeners too, where it has a function of Python's.
+    """Runs a launch and reports it, to listeners too if it has a Python function.
 
     Raises:
         KernelError: the kernel cannot go on.

@@ -46,7 +46,7 @@ def clock_key(number: int) -> int:
 
 
 def merge(clock: Clock, other: Clock) -> None:
-    """All that is before the one is before the other, too."""
+    """Merges the clock `other` into `clock`."""
     for stream, time in other.items():
         if clock.get(stream, 0) < time:
             clock[stream] = time
@@ -115,7 +115,7 @@ class StreamOrders:
         return key == other or (DEFAULT in (key, other) and not {key, other} & self.apart)
 
     def meant(self, number: int) -> set[int]:
-        """The streams that one waits for who waits for a stream, as clocks count them."""
+        """The streams that a wait for a stream covers, as clocks count them."""
         key = clock_key(number)
         # cuStreamSynchronize "uses standard default stream semantics": as before any action on
         # the legacy default stream, the streams that are in order with it are waited for
@@ -130,7 +130,7 @@ class StreamOrders:
         return [task for key, task in self._last.items() if key in streams]
 
     def clear(self) -> None:
-        """All that comes is after all that was."""
+        """Starts over: all later operations come after all earlier ones."""
         self._clocks.clear()
         self._last.clear()
 

@@ -62,7 +62,7 @@ def unpin(region: Any) -> None:
 
 
 class HostMemory:
-    """The host's side of a copy: an array, and what can be known of its fate."""
+    """The host's side of a copy: an array, and whether it was freed or changed since."""
 
     def __init__(self, array: Array) -> None:
         low, high = _span(array)
@@ -88,7 +88,7 @@ class HostMemory:
         return zlib.crc32(np.ascontiguousarray(flat).reshape(-1).view(np.uint8).data)
 
     def remember(self) -> None:
-        """From here on the host should leave the bytes alone."""
+        """Records a checksum: from here on the host must not change the bytes."""
         self._checksum = self._sum()
 
     @property
@@ -98,5 +98,5 @@ class HostMemory:
 
     @property
     def changed(self) -> bool:
-        """Whether the bytes are others than those that were remembered."""
+        """Whether the bytes have changed since."""
         return self.remembered and self._sum() != self._checksum

@@ -42,7 +42,7 @@ def observers_of(
     counters: Counters | None = None, recorder: Recorder | None = None, hazards: bool = True,
     further: Sequence[Observer] = (),
 ) -> list[Observer]:  # fmt: skip
-    """Who watches a launch; `further` do where hazards are looked for."""
+    """The observers of a launch, with the `further` ones where hazards are looked for."""
     observers: list[Observer] = []
     if recorder is not None:
         observers.append(recorder)
@@ -81,7 +81,7 @@ class Prepared(ABC):
 
     @property
     def hazards(self) -> bool:
-        """Whether races and uninitialised reads are looked for."""
+        """Whether races and uninitialized reads are looked for."""
         return self.counters is not None or checking()
 
     @abstractmethod

@@ -23,7 +23,7 @@ class HostProgram:
         return place()
 
     def records(self) -> list[WorkRecord]:
-        """Who writes down what it asks for."""
+        """The records of what it asks for."""
         return recording()
 
     def name_of(self, access: Access) -> str:

@@ -266,7 +266,7 @@ class WorkQueue:
             self._findings.tell()
 
     def _mark_seen(self, tasks: Iterable[Task]) -> None:
-        """The host knows that these are done, and all before them."""
+        """Notes that the host knows these and all before them to be done."""
         for task in tasks:
             merge(self._host_clock, task.clock)
         for task in self._unseen:
@@ -279,7 +279,7 @@ class WorkQueue:
     # --- carrying out
 
     def _run_with_dependencies(self, tasks: Sequence[Task]) -> None:
-        """Carries out operations and what must come before them."""
+        """Runs operations, after those that must come before them."""
         for task in self._schedule(tasks):
             if not task.done:
                 self._carry_out(task)
@@ -323,7 +323,7 @@ class WorkQueue:
         task.host = None
 
     def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
-        """What the device has written to the host's memory, the host has not."""
+        """Takes new checksums of host memory that the device itself has written."""
         ranges = of_array(written.array)
         for other in self._unseen:
             memory = None if other.done else other.host
@@ -331,7 +331,7 @@ class WorkQueue:
                 memory.remember()
 
     def _abandon(self) -> None:
-        """After an error nothing that waits is carried out."""
+        """Drops all waiting work after an error."""
         for task in self._unseen:
             task.done, task.action, task.after = True, None, []
         self._mark_seen(self._unseen)

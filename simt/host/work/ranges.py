@@ -69,7 +69,7 @@ def conflict(accesses: Sequence[Access], others: Sequence[Access]) -> tuple[Acce
 
 
 def _merge_ranges(starts: Array, size: int) -> Ranges:
-    """Ranges of `size` bytes each, with those that meet made one."""
+    """Ranges of `size` bytes each, with adjacent ones merged."""
     starts = np.unique(starts)
     ends = starts + size
     last = np.append(starts[1:] > ends[:-1], True)
@@ -126,7 +126,7 @@ class AccessRanges(Observer):
         self._tables[key] = name, grain, table
 
     def accesses(self) -> list[Access]:
-        """What was touched."""
+        """The accesses of the launch."""
         touched = []
         for (allocation, kind), (name, grain, table) in self._tables.items():
             edges = np.flatnonzero(np.diff(table, prepend=False, append=False))

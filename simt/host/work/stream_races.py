@@ -36,7 +36,7 @@ class Racer(Protocol):
 
 
 def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
-    """The finding for two operations that nothing orders, `one` asked for before `other`."""
+    """The finding for two operations that nothing orders, `earlier` asked for before `later`."""
     accesses = conflict(earlier.accesses, later.accesses)
     if accesses is None:
         return None
@@ -103,7 +103,7 @@ def freed(racer: Racer, host: HostProgram, how: str = "freed") -> Finding:
 
 
 class FindingQueue:
-    """Findings on their way to whoever collects them; each pair of lines once."""
+    """Findings that wait to be reported; each pair of lines once."""
 
     def __init__(self, host: HostProgram) -> None:
         self._host = host
@@ -119,7 +119,7 @@ class FindingQueue:
                 self._files.append(where.file)
 
     def tell(self) -> None:
-        """Hands them over."""
+        """Reports them."""
         findings = list(zip(self._files, self._log.findings, strict=True))
         self._log.clear()
         self._files = []

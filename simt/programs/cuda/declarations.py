@@ -185,7 +185,7 @@ class Declarations:
                     inner = (k, stop)
                 elif declaration.groups and not equals:
                     declaration.body = (k, stop)
-                    if self.text(stop + 1) not in (",", "{"):  # else it initialises a member
+                    if self.text(stop + 1) not in (",", "{"):  # else it initializes a member
                         declaration.last = stop + 1
                         break
                 k = stop

@@ -22,7 +22,7 @@ def assembled(
     tokens: list[Token], kept: set[int], edits: dict[int, str],
     directive: Callable[[str, bool], bool | str],
 ) -> str:  # fmt: skip
-    """A text of the tokens that are kept, some of them as something else, with its lines.
+    """The text of the kept tokens, some of them replaced, with all lines in place.
 
     `directive` tells what becomes of one, given whether it stands inside of what is kept.
     """
@@ -44,7 +44,7 @@ def assembled(
 
 
 class DevicePart:
-    """What NVRTC gets of a program."""
+    """The part of a program that NVRTC compiles."""
 
     def __init__(self, code: Declarations) -> None:
         self.code = code
@@ -128,7 +128,7 @@ class DevicePart:
                 edits[code.places[at]] = "__host__ __device__ constexpr"
 
     def _named_at_launches(self) -> set[str]:
-        """What stands in the template arguments of launches."""
+        """The words in the template arguments of launches."""
         code, names = self.code, set()
         for at in range(len(code.places)):
             if code.text(at) == "<<<":

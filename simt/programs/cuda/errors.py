@@ -48,4 +48,4 @@ class KernelFailure(Exception):  # noqa: N818 - an answer to the program, never 
 
 
 class NotSupported(Exception):  # noqa: N818 - ends the program with its sentence
-    """What this package cannot do, or NVRTC refuses: no error that a GPU would give."""
+    """Something that this package cannot do or NVRTC refuses: no error that a GPU would give."""

@@ -82,7 +82,7 @@ class ProtectedPages:
         return [w for w in self._works if viewer is None or not w.task.before(viewer)]
 
     def use(self, piece: Piece, address: int, *, writes: bool) -> tuple[Use, Task | None] | None:
-        """The work under way that what the host does at an address comes in conflict with.
+        """The pending work that an access of the host at an address conflicts with.
 
         With it comes a kernel of which only its run can tell whether it touches the address, if
         the host may know that it does not: it has waited for other work since.
@@ -99,7 +99,7 @@ class ProtectedPages:
         return max(conflicts, key=lambda c: (c[1] is None, c[0].writes), default=None)
 
     def holds(self, piece: Piece, address: int) -> bool:
-        """Whether the program has no or not every access at an address."""
+        """Whether the program's access at an address is restricted."""
         pages = self._access.get(piece)
         page = (address - piece.address) // PAGE
         return pages is not None and page < len(pages) and pages[page] != BOTH

@@ -46,7 +46,7 @@ class DeclaredKernel:
 
 
 class HostPart:
-    """What the host's compiler gets of a program.
+    """The part of a program that the host's compiler takes.
 
     `kernels` and `variables` have the numbers by which it names them.
     """

@@ -46,7 +46,7 @@ class Arguments:
 
 
 class CompiledModule(NamedTuple):
-    """What NVRTC made, and how it calls what was asked for."""
+    """What NVRTC compiled, and the mangled names in it."""
 
     module: Module
     memory: Memory
@@ -170,7 +170,7 @@ class DeviceKernel:
 
 
 class PreparedKernel(PreparedPtx):
-    """A launch of a program's kernel: `given` are its arguments, `printed` what it has printed."""
+    """A launch of a program's kernel: its arguments, and what it has printed."""
 
     def __init__(
         self, kernel: DeviceKernel, grid: Triple, block: Triple, arguments: Sequence[bytes],

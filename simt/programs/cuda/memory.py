@@ -56,7 +56,7 @@ class Piece:
 
 
 class DeviceMemory:
-    """What has been asked for, by the upper bits of its addresses."""
+    """The allocations of a program, by the upper bits of their addresses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class DeviceMemory:
         return block
 
     def take(self, size: int, line: int) -> Piece:
-        """Device memory, which nobody has written.
+        """New device memory.
 
         Raises:
             ApiError: there is not so much.
@@ -152,7 +152,7 @@ class DeviceMemory:
 
 
 def written(block: Piece, start: int, values: np.ndarray[Any, Any]) -> None:
-    """Copies bytes into memory, and notes that they are written."""
+    """Copies bytes into memory and marks them written."""
     stop = start + len(values)
     block.allocation.data[start:stop] = values
     written_map = block.allocation.written

@@ -103,7 +103,7 @@ def _handle(name: str) -> str:
 
 
 class State:
-    """What there is of one program while it runs.
+    """The state of one program while it runs.
 
     A method `do_NAME` carries out the request NAME of `cuda_runtime.h`: it is given the line of the
     call, the request's numbers and its bytes.
@@ -148,7 +148,7 @@ class State:
         return stream
 
     def _name(self, line: int, thing: CudaStream | Piece) -> None:
-        """Gives what a line makes the name of its variable, if it makes each only once."""
+        """Names what a line creates after its variable, if it creates each only once."""
         all_of_line = self._created.setdefault(line, [])
         all_of_line.append(thing)
         names = CREATION.findall("".join(t.text for t in self.source.tokens if t.line == line))

@@ -91,7 +91,7 @@ def tokens_of(text: str, first: int = 1) -> list[Token]:
 
 
 def _without_dead(tokens: list[Token]) -> list[Token]:
-    """What stands between `#if 0` and its end, which may be anything, becomes comment."""
+    """Turns what stands between `#if 0` and its end into comments."""
     live, depth = [], 0
     for token in tokens:
         if token.kind == "directive":

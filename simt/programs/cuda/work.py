@@ -74,7 +74,7 @@ class LaunchCalls(State):
         self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
         stopped: Finding | None,
     ) -> None:  # fmt: skip
-        """What a kernel leaves that has had its turn.
+        """Collects the results of a kernel that has run.
 
         Raises:
             Failed: it cannot go on.
@@ -96,7 +96,7 @@ class LaunchCalls(State):
             raise KernelFailure(stopped)
 
     def _explain(self, message: str) -> str:
-        """What lies at an address that no array has."""
+        """A message with what lies at an address that belongs to no array."""
         head, address, rest = message.partition("the address 0x")
         if not address:
             return message
