@@ -93,10 +93,8 @@ class Part:
             return body(me, begins)
 
         part.compile(_PART.args)
-        (self._overload,) = part.overloads.values()
-        self.address = self._overload.library.get_pointer_to_function(
-            self._overload.fndesc.llvm_func_name
-        )
+        (self._code,) = part.overloads.values()
+        self.address = self._code.library.get_pointer_to_function(self._code.fndesc.llvm_func_name)
 
 
 @intrinsic

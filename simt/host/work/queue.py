@@ -51,10 +51,9 @@ from simt.host.work.stream_races import FindingQueue, changed, freed, race
 __all__ = ["MAX_QUEUED", "WorkQueue", "work_queue"]
 
 _STREAM_NAMES = {
-    ALL_STREAMS: "all streams",
-    DEFAULT: "the default stream",
+    ALL_STREAMS: "all streams", DEFAULT: "the default stream",
     PER_THREAD: "the per-thread default stream",
-}
+}  # fmt: skip
 MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
