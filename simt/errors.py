@@ -97,8 +97,8 @@ def _both(cls: type[KernelError], kinds: tuple[type[Exception], ...]) -> type[Ke
 
 def _origin(cls: type[KernelError]) -> tuple[Any, Any]:
     """A class that can be found by its name, and the kinds that it is made of beside it."""
-    found: tuple[Any, Any] = vars(cls).get("kinds", (cls, ()))
-    return found
+    origin: tuple[Any, Any] = vars(cls).get("kinds", (cls, ()))
+    return origin
 
 
 def _again(cls: type[KernelError], kinds: Any, args: Any, state: Any) -> KernelError:

@@ -1,6 +1,6 @@
 """Array accesses of compiled code, each index of which is checked first, and conversions.
 
-An index outside an array ends the launch; so does a negative one, of which the machine tells.
+An index outside an array ends the launch; so does a negative one, which the machine reports.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def _cast(context: Any, builder: Any, value: Any, have: Any, want: Any) -> Any:
     word = ir.IntType(bits)
     name = f"llvm.fpto{'si' if want.signed else 'ui'}.sat"
     kind = ir.FunctionType(word, [value.type])
-    found = builder.call(builder.module.declare_intrinsic(name, [word, value.type], kind), [value])
+    result = builder.call(builder.module.declare_intrinsic(name, [word, value.type], kind), [value])
     if 64 in (bits, have.bitwidth):
         nan = builder.fcmp_unordered("uno", value, value)
-        found = builder.select(nan, word(1 << (bits - 1)), found)
-    return found if bits == want.bitwidth else builder.trunc(found, ir.IntType(want.bitwidth))
+        result = builder.select(nan, word(1 << (bits - 1)), result)
+    return result if bits == want.bitwidth else builder.trunc(result, ir.IntType(want.bitwidth))
 
 
 def _conversion(value: Any, want: Any, *others: Any) -> Any:
@@ -43,9 +43,9 @@ def _conversion(value: Any, want: Any, *others: Any) -> Any:
 
 @intrinsic
 def converted(typingctx: Any, value: Any, like: Any) -> Any:
-    """A number in the type of another or in one that is named; anything else as it is."""
-    want = like.instance_type if isinstance(like, types.NumberClass) else like
-    return _conversion(value, _kept(value, want), like)
+    """A number in the type of another number or in a named type; anything else as it is."""
+    target = like.instance_type if isinstance(like, types.NumberClass) else like
+    return _conversion(value, _stored_type(value, target), like)
 
 
 @intrinsic
@@ -54,27 +54,27 @@ def whole(typingctx: Any, value: Any) -> Any:
     return _conversion(value, value if isinstance(value, types.Integer) else types.int64)
 
 
-def _kept(value: Any, place: Any) -> Any:
-    """As what something is kept in a place of a type: as that, if both are numbers."""
+def _stored_type(value: Any, place: Any) -> Any:
+    """The type in which a value is stored in a place: that of the place, if both are numbers."""
     numbers = types.Number, types.Boolean
     return place if isinstance(value, numbers) and isinstance(place, numbers) else value
 
 
 def _parts(builder: Any, kind: Any, value: Any) -> list[tuple[Any, Any]]:
-    """The types and values of an index, one for each dimension that it is about."""
+    """The types and values of an index, one for each dimension that it covers."""
     if isinstance(kind, types.BaseTuple):
         return [(k, builder.extract_value(value, n)) for n, k in enumerate(kind.types)]
     return [(kind, value)]
 
 
-def _checkable(kind: Any) -> Any:
+def _checked_type(kind: Any) -> Any:
     """The type of an index whose numbers have been checked.
 
     Raises:
         NotCompiled: it is no index of numbers and slices.
     """
     if isinstance(kind, types.BaseTuple):
-        return types.Tuple.from_types([_checkable(k) for k in kind.types])
+        return types.Tuple.from_types([_checked_type(k) for k in kind.types])
     if isinstance(kind, types.Integer):
         return types.uint64
     if isinstance(kind, types.SliceType | types.EllipsisType | types.NoneType):
@@ -82,28 +82,28 @@ def _checkable(kind: Any) -> Any:
     raise NotCompiled(f"an index of type {kind}")
 
 
-def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:
-    """The index with unsigned numbers, after it has been found to be within the array."""
+def _checked_index(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:
+    """The index as unsigned numbers, checked to be within the array."""
     shape = cgutils.unpack_tuple(
         builder, context.make_array(array)(context, builder, args[0]).shape
     )
     parts = _parts(builder, index, args[1])
-    given = [k for k, _ in parts]
-    taken = sum(not isinstance(k, types.EllipsisType | types.NoneType) for k in given)
-    axis, found = 0, []
+    kinds = [k for k, _ in parts]
+    indexed = sum(not isinstance(k, types.EllipsisType | types.NoneType) for k in kinds)
+    axis, values = 0, []
     for kind, value in parts:
         if isinstance(kind, types.EllipsisType):
-            axis += array.ndim - taken
+            axis += array.ndim - indexed
         elif isinstance(kind, types.Integer):
             value = context.cast(builder, value, kind, types.int64 if kind.signed else types.uint64)
             outside = builder.icmp_unsigned(">=", value, shape[axis])
             with builder.if_then(outside, likely=False):
                 context.call_conv.return_user_exc(builder, IndexError, ())
         axis += not isinstance(kind, types.EllipsisType | types.NoneType)
-        found.append(value)
+        values.append(value)
     if isinstance(index, types.BaseTuple):
-        return context.make_tuple(builder, _checkable(index), found)
-    return found[0]
+        return context.make_tuple(builder, _checked_type(index), values)
+    return values[0]
 
 
 def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
@@ -111,17 +111,17 @@ def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
     array, index, *values = kinds
     if [k for k in values if isinstance(getattr(k, "dtype", None), types.Float)]:
         raise NotCompiled("several floats that are stored at once")
-    checked = _checkable(index)
+    index_type = _checked_type(index)
     function = typingctx.resolve_value_type(operation)
-    kept = (_kept(v, array.dtype) for v in values)
-    inner = function.get_call_type(typingctx, (array, checked, *kept), {})
+    stored = (_stored_type(v, array.dtype) for v in values)
+    inner = function.get_call_type(typingctx, (array, index_type, *stored), {})
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        given = [args[0], _checked(context, builder, array, index, args), *args[2:]]
-        have = (array, checked, *values)
+        operands = [args[0], _checked_index(context, builder, array, index, args), *args[2:]]
+        have = (array, index_type, *values)
         cast = [
             _cast(context, builder, v, h, w)
-            for v, h, w in zip(given, have, inner.args, strict=True)
+            for v, h, w in zip(operands, have, inner.args, strict=True)
         ]
         return context.get_function(operation, inner)(builder, cast)
 

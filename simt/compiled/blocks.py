@@ -56,7 +56,7 @@ def _first_of(typingctx: Any, address: Any, block: Any) -> Any:
 
 @intrinsic
 def _numbered(typingctx: Any, me: Any, number: Any) -> Any:
-    """A thread of the same block, of which only the number is asked."""
+    """A thread of the same block, given by its number alone."""
     return ME(ME, types.int64), lambda c, builder, s, args: builder.insert_value(*args, 7)
 
 
@@ -81,20 +81,20 @@ class Part:
     """
 
     def __init__(self, kernel: Any, frame: LaunchFrame) -> None:
-        written = _part_in_turns if frame.turns else _part_to_the_end
+        make_part = _part_in_turns if frame.turns else _part_to_the_end
         kernel.compile((ME,))  # before its part, whose errors would hide what it says
         (overload,) = kernel.overloads.values()
-        made = overload.signature.return_type
-        self.state = _state_bytes(overload.target_context, made) if frame.turns else 0
-        body = written(kernel, frame)
+        result_type = overload.signature.return_type
+        self.state = _state_bytes(overload.target_context, result_type) if frame.turns else 0
+        body = make_part(kernel, frame)
 
         @njit(**INNER)
         def part(me: Any, begins: Any) -> Any:
             return body(me, begins)
 
         part.compile(_PART.args)
-        (self._kept,) = part.overloads.values()
-        self.address = self._kept.library.get_pointer_to_function(self._kept.fndesc.llvm_func_name)
+        (self._code,) = part.overloads.values()
+        self.address = self._code.library.get_pointer_to_function(self._code.fndesc.llvm_func_name)
 
 
 @intrinsic
@@ -106,10 +106,10 @@ def _run_part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = convention.get_function_type(_PART.return_type, _PART.args)
         address = word_of(builder, args[0], "part")
         part = builder.inttoptr(address, kind.as_pointer())
-        status, found = convention.call_function(builder, part, _PART.return_type, _PART.args, args)
+        status, pair = convention.call_function(builder, part, _PART.return_type, _PART.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
-        return found
+        return pair
 
     return _PART, codegen
 
@@ -120,11 +120,11 @@ def _part_to_the_end(kernel: Any, frame: LaunchFrame) -> Any:
     @intrinsic
     def part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = types.Dispatcher(kernel)
-        called = kind.get_call_type(typingctx, (ME,), {})
+        callee_type = kind.get_call_type(typingctx, (ME,), {})
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            run = _linked(context, kind, called)
-            with _begun(builder, frame, args[0]) as own:
+            run = _link(context, kind, callee_type)
+            with _each_thread(builder, frame, args[0]) as own:
                 run(builder, (own,))
             return context.get_constant_null(_PART.return_type)
 
@@ -140,26 +140,26 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
     def part(typingctx: Any, me: Any, begins: Any) -> Any:
         kind = types.Dispatcher(kernel)
         called = kind.get_call_type(typingctx, (ME,), {})
-        made = called.return_type
+        gen_type = called.return_type
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            run = _linked(context, kind, called)
+            run = _link(context, kind, called)
             me, begins = args
-            states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, made))
+            states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, gen_type))
 
             def state(number: Any) -> Any:
                 place = builder.add(states, builder.mul(number, size))
-                return builder.inttoptr(place, context.get_value_type(made))
+                return builder.inttoptr(place, context.get_value_type(gen_type))
 
             def on(number: Any) -> Any:
                 """Where a thread waits next."""
-                found = call_iternext(context, builder, made, state(number))
-                site = context.cast(builder, found.yielded_value(), made.yield_type, types.int64)
-                return builder.select(found.is_valid(), site, WORD(0))
+                step = call_iternext(context, builder, gen_type, state(number))
+                site = context.cast(builder, step.yielded_value(), gen_type.yield_type, types.int64)
+                return builder.select(step.is_valid(), site, WORD(0))
 
             where, ended, apart = (cgutils.alloca_once_value(builder, WORD(0)) for _ in range(3))
             with builder.if_else(begins) as (first, later):
-                with first, _begun(builder, frame, me) as own:
+                with first, _each_thread(builder, frame, me) as own:
                     builder.store(WORD(0), left_at(builder, own))
                     generator = builder.load(run(builder, (own,)))
                     builder.store(generator, state(builder.extract_value(own, 7)))
@@ -177,8 +177,8 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
                         other = builder.icmp_signed("!=", known, now)
                         _add(builder, apart, builder.and_(builder.not_(gone), other))
             met = builder.icmp_signed("==", builder.load(apart), WORD(0))
-            found = builder.select(met, builder.load(ended), WORD(-1))
-            return context.make_tuple(builder, _PART.return_type, [builder.load(where), found])
+            outcome = builder.select(met, builder.load(ended), WORD(-1))
+            return context.make_tuple(builder, _PART.return_type, [builder.load(where), outcome])
 
         return _PART, codegen
 
@@ -186,8 +186,8 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
 
 
 @contextmanager
-def _begun(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
-    """Each thread of a block, in a loop; nobody has written anything in its memory."""
+def _each_thread(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
+    """A loop over the threads of a block, with their memory poisoned."""
     x, y, z = (word_of(builder, first, f"blockDim.{axis}") for axis in "xyz")
     _poison(builder, frame, "shared", first)
     with cgutils.for_range(builder, z) as k, cgutils.for_range(builder, y) as j:
@@ -205,22 +205,22 @@ def _count(builder: Any, me: Any) -> Any:
     return builder.mul(builder.mul(x, y), z)
 
 
-def _smaller(builder: Any, one: Any, other: Any) -> Any:
-    return builder.select(builder.icmp_signed("<", one, other), one, other)
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
 
 
 def _add(builder: Any, total: Any, truth: Any) -> None:
     builder.store(builder.add(builder.load(total), builder.zext(truth, WORD)), total)
 
 
-def _linked(context: Any, kind: Any, called: Any) -> Any:
+def _link(context: Any, kind: Any, called: Any) -> Any:
     run = context.get_function(kind, called)
     context.add_linking_libs(getattr(run, "libs", ()))
     return run
 
 
 def _poison(builder: Any, frame: LaunchFrame, space: str, me: Any) -> None:
-    """Fills what nobody has written with what is no result."""
+    """Fills unwritten memory with a value that cannot be a result."""
     base = word_of(builder, me, space)
     if space == "local" and frame.turns:
         own = builder.mul(builder.extract_value(me, 7), WORD(frame.sizes[space]))

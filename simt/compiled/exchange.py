@@ -68,8 +68,8 @@ _of_warp, _of_block = _getter("round"), _getter("meeting")
 
 
 @device
-def _named(me: Any, mask: Any) -> None:
-    """The machine alone knows masks that name a part of the warp."""
+def _require_full_mask(me: Any, mask: Any) -> None:
+    """Refuses a mask that names a part of the warp: only the machine handles those."""
     if np.int64(mask) & 0xFFFFFFFF != 0xFFFFFFFF:
         raise RuntimeError
 
@@ -79,12 +79,12 @@ def _shuffle(source: Callable[..., Any]) -> Any:
 
     @device
     def shuffle(me: Any, mask: Any, value: Any, turn: Any, operand: Any) -> Any:
-        _named(me, mask)
+        _require_full_mask(me, mask)
         lane = number(me) % 32
-        found = source(lane, np.int64(operand) & 31)  # PTX reads five bits
-        if found < 0 or found >= 32:
+        other = source(lane, np.int64(operand) & 31)  # PTX reads five bits
+        if other < 0 or other >= 32:
             return value
-        return _of_warp(me, number(me) - lane + found, value)
+        return _of_warp(me, number(me) - lane + other, value)
 
     return shuffle
 
@@ -95,7 +95,7 @@ def _lanes(counts: Callable[..., Any]) -> Any:
 
     @device
     def bits_of(me: Any, mask: Any, own: Any, turn: Any) -> Any:
-        _named(me, mask)
+        _require_full_mask(me, mask)
         first = number(me) - number(me) % 32
         bits = 0
         for lane in range(min(32, threads(me) - first)):
@@ -111,15 +111,15 @@ _match_any = _lanes(lambda theirs, own: theirs == own)
 
 
 @device
-def _all(me: Any, mask: Any, said: Any, turn: Any) -> Any:
+def _all(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
     first = number(me) - number(me) % 32
     whole = (1 << min(32, threads(me) - first)) - 1
-    return np.int64(_ballot(me, mask, said, turn)) & 0xFFFFFFFF == whole
+    return np.int64(_ballot(me, mask, predicate, turn)) & 0xFFFFFFFF == whole
 
 
 @device
-def _equal(me: Any, mask: Any, said: Any, turn: Any) -> Any:
-    return _all(me, mask, said, turn) or not _any(me, mask, said, turn)
+def _equal(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
+    return _all(me, mask, predicate, turn) or not _any(me, mask, predicate, turn)
 
 
 @device
@@ -131,32 +131,32 @@ def _match_all(me: Any, mask: Any, value: Any, turn: Any) -> Any:
 
 
 @device
-def _any(me: Any, mask: Any, said: Any, turn: Any) -> Any:
-    return _ballot(me, mask, said, turn) != 0
+def _any(me: Any, mask: Any, predicate: Any, turn: Any) -> Any:
+    return _ballot(me, mask, predicate, turn) != 0
 
 
 @device
-def _count(me: Any, said: Any, turn: Any) -> Any:
+def _count(me: Any, predicate: Any, turn: Any) -> Any:
     count = 0
     for lane in range(threads(me)):
-        if _of_block(me, lane, said):
+        if _of_block(me, lane, predicate):
             count += 1
     return np.int32(count)
 
 
 @device
-def _and(me: Any, said: Any, turn: Any) -> Any:
-    return np.int32(_count(me, said, turn) == threads(me))
+def _and(me: Any, predicate: Any, turn: Any) -> Any:
+    return np.int32(_count(me, predicate, turn) == threads(me))
 
 
 @device
-def _or(me: Any, said: Any, turn: Any) -> Any:
-    return np.int32(_count(me, said, turn) != 0)
+def _or(me: Any, predicate: Any, turn: Any) -> Any:
+    return np.int32(_count(me, predicate, turn) != 0)
 
 
 @device
 def _syncwarp(me: Any, mask: Any, turn: Any) -> None:
-    _named(me, mask)
+    _require_full_mask(me, mask)
 
 
 # by name: what looks at the others' parts, which argument is a thread's own, whether of a warp

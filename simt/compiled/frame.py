@@ -42,7 +42,7 @@ _FORMATS = {  # of numbers, in whole words
 
 
 class NotCompiled(Exception):  # noqa: N818 - the machine carries it out instead
-    """A kernel, or a part of one, that is not compiled; says why."""
+    """A kernel, or a part of one, that cannot be compiled; the message says why."""
 
 
 def word_at(builder: Any, me: Any, offset: int) -> Any:
@@ -57,15 +57,15 @@ def word_of(builder: Any, me: Any, name: str) -> Any:
 
 
 def _fixed(builder: Any, pointer: Any, kind: Any) -> Any:
-    """What lies at a pointer and does not change during a launch, part by part."""
+    """Loads what does not change during a launch from a pointer, part by part."""
     if isinstance(kind, ir.ArrayType):
         parts = [kind.element] * kind.count
     elif isinstance(kind, ir.BaseStructType):
         parts = list(kind.elements)
     else:
-        found = builder.load(pointer)
-        found.set_metadata("invariant.load", builder.module.add_metadata([]))
-        return found
+        value = builder.load(pointer)
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
     whole = ir.Constant(kind, ir.Undefined)
     for number, part in enumerate(parts):
         place = builder.gep(pointer, [ir.IntType(32)(0), ir.IntType(32)(number)])
@@ -85,16 +85,16 @@ def reader(kind: Any, offset: int, pitch: Callable[[], int] = int) -> Any:
             model = context.data_model_manager[kind]
             data = model.get_data_type()
             address = builder.add(builder.extract_value(args[0], 0), WORD(offset))
-            found = _fixed(builder, builder.inttoptr(address, data.as_pointer()), data)
+            value = _fixed(builder, builder.inttoptr(address, data.as_pointer()), data)
             if isinstance(kind, types.Array):
                 for owner in (0, 1):  # nobody: the launch keeps the memory alive
                     nobody = ir.Constant(data.elements[owner], None)
-                    found = builder.insert_value(found, nobody, owner)
-                first = builder.extract_value(found, _DATA)
+                    value = builder.insert_value(value, nobody, owner)
+                first = builder.extract_value(value, _DATA)
                 own = builder.mul(builder.extract_value(args[0], 7), WORD(pitch()))
                 own = builder.inttoptr(builder.add(builder.ptrtoint(first, WORD), own), first.type)
-                found = builder.insert_value(found, own, _DATA)
-            return model.from_data(builder, found)
+                value = builder.insert_value(value, own, _DATA)
+            return model.from_data(builder, value)
 
         return kind(me), codegen
 

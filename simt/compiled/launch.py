@@ -31,11 +31,11 @@ __all__ = ["CompiledLaunches"]
 Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.1 to 2
-COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
-SHARES = 8  # of the blocks, for each core
-SHAPES = 1024  # of checked launches, that are remembered
-REASON = 300  # letters of why a kernel is not compiled
-SHORT = 1e-3  # seconds of a launch that is not worth more than one core
+SNAPSHOT_LIMIT = 64 << 20, 256  # bytes copied so that a launch can be undone: fixed, per thread
+SHARES_PER_CORE = 8  # into which the blocks are divided
+MAX_SHAPES = 1024  # of checked launches that are remembered
+MAX_REASON = 300  # characters of why a kernel is not compiled
+SHORT_LAUNCH = 1e-3  # seconds; a shorter launch runs on one core
 
 
 class CompiledLaunches:
@@ -47,7 +47,7 @@ class CompiledLaunches:
         self.spent = 0.0  # seconds of the machine's
         self.code: _Code | None = None
         self._clean: set[Any] = set()  # shapes of checked launches
-        self._said = False
+        self._warned = False
         self.refused = "" if arguments is not None else "its types are not known"
 
     def __call__(
@@ -58,23 +58,23 @@ class CompiledLaunches:
         saved = None if self.refused else self._copies(values, math.prod(grid) * math.prod(block))
         if saved is None:
             return machine()
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             if self.code is None:
-                return machine(tired=partial(self._compile, begun))
+                return machine(interrupt=partial(self._compile, start))
         except Abandoned:
             _put_back(saved)
         finally:
-            self.spent += time.monotonic() - begun
+            self.spent += time.monotonic() - start
         assert self.code is not None
         noted = self.code.run(grid, block, values, dynamic)
         if noted is not None:
-            findings = self._unsaid(grid, block, values)
+            findings = self._warning(grid, block, values)
             if noted:  # the machine carries out such a block again, and tells
-                done = {allocation: allocation.data.copy() for allocation in saved}
+                after = {allocation: allocation.data.copy() for allocation in saved}
                 _put_back(saved)
                 findings += machine(only=np.array([min(noted)])).findings
-                _put_back(done)
+                _put_back(after)
             shared = self.code.frame.static_bytes
             return LaunchResult(self.program.source, findings, shared_bytes=shared)
         _put_back(saved)
@@ -83,16 +83,16 @@ class CompiledLaunches:
             self.refused = "its launches have findings"
         return result
 
-    def passed(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
+    def mark_checked(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
         """Notes that a checked launch has shown no error."""
-        if len(self._clean) < SHAPES:
+        if len(self._clean) < MAX_SHAPES:
             self._clean.add(_shapes(grid, block, values))
 
-    def _unsaid(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
-        """That such a launch has never been checked, once."""
-        if self._said or _shapes(grid, block, values) in self._clean:
+    def _warning(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
+        """The finding that such a launch has never been checked; given once."""
+        if self._warned or _shapes(grid, block, values) in self._clean:
             return []
-        self._said = True
+        self._warned = True
         message = (
             f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
             "or uninitialised reads: a launch of these shapes has never been checked"
@@ -100,24 +100,24 @@ class CompiledLaunches:
         return [Finding("unchecked", None, message)]
 
     def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
-        """What the launch may change; None if it is too much for what the launch can do."""
+        """Copies of what the launch may change; None if they would cost too much."""
         written = written_allocations(self.program, values)
-        if sum(a.data.nbytes for a in written) > COPIED[0] + COPIED[1] * threads:
+        if sum(a.data.nbytes for a in written) > SNAPSHOT_LIMIT[0] + SNAPSHOT_LIMIT[1] * threads:
             return None
         return {a: a.data.copy() for a in written}
 
-    def _compile(self, begun: float) -> None:
+    def _compile(self, start: float) -> None:
         """Compiles the kernel once the machine has had its time.
 
         Raises:
             Abandoned: there is compiled code, which is to go on in the machine's place.
         """
-        if self.refused or self.spent + time.monotonic() - begun < BUDGET:
+        if self.refused or self.spent + time.monotonic() - start < BUDGET:
             return
         try:
             self.code = _Code(self.program, self.arguments or ())
         except Exception as error:  # whatever it is that Numba cannot do, the machine can
-            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:REASON]}"
+            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:MAX_REASON]}"
         else:
             raise Abandoned
 
@@ -139,36 +139,36 @@ class _Code:
             warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
             from simt.compiled.blocks import Part, in_turns, to_the_end
             from simt.compiled.frame import HEADER
-            from simt.compiled.rewrite import Rewritten
+            from simt.compiled.rewrite import RewrittenKernel
 
-            made = Rewritten(program, arguments)
-            if made.frame.sizes["local"] > limits.MAX_LOCAL:
+            rewritten = RewrittenKernel(program, arguments)
+            if rewritten.frame.sizes["local"] > limits.MAX_LOCAL:
                 raise ValueError("a thread wants more local memory than there is")
             self.words = {name: place // 8 for name, place in HEADER.items()}
-            self.frame, self.turns = made.frame, made.turns
-            self.in_order, self.waits = made.in_order, made.waits
-            self.part = Part(made.kernel, made.frame)
-            self.go = in_turns if made.turns else to_the_end
-        _compare(made.kernel, program.types)
-        for found, compiled in made.devices.items():
-            _compare(compiled, device_types(found.dispatcher))
-        self.took = math.inf  # seconds of the last launch
+            self.frame, self.turns = rewritten.frame, rewritten.turns
+            self.in_order, self.waits = rewritten.in_order, rewritten.waits
+            self.part = Part(rewritten.kernel, rewritten.frame)
+            self.go = in_turns if rewritten.turns else to_the_end
+        _compare(rewritten.kernel, program.types)
+        for function, compiled in rewritten.devices.items():
+            _compare(compiled, device_types(function.dispatcher))
+        self.last_seconds = math.inf  # seconds of the last launch
 
     def run(
         self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
     ) -> list[int] | None:
-        """Carries out a launch; None where it came upon what only the machine can tell.
+        """Runs a launch; None if it meets something that only the machine can diagnose.
 
-        It gives the numbers of some blocks, if there are any, of which something is to be told.
+        The result lists blocks that have something to report, if there are any.
         """
         if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
             return None
         blocks = math.prod(grid)
-        alone = self.in_order or self.took < SHORT
+        alone = self.in_order or self.last_seconds < SHORT_LAUNCH
         workers = 1 if alone else min(cores(), blocks)
-        share = blocks if alone else max(1, blocks // (workers * SHARES))
+        share = blocks if alone else max(1, blocks // (workers * SHARES_PER_CORE))
         shares = iter(range(0, blocks, share))
-        begun = time.monotonic()
+        start = time.monotonic()
         frames = [_Worker(self, grid, block, values, dynamic) for _ in range(workers)]
 
         def work(frame: _Worker) -> bool:
@@ -179,25 +179,25 @@ class _Code:
                 return False
             return True
 
-        quick = alone and not self.waits and self.took < SHORT
+        quick = alone and not self.waits and self.last_seconds < SHORT_LAUNCH
         good = work(frames[0]) if quick else self._in_threads(work, frames)
-        self.took = time.monotonic() - begun
+        self.last_seconds = time.monotonic() - start
         return [f.noted for f in frames if f.noted >= 0] if good else None
 
     def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
-        """Does the work beside this thread, which can end it."""
+        """Runs the work in other threads, so that this one can interrupt it."""
         pool = _pool(os.getpid())
         running = [pool.submit(work, frame) for frame in frames]
         try:
             while wait(running, limits.SECONDS).not_done:
-                moved = [frame.goes_on() for frame in frames]
+                moved = [frame.progressed() for frame in frames]
                 if self.waits and not any(moved):
                     break  # an endless loop, of which the machine tells
         finally:
             for frame in frames:
                 frame.words[0] = 1
             wait(running)
-        return all(done.result() for done in running)
+        return all(future.result() for future in running)
 
 
 class _Worker:
@@ -231,28 +231,28 @@ class _Worker:
 
     @property
     def noted(self) -> int:
-        """The block of which something is to be told, else -1."""
+        """The block that has something to report, else -1."""
         return int(self.words[self.code.words["noted"]])
 
-    def goes_on(self) -> bool:
-        """Whether it has begun another block since it was asked last."""
+    def progressed(self) -> bool:
+        """Whether it has begun another block since the last call."""
         before, self.block = self.block, int(self.words[self.code.words["block"]])
         return before != self.block
 
 
 def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
-    """Sees to it that Numba's CPU compiler gives the variables the types that CUDA's gives.
+    """Checks that Numba's CPU compiler gives the variables the same types as its CUDA target.
 
     Raises:
         TypeError: it does not.
     """
     for overload in compiled.overloads.values():
         for key, kind in variable_types(overload.type_annotation).items():
-            known = types.get(key)
-            if kind is None or known is None:  # of which float64 is said to be equal to the other
+            dtype = types.get(key)
+            if kind is None or dtype is None:  # of which float64 is said to be equal to the other
                 continue
-            if key[1] and key[0].isidentifier() and known != kind:
-                raise TypeError(f"{key[0]} is {kind} here, {known} on a GPU")
+            if key[1] and key[0].isidentifier() and dtype != kind:
+                raise TypeError(f"{key[0]} is {kind} here, {dtype} on a GPU")
 
 
 @cache

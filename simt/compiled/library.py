@@ -19,7 +19,7 @@ from numba.extending import intrinsic, overload
 from simt.compiled.access import converted, load, store, whole
 from simt.compiled.thread import GRID, INNER, device, lanemask_lt
 
-__all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
+__all__ = ["CALLS", "PAIRS", "SHIFTS", "SUBSTITUTES"]
 
 
 # --- atomics
@@ -36,7 +36,7 @@ def _atomic(update: Callable[..., Any]) -> Any:
 
 
 @device
-def _exchanged(old: Any, value: Any) -> Any:
+def _exchange(old: Any, value: Any) -> Any:
     return value
 
 
@@ -51,12 +51,12 @@ def _least(old: Any, value: Any) -> Any:
 
 
 @device
-def _increased(old: Any, limit: Any) -> Any:
+def _increment(old: Any, limit: Any) -> Any:
     return old - old if old >= limit else old + converted(1, old)
 
 
 @device
-def _decreased(old: Any, limit: Any) -> Any:
+def _decrement(old: Any, limit: Any) -> Any:
     return limit if old == 0 or old > limit else old - converted(1, old)
 
 
@@ -77,41 +77,41 @@ ATOMICS: dict[str, Any] = {
     f"atomic.{name}": _atomic(update)
     for name, update in {
         "add": operator.add, "sub": operator.sub, "and_": operator.and_, "or_": operator.or_,
-        "xor": operator.xor, "exch": _exchanged, "inc": _increased,
-        "dec": _decreased, "max": _greatest, "min": _least,
+        "xor": operator.xor, "exch": _exchange, "inc": _increment,
+        "dec": _decrement, "max": _greatest, "min": _least,
     }.items()
 } | {"atomic.cas": _swap, "atomic.compare_and_swap": _swap_first}  # fmt: skip
 
 
 @device
 def _fence(me: Any) -> None:
-    """One thread at a time: all see what it has written."""
+    """Does nothing: threads run one at a time, and all see what each has written."""
 
 
 # --- numbers
 
 
 @device
-def _rounded(value: Any, digits: Any = None) -> Any:
+def _round(value: Any, digits: Any = None) -> Any:
     """`round`."""
     return whole(np.rint(value)) if digits is None else round(value, digits)
 
 
 @device
-def _scaled(value: Any, by: Any) -> Any:
+def _scale(value: Any, by: Any) -> Any:
     """`math.ldexp`."""
     return math.ldexp(value, converted(by, np.int32))
 
 
 @device
-def _shifted_left(value: Any, by: Any) -> Any:
+def _shift_left(value: Any, by: Any) -> Any:
     """`<<`, which leaves nothing after 64 steps or backwards."""
     whole = value << (by - by)
     return value << by if 0 <= by < 64 else whole ^ whole
 
 
 @device
-def _shifted_right(value: Any, by: Any) -> Any:
+def _shift_right(value: Any, by: Any) -> Any:
     """`>>`, which leaves the sign after 64 steps or backwards."""
     return value >> by if 0 <= by < 64 else value >> 63 >> 1
 
@@ -123,7 +123,7 @@ def _pair(python: Any, choose: Callable[..., Any]) -> Any:
         return python(a, b)
 
     def stub(a: Any, b: Any) -> Any:
-        """One of the two takes its place."""
+        """A placeholder; one of the two implementations takes its place."""
 
     @overload(stub, jit_options=INNER)
     def of_types(a: Any, b: Any) -> Any:
@@ -142,12 +142,12 @@ def _larger(a: Any, b: Any) -> Any:
 
 # what Numba has otherwise for CPUs: whole numbers as integers, what a float becomes that is no
 # integer of the type, pairs with a NaN or with two zeros, and shifts by too much
-INSTEAD: dict[Any, Any] = {
+SUBSTITUTES: dict[Any, Any] = {
     math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, int: whole,
-    round: _rounded, math.ldexp: _scaled,
+    round: _round, math.ldexp: _scale,
 }  # fmt: skip
 PAIRS: dict[Any, Any] = {min: _pair(min, _smaller), max: _pair(max, _larger)}
-SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: _shifted_left, ast.RShift: _shifted_right}
+SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: _shift_left, ast.RShift: _shift_right}
 
 
 def _bits(name: str) -> Any:

@@ -22,7 +22,7 @@ from simt.compiled.access import converted, in_place, load, store
 from simt.compiled.blocks import SITE_BITS, in_pass
 from simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from simt.compiled.frame import LaunchFrame, NotCompiled
-from simt.compiled.library import CALLS, INSTEAD, PAIRS, SHIFTS
+from simt.compiled.library import CALLS, PAIRS, SHIFTS, SUBSTITUTES
 from simt.compiled.thread import IDENTITY, INNER, leave, look
 from simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from simt.core.source import MISSING, KernelSource
@@ -33,19 +33,19 @@ from simt.frontend.program import Program
 from simt.frontend.typecheck import device_types
 from simt.intrinsics.functions import Type, type_of
 
-__all__ = ["Rewritten"]
+__all__ = ["RewrittenKernel"]
 
 _ME = "_me"
 _RESERVED = re.compile(r"_(me|[kt]\d+.*)")  # what the rewriter itself calls things
-_REFUSED = (
+_UNSUPPORTED = (
     ast.FunctionDef, ast.Lambda, ast.Raise, ast.Assert, ast.Delete, ast.Match, ast.ListComp,
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
-_OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
+_DIFFERENT = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
-class Rewritten:
+class RewrittenKernel:
     """A program's functions for Numba's CPU compiler, and the frame that they read.
 
     Raises:
@@ -58,10 +58,10 @@ class Rewritten:
         self.program = program
         if program.debug:
             raise NotCompiled("debug=True, by which a division by zero is an error")
-        named = [callee(thing) for source in program.sources() for thing in _named(source)]
-        if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in named):
+        objects = [callee(thing) for source in program.sources() for thing in _references(source)]
+        if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in objects):
             raise NotCompiled("a declared signature of a device function")
-        self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
+        self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in objects)
         self.turns = self.meets(program.source)
         self.frame = LaunchFrame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
@@ -82,29 +82,29 @@ class Rewritten:
         """
         if source in callers:
             raise NotCompiled(f"{source.name} calls itself")
-        found = [callee(thing) for thing in _named(source)]
-        return any(getattr(one, "name", "") in EXCHANGES for one in found) or any(
-            self.meets(self.program.source_of(one), (*callers, source))
-            for one in found
-            if isinstance(one, DeviceFunction)
+        things = [callee(thing) for thing in _references(source)]
+        return any(getattr(item, "name", "") in EXCHANGES for item in things) or any(
+            self.meets(self.program.source_of(item), (*callers, source))
+            for item in things
+            if isinstance(item, DeviceFunction)
         )
 
-    def device(self, found: DeviceFunction) -> Any:
-        """A device function, compiled along."""
-        if found not in self.devices:
-            made = _Rewriter(self, self.program.source_of(found))
-            self.devices[found] = njit(**INNER)(made.device(found))
-        return self.devices[found]
+    def device(self, function: DeviceFunction) -> Any:
+        """A device function, compiled with the kernel."""
+        if function not in self.devices:
+            rewriter = _Rewriter(self, self.program.source_of(function))
+            self.devices[function] = njit(**INNER)(rewriter.device(function))
+        return self.devices[function]
 
 
 def _is_field(node: ast.expr) -> bool:
     """Whether something is a field of a record, or of an array of them."""
     index = node.slice if isinstance(node, ast.Subscript) else None
-    named = isinstance(index, ast.Constant) and isinstance(index.value, str)
-    return named or isinstance(node, ast.Attribute)
+    is_name = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    return is_name or isinstance(node, ast.Attribute)
 
 
-def _named(source: KernelSource) -> list[Any]:
+def _references(source: KernelSource) -> list[Any]:
     """What the names in a function stand for."""
     nodes = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name | ast.Attribute)]
     return [thing for node in nodes if (thing := source.named(node)) is not MISSING]
@@ -113,7 +113,7 @@ def _named(source: KernelSource) -> list[Any]:
 class _Rewriter(ast.NodeTransformer):
     """Rewrites one function, and collects the objects that it names."""
 
-    def __init__(self, program: Rewritten, source: KernelSource, prefix: str = "") -> None:
+    def __init__(self, program: RewrittenKernel, source: KernelSource, prefix: str = "") -> None:
         self.program = program
         self.source = source
         self.prefix = prefix  # of its variables, where it stands within another function
@@ -145,20 +145,20 @@ class _Rewriter(ast.NodeTransformer):
         for statement in self.tree.body:
             self.program.place += 1
             first += self.suite([statement])
-        return self.made(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
+        return self.build(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
 
-    def device(self, found: DeviceFunction) -> Any:
+    def device(self, function: DeviceFunction) -> Any:
         """A device function, with `me` before its parameters."""
-        given = self.tree.args
-        self.refuse(given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs, "*")
-        names = [ast.arg(_ME), *(ast.arg(a.arg) for a in given.args)]
+        args = self.tree.args
+        self.refuse(args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs, "*")
+        names = [ast.arg(_ME), *(ast.arg(a.arg) for a in args.args)]
         parameters = ast.arguments([], names, None, [], [], None, [])
-        first = self.unset(device_types(found.dispatcher))
-        made = self.made(parameters, [*first, *self.suite(self.tree.body)])
-        made.__defaults__ = found.function.__defaults__
-        return made
+        first = self.unset(device_types(function.dispatcher))
+        compiled = self.build(parameters, [*first, *self.suite(self.tree.body)])
+        compiled.__defaults__ = function.function.__defaults__
+        return compiled
 
-    def made(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
+    def build(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
         """The Python function."""
         tree = ast.FunctionDef(self.source.name, parameters, body, [])
         module = ast.Module([ast.copy_location(tree, self.tree)], [])
@@ -168,17 +168,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def suite(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Rewritten statements."""
-        done: list[ast.stmt] = []
+        rewritten: list[ast.stmt] = []
         for statement in statements:
             new = self.visit(statement)
-            done += new if isinstance(new, list) else [new]
-        return done
+            rewritten += new if isinstance(new, list) else [new]
+        return rewritten
 
     def unset(self, types: Types) -> list[ast.stmt]:
         """Zeros for the variables that some path reads before any has set them."""
         first: list[ast.stmt] = []
         for name in sorted({node.id for node in doubtful_reads(self.source)}):
-            kinds = {kind for (known, _), kind in types.items() if known == name}
+            kinds = {kind for (variable, _), kind in types.items() if variable == name}
             kind = kinds.pop() if len(kinds) == 1 else None
             if not isinstance(kind, np.dtype):
                 raise NotCompiled(f"{name} may be unset, and is not always of one type of number")
@@ -195,8 +195,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def constant(self, value: Any) -> ast.expr:
         """A name for an object."""
-        for name, known in self.names.items():
-            if known is value:
+        for name, thing in self.names.items():
+            if thing is value:
                 return ast.Name(name, ast.Load())
         name = f"_k{len(self.names)}"
         self.names[name] = value
@@ -207,16 +207,16 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(self.constant(function), list(arguments), [])
 
     def mine(self, function: Any, *arguments: ast.expr) -> ast.Call:
-        """A call of an object that is told which thread calls."""
+        """A call that passes `me`, the calling thread."""
         return self.call(function, ast.Name(_ME, ast.Load()), *arguments)
 
     def fresh(self) -> str:
-        """A name that nothing else has."""
+        """A fresh name."""
         self.program.serial += 1
         return f"_t{self.program.serial}"
 
     def argument(self, place: tuple[int, ...], kind: Any) -> ast.expr:
-        """What reads an argument of the kernel."""
+        """The reader of an argument of the kernel."""
         if not isinstance(kind, numba_types.BaseTuple):
             return self.mine(self.program.frame.argument(place, kind))
         items = [self.argument((*place, n), k) for n, k in enumerate(kind.types)]
@@ -224,16 +224,16 @@ class _Rewriter(ast.NodeTransformer):
             return self.call(kind.instance_class, *items)
         return ast.Tuple(items, ast.Load())
 
-    def known(self, value: Any) -> ast.expr:
-        """What a name stood for before the launch."""
-        found = callee(value)
-        if isinstance(found, Type):
-            return self.constant(found.dtype.type)
-        if isinstance(found, Intrinsic):
-            self.refuse(not (found.attribute and found.name in IDENTITY), found.name)
-            return self.mine(IDENTITY[found.name])
+    def constant_of(self, value: Any) -> ast.expr:
+        """The constant that a name stood for before the launch."""
+        thing = callee(value)
+        if isinstance(thing, Type):
+            return self.constant(thing.dtype.type)
+        if isinstance(thing, Intrinsic):
+            self.refuse(not (thing.attribute and thing.name in IDENTITY), thing.name)
+            return self.mine(IDENTITY[thing.name])
         if isinstance(value, enum.Enum):
-            return self.known(value.value)
+            return self.constant_of(value.value)
         value = normal(value)
         plain = bool | int | float | complex | np.generic | np.ndarray
         items = value if isinstance(value, tuple) else (value,)
@@ -244,7 +244,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Anything."""
-        self.refuse(isinstance(node, _REFUSED) and node, type(node).__name__)
+        self.refuse(isinstance(node, _UNSUPPORTED) and node, type(node).__name__)
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -252,12 +252,12 @@ class _Rewriter(ast.NodeTransformer):
             return copy.deepcopy(self.meant[node.id])
         if node.id in self.source.locals:
             return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
-        return self.known(self.source.lookup(node.id))
+        return self.constant_of(self.source.lookup(node.id))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.source.named(node)
         if value is not MISSING:
-            return self.known(value)
+            return self.constant_of(value)
         base = callee(self.source.named(node.value))
         if isinstance(base, Intrinsic):
             name = f"{base.name}.{node.attr}"
@@ -273,7 +273,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         members = getattr(self.source.named(node.value), "__members__", {})
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
-            return self.known(members[node.slice.value])
+            return self.constant_of(members[node.slice.value])
         if self.by_numba(node):
             node.value = self.visit(node.value)
             return node
@@ -307,30 +307,30 @@ class _Rewriter(ast.NodeTransformer):
             self.generic_visit(node)
             viewed = isinstance(method, ast.Attribute) and method.attr == "view"
             return self.call(in_place, node) if viewed else node
-        found = callee(value)
-        if isinstance(found, Intrinsic) and intrinsics().get(found.name) is found:
-            return self.intrinsic(node, found)
+        target = callee(value)
+        if isinstance(target, Intrinsic) and intrinsics().get(target.name) is target:
+            return self.intrinsic(node, target)
         arguments = [self.visit(a) for a in node.args]
-        named = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        if isinstance(found, DeviceFunction):
-            made = self.mine(self.program.device(found), *arguments)
-        elif isinstance(found, Type):
-            made = self.call(converted, *arguments, self.constant(found.dtype.type))
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        if isinstance(target, DeviceFunction):
+            call = self.mine(self.program.device(target), *arguments)
+        elif isinstance(target, Type):
+            call = self.call(converted, *arguments, self.constant(target.dtype.type))
         else:
             home = getattr(value, "__module__", None) or ""
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
-            self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
+            self.refuse(not alike or value in _DIFFERENT, f"{ast.unparse(node.func)}()")
             if value in PAIRS and len(arguments) == 2:
                 return self.call(PAIRS[value], *arguments)
-            made = self.call(INSTEAD.get(value, value), *arguments)
-        made.keywords = named
-        return made
+            call = self.call(SUBSTITUTES.get(value, value), *arguments)
+        call.keywords = keywords
+        return call
 
-    def intrinsic(self, node: ast.Call, found: Intrinsic) -> Any:
+    def intrinsic(self, node: ast.Call, function: Intrinsic) -> Any:
         """A call of something of `numba.cuda`'s."""
-        name = found.name
-        if found.site:
+        name = function.name
+        if function.site:
             return self.own_array(node, name.partition(".")[0])
         self.refuse(node.keywords, "an intrinsic's argument by name")
         if name == "const.array_like":
@@ -345,7 +345,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.mine(CALLS[name], *arguments)
 
     def exchange(self, name: str, arguments: list[ast.expr]) -> ast.expr:
-        """What threads do together: each says its part, waits, and looks at the others'."""
+        """An exchange between threads: each writes its part, waits, and reads the others'."""
         self.refuse(not self.waits, f"{name} in a device function")
         function, place, warp = EXCHANGES[name]
         program = self.program
@@ -369,20 +369,20 @@ class _Rewriter(ast.NodeTransformer):
 
     def own_array(self, node: ast.Call, space: str) -> ast.expr:
         """A shared or a local array, which lies where the frame says."""
-        given = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given |= {k.arg: k.value for k in node.keywords if k.arg}
-        shape = self.fixed(given["shape"])
+        arguments = dict(zip(("shape", "dtype"), node.args, strict=False))
+        arguments |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = self.fixed(arguments["shape"])
         sizes = shape if isinstance(shape, tuple) else (shape,)
-        said = given["dtype"]
-        text = isinstance(said, ast.Constant) and said.value
-        kind = text or callee(self.source.named(said))
+        dtype_node = arguments["dtype"]
+        text = isinstance(dtype_node, ast.Constant) and dtype_node.value
+        kind = text or callee(self.source.named(dtype_node))
         dtype = getattr(kind, "dtype", None) or type_of(kind)
         self.refuse(dtype is None, "the type of an array")
         place = self.program.frame.own(space, tuple(map(int, sizes)), np.dtype(dtype))
         return self.mine(place)
 
     def fixed(self, node: ast.expr) -> Any:
-        """What is known before the launch."""
+        """A value that is known before the launch."""
         local = self.source.locals & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         self.refuse(local, f"a shape that depends on {local}")
         text = ast.fix_missing_locations(ast.Expression(self.visit(node)))
@@ -404,16 +404,16 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         before, value = self.inlined(node.value) or ([], self.visit(node.value))
         first = node.targets[0]
-        made = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
-        array = isinstance(made, Intrinsic) and made.site and len(node.targets) == 1
+        called = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
+        array = isinstance(called, Intrinsic) and called.site and len(node.targets) == 1
         if array and isinstance(first, ast.Name) and self.stored[first.id] == 1:
             self.meant[first.id] = value  # not kept while others take their turn
             return ast.Pass()
         after: list[ast.stmt] = []
         alone = len(node.targets) == 1 and not isinstance(first, ast.Tuple | ast.List)
         targets = [self.target(t, after, alone) for t in node.targets]
-        done = [*before, ast.Assign(targets, value), *after]
-        return [ast.copy_location(s, node) for s in done]
+        statements = [*before, ast.Assign(targets, value), *after]
+        return [ast.copy_location(s, node) for s in statements]
 
     def target(self, node: ast.expr, after: list[ast.stmt], alone: bool) -> Any:
         """What is assigned to; elements of arrays, and one of several, are stored afterwards."""
@@ -426,8 +426,8 @@ class _Rewriter(ast.NodeTransformer):
         if _is_field(node):
             after += self.store_field(node, lambda old: value)
         elif isinstance(node, ast.Subscript):
-            stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
-            after.append(ast.Expr(stored))
+            call = self.call(store, self.visit(node.value), self.visit(node.slice), value)
+            after.append(ast.Expr(call))
         else:
             after.append(ast.Assign([self.visit(node)], value))
         return ast.Name(name, ast.Store())
@@ -450,19 +450,19 @@ class _Rewriter(ast.NodeTransformer):
             )
         if _is_field(target):
             value = self.visit(node.value)
-            done = self.store_field(target, lambda old: self.binary(old, node.op, value))
-            return [ast.copy_location(s, node) for s in done]
+            statements = self.store_field(target, lambda old: self.binary(old, node.op, value))
+            return [ast.copy_location(s, node) for s in statements]
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
         name = self.fresh()
         array, index = self.visit(target.value), ast.Name(name, ast.Load())
         old = self.call(load, array, index)
         new = self.binary(old, node.op, self.visit(node.value))
-        done = [
+        statements = [
             ast.Assign([ast.Name(name, ast.Store())], self.visit(target.slice)),
             ast.Expr(self.call(store, copy.deepcopy(array), copy.copy(index), new)),
         ]
-        return [ast.copy_location(s, node) for s in done]
+        return [ast.copy_location(s, node) for s in statements]
 
     def visit_For(self, node: ast.For) -> Any:
         self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
@@ -470,11 +470,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         assigned = syntax.bound([node])
-        self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
+        self.refuse(not assigned or syntax.is_endless(node, assigned), "a loop that waits")
         return self.loop(node)
 
     def loop(self, node: ast.For | ast.While) -> Any:
-        """A loop that may take long asks if it shall go on; one with waits counts its passes."""
+        """A loop that may run long can be interrupted; one with barriers counts its iterations."""
         outer = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
         sites, count = self.program.sites, self.fresh()
         self.program.passes.append(count)
@@ -497,23 +497,23 @@ class _Rewriter(ast.NodeTransformer):
 
     def inlined(self, call: ast.expr) -> tuple[list[ast.stmt], ast.expr] | None:
         """The statements of a function that is called and its result, if threads wait in it."""
-        found = isinstance(call, ast.Call) and callee(self.source.named(call.func))
-        if not (isinstance(found, DeviceFunction) and isinstance(call, ast.Call)):
+        function = isinstance(call, ast.Call) and callee(self.source.named(call.func))
+        if not (isinstance(function, DeviceFunction) and isinstance(call, ast.Call)):
             return None
-        source = self.program.program.source_of(found)
+        source = self.program.program.source_of(function)
         if not self.program.meets(source):
             return None
-        given = [a.arg for a in source.tree.args.args]
-        self.refuse(call.keywords or len(given) != len(call.args), "arguments by name")
+        parameters = [a.arg for a in source.tree.args.args]
+        self.refuse(call.keywords or len(parameters) != len(call.args), "arguments by name")
         inner = _Rewriter(self.program, source, f"{self.fresh()}_")
         inner.names, inner.waits = self.names, self.waits
         body = list(inner.tree.body)
         result = body.pop() if isinstance(body[-1], ast.Return) else ast.Return(None)
-        first = inner.unset(device_types(found.dispatcher))
+        first = inner.unset(device_types(function.dispatcher))
         first += [
             ast.Assign([ast.Name(inner.prefix + name, ast.Store())], self.visit(value))
-            for name, value in zip(given, call.args, strict=True)
+            for name, value in zip(parameters, call.args, strict=True)
         ]
-        done = [*first, *inner.suite(body)]
+        statements = [*first, *inner.suite(body)]
         value = getattr(result, "value", None)
-        return done, inner.visit(value) if value else ast.Constant(None)
+        return statements, inner.visit(value) if value else ast.Constant(None)

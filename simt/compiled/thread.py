@@ -131,7 +131,7 @@ _stopped, _ = word("stop")
 
 @device
 def look(me: Any) -> None:
-    """Ends the launch if the host wants it to."""
+    """Ends the launch if the host has asked for it."""
     if _stopped(me) != 0:
         raise RuntimeError
 
@@ -145,7 +145,7 @@ def left_at(builder: Any, me: Any) -> Any:
 
 @intrinsic
 def leave(typingctx: Any, me: Any, place: Any) -> Any:
-    """Says in which statement of the kernel a thread returns, counted from 1."""
+    """Records the statement of the kernel in which a thread returns, counted from 1."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(context.cast(builder, args[1], place, types.int64), left_at(builder, args[0]))
@@ -156,5 +156,5 @@ def leave(typingctx: Any, me: Any, place: Any) -> Any:
 
 @intrinsic
 def left_in(typingctx: Any, me: Any) -> Any:
-    """In which statement a thread has returned; 0 if it has not."""
+    """The statement in which a thread has returned; 0 if it has not."""
     return types.int64(me), lambda c, builder, s, args: builder.load(left_at(builder, args[0]))

@@ -123,20 +123,20 @@ def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _squared(base: Any, exponent: Any) -> Any:
     """A whole power by squaring and multiplying, rounded where Numba's code rounds."""
-    left = size = np.abs(exponent).astype(np.uint64)
+    remaining = size = np.abs(exponent).astype(np.uint64)
     square, result = base, np.ones_like(base)
-    while left.any():
-        odd = (left & np.uint64(1)).astype(bool)
+    while remaining.any():
+        odd = (remaining & np.uint64(1)).astype(bool)
         if odd.any():
             result = result * square if odd.all() else np.where(odd, result * square, result)
-        square, left = square * square, left >> np.uint64(1)
+        square, remaining = square * square, remaining >> np.uint64(1)
     if (exponent < 0).any():
         inverse = 1 / result
         if base.dtype.kind in "iu":
             inverse = np.trunc(inverse)
         result = np.where(exponent < 0, inverse.astype(base.dtype), result)
-    if base.dtype.kind == "f" and (size > _SQUARED).any():
-        result = np.where(size > _SQUARED, np.power(base, exponent.astype(base.dtype)), result)
+    if base.dtype.kind == "f" and (size > _MAX_SQUARED).any():
+        result = np.where(size > _MAX_SQUARED, np.power(base, exponent.astype(base.dtype)), result)
     return result[()]
 
 
@@ -150,7 +150,7 @@ def _power(a: Value, b: Value) -> Value:
 _REAL = "ll>l lL>l Ll>l LL>L ff>f dd>d"
 _BITS = "??>? ll>l lL>l Ll>l LL>L"
 _POWERS = "ll>l lL>l Ll>l LL>L fi>f fl>f fL>f di>d dl>d dL>d ff>f dd>d FF>F DD>D"
-_SQUARED = 0x10000  # the largest exponent of that kind
+_MAX_SQUARED = 0x10000  # the largest exponent of that kind
 _float_power = _binary(np.power, _result(_POWERS))
 
 

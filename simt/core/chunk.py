@@ -20,7 +20,7 @@ __all__ = ["Chunk", "Dim3", "Write"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-INDICES = 16  # arrays of indices of which something is known
+MAX_INDEX_ARRAYS = 16  # whose properties are cached
 Who = dict[str, Triple]  # the block and the thread of one thread
 
 
@@ -52,20 +52,20 @@ def _lanes(block: Triple) -> tuple[Lanes, Value, Dim3]:
 
 
 class IndexArrays:
-    """What is known of the arrays of indices that are in use: a loop comes with them again."""
+    """A cache of the properties of index arrays: a loop uses the same ones again."""
 
     def __init__(self) -> None:
         # by the id of an array: the array, its extremes, its products
-        self._known: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
+        self._cache: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
 
     def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
-        known = self._known.get(id(index))
-        if known is None or known[0]() is not index:
-            if len(self._known) >= INDICES:
-                self._known.clear()
-            known = ref(index), index.min(initial=0), index.max(initial=-1), {}
-            self._known[id(index)] = known
-        return known
+        entry = self._cache.get(id(index))
+        if entry is None or entry[0]() is not index:
+            if len(self._cache) >= MAX_INDEX_ARRAYS:
+                self._cache.clear()
+            entry = ref(index), index.min(initial=0), index.max(initial=-1), {}
+            self._cache[id(index)] = entry
+        return entry
 
     def within(self, index: Lanes, limit: int) -> bool:
         """Whether all numbers are from 0 to below `limit`."""
@@ -81,7 +81,7 @@ class IndexArrays:
 
 
 class Chunk:
-    """The threads of some blocks, by their numbers in the grid, and what they are about."""
+    """The threads of some blocks, by their numbers in the grid, and their state."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Chunk:
 
     @cached_property
     def thread_numbers(self) -> Lanes:
-        """The numbers of the threads in the grid: what watches them asks, no kernel does."""
+        """The numbers of the threads in the grid, for observers."""
         column = self.block_numbers.astype(INT64).reshape(-1, 1)
         return column * self.threads + _lanes(self.block)[0]
 
@@ -126,7 +126,7 @@ class Chunk:
         return unit(self.line)[1]
 
     def locate(self, finding: Finding) -> None:
-        """Says in which device function a finding is, if that stands in another cell or file."""
+        """Names the device function of a finding, if it is in another cell or file."""
         where = unit(self.line)[0] if self.line else self.source
         if where.file != self.source.file:
             finding.function, finding.file = where.name, where.file
@@ -134,13 +134,13 @@ class Chunk:
     def stop(
         self, kind: str, message: str, *threads: Who, array: str | None = None, detail: str = ""
     ) -> Stop:
-        """What to raise when the launch cannot go on at this line."""
+        """The exception that ends the launch at this line."""
         finding = Finding(kind, self.here(), message, list(threads), array)
         finding.detail = (detail,) * bool(detail)
         return Stop(finding)
 
     def note(self, key: Hashable, finding: Finding) -> None:
-        """A finding at this line with which the launch goes on; `key` tells mistakes apart."""
+        """Adds a finding at this line and goes on; `key` tells mistakes apart."""
         self.locate(finding)
         self.findings.add(key, finding)
 
@@ -176,7 +176,7 @@ class Chunk:
         return self.text(a), self.text(b, with_block=not same)
 
     def further(self, count: int) -> str:
-        """How many threads more than one did the same; blocks of other chunks may do so too."""
+        """How many more threads did the same; blocks of other chunks may do so too."""
         least = "at least " if self.blocks < math.prod(self.grid) else ""
         threads = "thread" if count == 2 else "threads"
         return f" (and {least}{count - 1:,} more {threads})" if count > 1 else ""
@@ -194,14 +194,14 @@ class Chunk:
         return self.blocks * self.threads == 1
 
     @cached_property
-    def everyone(self) -> Lanes:
+    def all_lanes(self) -> Lanes:
         """The numbers of all lanes."""
         return np.arange(self.blocks * self.threads)
 
     def lanes(self, mask: Mask) -> Lanes:
         """The numbers of the lanes in a mask, within the chunk."""
         if mask is None:
-            return self.everyone
+            return self.all_lanes
         if mask is EMPTY:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.spread(mask))
@@ -227,8 +227,8 @@ class Chunk:
     def active_slots(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes]:
         """The active lanes, and the flat slot that each touches."""
         slots = self.spread(full_slots(view, slot, self.lane_base(view))).ravel()
-        chosen = self.lanes(mask)
-        return chosen, slots if mask is None else slots[chosen]
+        lanes = self.lanes(mask)
+        return lanes, slots if mask is None else slots[lanes]
 
     def in_each_block(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes] | None:
         """The active threads of a block and their slots in it, if all blocks do the same."""
@@ -236,7 +236,7 @@ class Chunk:
             return None
         if (np.ndim(slot) and len(slot) > 1) or (mask is not None and len(mask) > 1):
             return None
-        threads = self.everyone[: self.threads]
+        threads = self.all_lanes[: self.threads]
         slots = np.broadcast_to(slot, (1, self.threads))[0]
         if mask is None:
             return threads, slots

@@ -101,32 +101,32 @@ class Stop(Exception):  # noqa: N818 - control flow inside the package, never sh
 
 
 class FindingLog:
-    """The findings of one launch in order; the same mistake on the same lines is told once.
+    """The findings of one launch in order; the same mistake on the same lines is reported once.
 
     With `keep_going` an access out of bounds is one of them, and does not end the launch.
     """
 
     def __init__(self, *, keep_going: bool = False) -> None:
         self.keep_going = keep_going
-        self._found: dict[Any, Finding] = {}
+        self._by_key: dict[Any, Finding] = {}
 
     def again(self, key: Any, count: int = 1) -> bool:
         """Whether this mistake is known already; if so, it is counted."""
-        known = self._found.get(key)
-        if known is None:
+        earlier = self._by_key.get(key)
+        if earlier is None:
             return False
-        known.count += count
+        earlier.count += count
         return True
 
     def add(self, key: Any, finding: Finding) -> None:
         """A new finding."""
-        self._found.setdefault(key, finding)
+        self._by_key.setdefault(key, finding)
 
     def clear(self) -> None:
         """Forgets all findings: the launch starts again."""
-        self._found.clear()
+        self._by_key.clear()
 
     @property
     def findings(self) -> list[Finding]:
         """All findings so far."""
-        return list(self._found.values())
+        return list(self._by_key.values())

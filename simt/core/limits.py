@@ -40,7 +40,7 @@ SECONDS = 60.0  # for loops that change something at each round, in one chunk of
 
 
 def slow(message: str) -> str:
-    """The message for what may be endless and may be slow, with what to try."""
+    """The message for a loop that may be endless or slow, with advice."""
     return f"{message}; if it is only slow, use more threads"
 
 
@@ -94,7 +94,7 @@ def resident(threads: int) -> int:
 
 
 def check_together(blocks: int, threads: int) -> None:
-    """All blocks of a grid that synchronises as a whole have to be on the GPU at once.
+    """All blocks of a grid that synchronizes as a whole have to be on the GPU at once.
 
     Raises:
         Stop: with the finding `launch-limit` if a B200 does not hold them.

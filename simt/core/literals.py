@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["folded", "with_tuples"]
 
-_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+_FOLDABLE = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
 _ONE_CONSTANT = {"RESUME", "NOP", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
 
 
@@ -23,12 +23,12 @@ def folded(node: ast.expr) -> Any:
     >>> folded(ast.parse("10 ** -3", mode="eval").body)
     0.001
     """
-    if not all(isinstance(inner, _FOLDED) for inner in ast.walk(node)):
+    if not all(isinstance(inner, _FOLDABLE) for inner in ast.walk(node)):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of ~True
         code = compile(ast.Expression(node), "", "eval")
-        if any(one.opname not in _ONE_CONSTANT for one in dis.get_instructions(code)):
+        if any(op.opname not in _ONE_CONSTANT for op in dis.get_instructions(code)):
             return None
         return eval(code)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EMPTY", "Leavers", "Mask", "split", "union"]
+__all__ = ["EMPTY", "DivergentExits", "Mask", "split", "union"]
 
 Mask = Any
 
@@ -35,8 +35,8 @@ def union(a: Mask, b: Mask) -> Mask:
     return a | b
 
 
-class Leavers:
-    """Who has left the kernel, or a function of it, by the place where they did."""
+class DivergentExits:
+    """The threads that have left a kernel or device function, by the place of their exit."""
 
     __slots__ = ("exits",)
 
@@ -45,7 +45,7 @@ class Leavers:
 
     @property
     def left(self) -> Mask:
-        """All of them."""
+        """All threads that have left."""
         return reduce(union, self.exits.values(), EMPTY)
 
 

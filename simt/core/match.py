@@ -13,8 +13,8 @@ __all__ = ["without_match"]
 
 def without_match(tree: ast.FunctionDef) -> ast.FunctionDef:
     """The function with each `match` that is made of comparisons as a chain of `if`."""
-    made: ast.FunctionDef = _Rewriter().visit(tree)
-    return ast.fix_missing_locations(made)
+    result: ast.FunctionDef = _Rewriter().visit(tree)
+    return ast.fix_missing_locations(result)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -35,27 +35,27 @@ class _Rewriter(ast.NodeTransformer):
             else:
                 if begin and not always:
                     begin = [ast.If(test, begin, [])]
-                guarded = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
-                chain = [*begin, ast.If(guarded, case.body, chain)]
+                guard = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
+                chain = [*begin, ast.If(guard, case.body, chain)]
         first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
-        return [ast.copy_location(_placed(made, node), node) for made in (first, *chain)]
+        return [ast.copy_location(_locate(statement, node), node) for statement in (first, *chain)]
 
 
 def _bind(name: str, subject: str, pattern: ast.pattern) -> ast.stmt:
-    made = ast.Assign([ast.Name(name, ast.Store())], _read(subject))
-    return ast.fix_missing_locations(ast.copy_location(made, pattern))
+    assignment = ast.Assign([ast.Name(name, ast.Store())], _read(subject))
+    return ast.fix_missing_locations(ast.copy_location(assignment, pattern))
 
 
 def _read(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def _placed(made: ast.stmt, node: ast.Match) -> ast.stmt:
-    """A new statement with the line of its case, or of the `match`, where it has none."""
-    for inner in ast.walk(made):
+def _locate(statement: ast.stmt, node: ast.Match) -> ast.stmt:
+    """Gives a new statement that has no line that of its case, or of the `match`."""
+    for inner in ast.walk(statement):
         if isinstance(inner, ast.If) and not hasattr(inner, "lineno"):
             ast.copy_location(inner, inner.test if hasattr(inner.test, "lineno") else node)
-    return made
+    return statement
 
 
 def _test(pattern: ast.pattern, subject: str) -> tuple[ast.expr | None, str | None]:
@@ -68,8 +68,8 @@ def _test(pattern: ast.pattern, subject: str) -> tuple[ast.expr | None, str | No
         test = ast.Compare(_read(subject), [ast.Is()], [ast.Constant(pattern.value)])
     elif isinstance(pattern, ast.MatchOr):
         tests = [_test(p, subject)[0] for p in pattern.patterns]
-        known = [t for t in tests if t is not None]
-        test = ast.BoolOp(ast.Or(), known) if len(known) == len(tests) else None
+        conditions = [t for t in tests if t is not None]
+        test = ast.BoolOp(ast.Or(), conditions) if len(conditions) == len(tests) else None
     elif isinstance(pattern, ast.MatchAs):
         inner = pattern.pattern
         test = ast.Constant(True) if inner is None else _test(inner, subject)[0]

@@ -43,7 +43,7 @@ CODES = "keep numbers in arrays, such as codes that stand for the strings"
 
 
 def no_strings(name: str, dtype: np.dtype[Any]) -> str:
-    """What is said of an array or a field of strings."""
+    """The message about an array or a field of strings."""
     return f"{name} holds strings ({dtype}), which the SIMT machine does not support: {CODES}"
 
 
@@ -73,16 +73,16 @@ class Allocation:
         return int(self.data.ctypes.data)
 
     def know(self) -> None:
-        """Lets it be found by an address."""
+        """Registers the allocation, so that an address leads to it."""
         _known.add(self)
 
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """The whole allocation as a flat array of one type."""
-        found = self._words.get(dtype)
-        if found is None:
+        array = self._words.get(dtype)
+        if array is None:
             usable = len(self.data) // dtype.itemsize * dtype.itemsize
-            found = self._words[dtype] = self.data[:usable].view(dtype)
-        return found
+            array = self._words[dtype] = self.data[:usable].view(dtype)
+        return array
 
 
 def at_address(address: int) -> tuple[Allocation, int] | None:

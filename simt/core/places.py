@@ -14,7 +14,7 @@ from simt.core.findings import SimtWarning
 
 __all__ = ["Place", "place"]
 
-_PASSED_OVER = ("contextlib.py", "functools.py")
+_SKIPPED_FILES = ("contextlib.py", "functools.py")
 
 
 class Place:
@@ -36,8 +36,8 @@ class Place:
     @property
     def assigned(self) -> str:
         """The name that the line gives to what it makes."""
-        found = re.match(r"(\w+)\s*=[^=]", self.text)
-        return found[1] if found else ""
+        match = re.match(r"(\w+)\s*=[^=]", self.text)
+        return match[1] if match else ""
 
     def name_of(self, *things: Any) -> str:
         """What the program calls the first of these that it has a name for.
@@ -71,7 +71,7 @@ def place() -> Place:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not (file.startswith((*simt.internal.values(),)) or file.endswith(_PASSED_OVER)):
+        if not (file.startswith((*simt.internal.values(),)) or file.endswith(_SKIPPED_FILES)):
             break
         frame = frame.f_back
     return Place(frame)

@@ -25,7 +25,7 @@ class MachineProgram(Protocol):
         """The kernel's text."""
 
     def kernel(self, *, counting: bool) -> Translation:
-        """The kernel itself, with or without the calls that tell of each statement."""
+        """The kernel itself, with or without the calls that report each statement."""
 
     def prepared(
         self, device: DeviceFunction, args: tuple[Any, ...]
@@ -38,7 +38,7 @@ class MachineProgram(Protocol):
 
     @property
     def cooperative(self) -> bool:
-        """Whether the kernel synchronises the whole grid."""
+        """Whether the kernel synchronizes the whole grid."""
 
     @property
     def copies_go_on(self) -> bool:

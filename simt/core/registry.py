@@ -128,8 +128,8 @@ def intrinsic(
     """Registers the implementation of `cuda.<path>`, which may have other names too."""
 
     def register(run: F) -> F:
-        made = Intrinsic(path, run, attribute, site, flop)
-        _INTRINSICS.update(dict.fromkeys((path, *aliases), made))
+        registered = Intrinsic(path, run, attribute, site, flop)
+        _INTRINSICS.update(dict.fromkeys((path, *aliases), registered))
         return run
 
     return register
@@ -171,12 +171,12 @@ def _numba_objects() -> dict[int, tuple[Any, Intrinsic | Namespace]]:
     """numba.cuda's own objects, once somebody has imported it."""
     if not _NUMBA and "numba.cuda" in sys.modules:
         module = sys.modules["numba.cuda"]
-        for path, found in _INTRINSICS.items():
+        for path, ours in _INTRINSICS.items():
             thing: Any = module
             for part in path.split("."):
                 thing = getattr(thing, part, None)
             if thing is not None:
-                _NUMBA[id(thing)] = (thing, found)
+                _NUMBA[id(thing)] = (thing, ours)
     return _NUMBA
 
 
@@ -192,24 +192,24 @@ def callee(thing: Any) -> Any:
         return thing
     if isinstance(thing, enum.IntEnum):
         return int(thing)
-    found = _FUNCTIONS.get(id(thing)) or _numba_objects().get(id(thing))
-    if found is not None:
-        return found[1]
+    entry = _FUNCTIONS.get(id(thing)) or _numba_objects().get(id(thing))
+    if entry is not None:
+        return entry[1]
     for convert in _CONVERTERS:
-        made = convert(thing)
-        if made is not None:
-            return made
+        converted = convert(thing)
+        if converted is not None:
+            return converted
     if python_function(thing) is not None:
         return _DEVICE.setdefault(id(thing), DeviceFunction(thing))
     return thing
 
 
-# Families that are recognised rather than listed: ufuncs, types, arrays of other libraries.
+# Families that are recognized rather than listed: ufuncs, types, arrays of other libraries.
 _CONVERTERS: list[Callable[[Any], Any]] = []
 
 
 def converter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Registers a recogniser."""
+    """Registers a function that recognizes objects."""
     _CONVERTERS.append(make)
     return make
 
@@ -219,14 +219,14 @@ _MEMBERS: list[Callable[[Any, str], Intrinsic | None]] = []
 
 
 def members(find: Callable[[Any, str], Intrinsic | None]) -> Callable[..., Any]:
-    """Registers who knows attributes and methods beyond the machine's own, by value and name."""
+    """Registers a lookup for attributes and methods that the machine itself does not have."""
     _MEMBERS.append(find)
     return find
 
 
 def member(thing: Any, name: str) -> Intrinsic | None:
     """What `thing.name` is that a program added; it takes the thing as its first argument."""
-    return next((made for find in _MEMBERS if (made := find(thing, name))), None)
+    return next((attribute for find in _MEMBERS if (attribute := find(thing, name))), None)
 
 
 def can_call(thing: Any) -> bool:

@@ -48,7 +48,7 @@ def _conversions() -> dict[tuple[np.dtype[Any], np.dtype[Any]], int]:
 
 
 @cache
-def choose(table: str, given: Types) -> tuple[Types, Types]:
+def choose(table: str, actual: Types) -> tuple[Types, Types]:
     """The types of operands and results of a table's best signature for a call.
 
     >>> choose("l>d f>f d>d", (np.dtype("int16"),))
@@ -63,14 +63,14 @@ def choose(table: str, given: Types) -> tuple[Types, Types]:
         operands, results = (
             tuple(_LETTERS[letter] for letter in part) for part in signature.split(">")
         )
-        if len(operands) != len(given):
+        if len(operands) != len(actual):
             continue
-        kinds = [conversions.get(pair) for pair in zip(given, operands, strict=True)]
+        kinds = [conversions.get(pair) for pair in zip(actual, operands, strict=True)]
         if None not in kinds:
             cost = tuple(kinds.count(k) for k in (_UNSAFE, _SAFE, _PROMOTION))
             rated.append((cost, operands, results))
     if not rated:
-        text = " and ".join(map(str, given))
+        text = " and ".join(map(str, actual))
         raise TypeError(f"{text} is not a number that it takes")
     _, operands, results = min(rated, key=lambda r: r[0])
     return operands, results

@@ -101,9 +101,9 @@ class KernelSource(Listing):
     @cached_property
     def parameters(self) -> list[str]:
         """The names of the parameters, in the order of the function's signature."""
-        given = self.tree.args
-        star = [given.vararg] if given.vararg else []
-        return [a.arg for a in [*given.posonlyargs, *given.args, *star, *given.kwonlyargs]]
+        args = self.tree.args
+        star = [args.vararg] if args.vararg else []
+        return [a.arg for a in [*args.posonlyargs, *args.args, *star, *args.kwonlyargs]]
 
     @cached_property
     def lines(self) -> dict[int, str]:
@@ -124,8 +124,8 @@ class KernelSource(Listing):
         return names
 
     @cached_property
-    def given(self) -> dict[str, ast.expr]:
-        """The variables that one statement alone assigns, with what it gives them."""
+    def definitions(self) -> dict[str, ast.expr]:
+        """The variables with a single assignment, and the expression assigned."""
         stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
         once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
         return {
@@ -137,9 +137,9 @@ class KernelSource(Listing):
         }
 
     def literal(self, node: ast.expr) -> Any:
-        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
-        for _ in self.given:  # no chain of names is longer
-            node = self.given.get(node.id, node) if isinstance(node, ast.Name) else node
+        """The number or string that an expression is to Numba; `MISSING` if none."""
+        for _ in self.definitions:  # no chain of names is longer
+            node = self.definitions.get(node.id, node) if isinstance(node, ast.Name) else node
         value = MISSING
         if isinstance(node, ast.Name) and node.id not in self.locals:
             value = self.lookup(node.id)
@@ -148,7 +148,7 @@ class KernelSource(Listing):
         return value if type(value) in (bool, int, str) else MISSING
 
     def afresh(self) -> KernelSource:
-        """The same source, whose names nobody has looked up yet."""
+        """A copy of the source whose names are not looked up yet."""
         return replace(self, frozen={})
 
     def lookup(self, name: str) -> Any:
@@ -166,7 +166,7 @@ class KernelSource(Listing):
         return self.keep(name, module.get(name, getattr(builtins, name, MISSING)))
 
     def keep(self, path: str, value: Any) -> Any:
-        """Freezes what a name, or a dotted one, stands for, as compiling does."""
+        """Freezes the object that a name or dotted name stands for, as compiling does."""
         if value is MISSING:
             return value
         if path not in self.frozen:
@@ -204,10 +204,10 @@ _TEXTS: deque[tuple[str, str]] = deque(maxlen=4096)  # what exec() was given: fi
 @cache
 def remember_texts() -> None:
     """From now on a function that exec() makes has source text, in this process."""
-    sys.addaudithook(_hear)
+    sys.addaudithook(_audit_hook)
 
 
-def _hear(event: str, details: tuple[Any, ...]) -> None:
+def _audit_hook(event: str, details: tuple[Any, ...]) -> None:
     if event == "compile" and isinstance(details[0], bytes) and str(details[1])[:1] == "<":
         _TEXTS.append((details[1], details[0].decode(errors="replace")))
 
@@ -238,26 +238,26 @@ def _texts(code: CodeType) -> Iterator[str]:
         yield from _cells()
 
 
-def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """The lines of what a function stands in, and the number of its first, from 0."""
+def _source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """The source lines that contain a function, and the index of its first."""
     code = function.__code__
     for text in _texts(code):
         if code.co_name.strip("<>") in text:
             with suppress(SyntaxError):  # a cell may be in another language
-                if _became(text, code):
+                if _compiles_to(text, code):
                     return text.splitlines(keepends=True), code.co_firstlineno - 1
     lines, start = inspect.findsource(function)  # getsource would read what it wraps
     # from Python 3.13 on that is the program of `python -c`, whatever exec() was given
-    if code.co_filename == "<string>" and not _became("".join(lines), code):
+    if code.co_filename == "<string>" and not _compiles_to("".join(lines), code):
         raise OSError("another text of this name")
     return lines, start
 
 
-def _became(text: str, code: CodeType) -> bool:
+def _compiles_to(text: str, code: CodeType) -> bool:
     """Whether `code` is in what this text is compiled to."""
     flags = code.co_flags & __future__.annotations.compiler_flag
-    made = compile(text, "", "exec", flags, dont_inherit=True)
-    return any(code in (c, _nested(c)) for c in _codes(made))
+    compiled = compile(text, "", "exec", flags, dont_inherit=True)
+    return any(code in (c, _nested(c)) for c in _codes(compiled))
 
 
 def _nested(code: CodeType) -> CodeType:
@@ -265,8 +265,8 @@ def _nested(code: CodeType) -> CodeType:
     return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
 
 
-def _parsed(text: str) -> ast.AST:
-    """The tree of a definition, which stays indented where a comment in it is less so."""
+def _parse(text: str) -> ast.AST:
+    """The tree of a definition, even where a comment in it is indented less."""
     if not text[:1].isspace():
         return ast.parse(text)
     return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
@@ -290,24 +290,24 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
     places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
     begin = min(((p[0], p[2]) for p in places), default=(0, 0))
     end = max(((p[1], p[3]) for p in places), default=(0, 0))
-    found = [
+    lambdas = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Lambda)
         and (node.lineno, node.col_offset) <= begin
         and end <= (node.end_lineno, node.end_col_offset)
     ]
-    return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+    return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
-    """A lambda, as a definition; what stands around it is read along to find it."""
-    lines, _ = _found(function)
+    """A lambda, as a definition; the source around it is read to find it."""
+    lines, _ = _source_lines(function)
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:
         raise _refuse(function, "is not to be found where it was written")
-    made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
-    tree = ast.fix_missing_locations(ast.copy_location(made, node))
+    definition = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
+    tree = ast.fix_missing_locations(ast.copy_location(definition, node))
     text = "".join(lines[node.lineno - 1 : node.end_lineno])
     return KernelSource(function, with_tuples(tree), node.lineno, textwrap.dedent(text))
 
@@ -325,10 +325,10 @@ def read(function: Callable[..., Any]) -> KernelSource:
     try:
         if code.co_name == "<lambda>":
             return _read_lambda(function)
-        lines, start = _found(function)
+        lines, start = _source_lines(function)
         block = "".join(inspect.getblock(lines[start:]))
         text = textwrap.dedent(block)
-        tree = _find(_parsed(text), code.co_name)
+        tree = _find(_parse(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
     except SyntaxError:

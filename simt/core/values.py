@@ -85,9 +85,9 @@ def dtype_of(value: Value) -> np.dtype[Any]:
     >>> dtype_of(1), dtype_of(1.0), dtype_of(np.float32(1))
     (dtype('int64'), dtype('float64'), dtype('float32'))
     """
-    known = _PYTHON.get(type(value))
-    if known is not None:
-        return known
+    python_type = _PYTHON.get(type(value))
+    if python_type is not None:
+        return python_type
     dtype = getattr(value, "dtype", None)
     if not isinstance(dtype, np.dtype):
         raise TypeError(f"{type(value).__name__} is not a number")
@@ -158,9 +158,9 @@ def clamped(whole: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
     info = np.iinfo(dtype)
     low, end = float(info.min), _end(dtype)
     nothing = 0 if max(whole.itemsize, dtype.itemsize) < 8 else info.min or info.max // 2 + 1
-    found = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
-    found[whole < low], found[whole >= end], found[np.isnan(whole)] = info.min, info.max, nothing
-    return found
+    result = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
+    result[whole < low], result[whole >= end], result[np.isnan(whole)] = info.min, info.max, nothing
+    return result
 
 
 @cache
@@ -209,10 +209,10 @@ def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if not isinstance(value, np.ndarray | np.generic | int | float | complex):
         return value
-    own = dtype_of(value)
+    own_type = dtype_of(value)
     if join:
-        dtype = merge_type(own, dtype)
-    return value if own == dtype else cast(value, dtype)
+        dtype = merge_type(own_type, dtype)
+    return value if own_type == dtype else cast(value, dtype)
 
 
 def truth(value: Value) -> Value:

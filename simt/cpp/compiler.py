@@ -60,14 +60,14 @@ ASSERT = """#pragma once
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 #define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, sizeof(char)))
 """
-NONE = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
+EMPTY_HEADERS = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
         "device_launch_parameters.h", "string.h", "cstring",
         "cuda.h", "cuda_runtime_api.h")  # fmt: skip
-ALL = ("simt.h", "math.h", "cmath", "limits.h", "climits")
+PRELUDE_HEADERS = ("simt.h", "math.h", "cmath", "limits.h", "climits")
 OWN_HEADERS = {
     "assert.h": ASSERT, "cassert": ASSERT, "stdint.h": STDINT, "cstdint": STDINT,
     "float.h": FLOAT, "cfloat": FLOAT,
-    **dict.fromkeys(NONE, "#pragma once\n"), **dict.fromkeys(ALL, PRELUDE),
+    **dict.fromkeys(EMPTY_HEADERS, "#pragma once\n"), **dict.fromkeys(PRELUDE_HEADERS, PRELUDE),
 }  # fmt: skip
 LIBRARY = ("lib/libnvrtc.so*", "lib64/libnvrtc.so*")
 # what people who come from Python write, by the line that the compiler refuses
@@ -121,9 +121,9 @@ def _library() -> Any:
 @cache
 def _headers() -> tuple[str, ...]:
     """The folders of headers that come in packages."""
-    found = [root / "include" for root in _roots()]
-    found += [folder / "cccl" for folder in found]
-    return tuple(str(folder) for folder in found if folder.is_dir())
+    folders = [root / "include" for root in _roots()]
+    folders += [folder / "cccl" for folder in folders]
+    return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
 def knows_header(name: str) -> bool:
@@ -156,12 +156,12 @@ def compile_to_ptx(
     """
     fault = compiler_fault()
     if fault is not None:
-        kept = stored(source, options, names)
-        if kept is None:
+        entry = stored(source, options, names)
+        if entry is None:
             raise MissingPackage(fault)
-        if "refused" in kept:
-            raise KernelError(kept["refused"])
-        return kept["ptx"], kept["lowered"]
+        if "refused" in entry:
+            raise KernelError(entry["refused"])
+        return entry["ptx"], entry["lowered"]
     library = _library()
     program = ctypes.c_void_p()
     cell, text = CELL.encode(), source.encode()
@@ -172,30 +172,30 @@ def compile_to_ptx(
     try:
         for name in names:
             library.nvrtcAddNameExpression(program, name.encode())
-        given = [
+        arguments = [
             f"--gpu-architecture={ARCHITECTURE}",
             "--generate-line-info",
             "--pre-include=simt.h",
         ]
-        given = [g for g in given if not _overridden(g, options)]
+        arguments = [g for g in arguments if not _is_overridden(g, options)]
         if "<cooperative_groups/" not in source:  # groups alone need no standard library
-            given.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
-        given += [*options, *(f"--include-path={folder}" for folder in _headers())]
-        array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
-        status = library.nvrtcCompileProgram(program, len(given), array)
+            arguments.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
+        arguments += [*options, *(f"--include-path={folder}" for folder in _headers())]
+        array = (ctypes.c_char_p * len(arguments))(*(argument.encode() for argument in arguments))
+        status = library.nvrtcCompileProgram(program, len(arguments), array)
         if status:
             raise KernelError(_message(_read(library, program, "ProgramLog"), source, status))
-        lowered = {}
+        mangled_names = {}
         for name in names:
-            found = ctypes.c_char_p()
-            library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found))
-            lowered[name] = (found.value or b"").decode()
-        return _read(library, program, "PTX"), lowered
+            mangled = ctypes.c_char_p()
+            library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(mangled))
+            mangled_names[name] = (mangled.value or b"").decode()
+        return _read(library, program, "PTX"), mangled_names
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _overridden(option: str, options: Sequence[str]) -> bool:
+def _is_overridden(option: str, options: Sequence[str]) -> bool:
     if option.startswith("--gpu-architecture"):
         return any(o.startswith(("--gpu-architecture", "-arch")) for o in options)
     return any(o in ("-lineinfo", "--generate-line-info", "-G") for o in options)
@@ -212,33 +212,33 @@ def _read(library: Any, program: Any, what: str) -> str:
 def _message(log: str, source: str, status: int) -> str:
     """The compiler's errors: the line of the cell, what is wrong, the text with its caret."""
     errors, advice = [], []
-    written = source.splitlines()
+    source_lines = source.splitlines()
     pattern = rf"^{re.escape(CELL)}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: "
     lines = log.splitlines()
     for at, line in enumerate(lines):
-        found = re.match(pattern, line)
-        if not found:
+        match = re.match(pattern, line)
+        if not match:
             continue
-        said = [line[found.end() :]]
-        for more in lines[at + 1 :]:
-            if not more.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", more):
+        excerpt = [line[match.end() :]]
+        for following in lines[at + 1 :]:
+            if not following.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", following):
                 break
-            said.append(more)
-        errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
-        text = "".join(written[int(found[1]) - 1 : int(found[1])])
-        advice += [one for habit, one in HABITS.items() if re.search(habit, text)]
-        if NO_ROWS in said[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
+            excerpt.append(following)
+        errors.append("\n".join([f"line {match[1]}: {excerpt[0]}", *excerpt[1:]]))
+        text = "".join(source_lines[int(match[1]) - 1 : int(match[1])])
+        advice += [hint for habit, hint in HABITS.items() if re.search(habit, text)]
+        if NO_ROWS in excerpt[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
             advice.append(
                 "a pointer has one index, and image[y][x] has two: write image[y * width + x]"
             )
-        if NO_HOST in said[0]:
+        if NO_HOST in excerpt[0]:
             advice.append(
                 "write __global__ in front of a kernel and __device__ in front of a function that "
                 "kernels call; main and what else runs on the host stays out"
             )
     if errors:
         return "\n".join([*errors, *dict.fromkeys(advice)])
-    said = [line for line in lines if line.strip()]
-    first = next((line for line in said if ": error" in line), said[0] if said else "")
+    excerpt = [line for line in lines if line.strip()]
+    first = next((line for line in excerpt if ": error" in line), excerpt[0] if excerpt else "")
     first = first or f"NVRTC failed with status {status}"
     return f"the compiler refuses the source: {first.strip()}"

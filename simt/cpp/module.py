@@ -19,7 +19,7 @@ from simt.cpp.ptx_text import PtxText
 from simt.cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput, BadLaunch, KernelError
-from simt.host.arguments import Marshalled, marshal
+from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Configured
 from simt.host.work.launches import counted, launch_now, put_on_stream
 from simt.host.work.queue import work_queue
@@ -86,9 +86,9 @@ class CppModule:
         signature = self.signatures.get(plain)
         if types:
             ptx, lowered = compile_to_ptx(self.source, self.options, [name])
-            given = [t.strip() for t in types.rstrip("> ").split(",")]
+            arguments = [t.strip() for t in types.rstrip("> ").split(",")]
             if signature is not None:
-                signature = signature.with_types(given)
+                signature = signature.with_types(arguments)
             module = parse_module(ptx)
             function, memory = module.functions[lowered[name]], Memory(module)
             for symbol, new in memory.allocations.items():  # variables are those of the source
@@ -103,17 +103,17 @@ class CppModule:
             raise BadInput(
                 f"{plain} is a template: say for which types, module['{plain}<{example}>']"
             )
-        known = ", ".join(self.signatures) or "none: is there a __global__ function?"
-        raise BadInput(f"there is no kernel {name!r} in this source, it has {known}")
+        kernels = ", ".join(self.signatures) or "none: is there a __global__ function?"
+        raise BadInput(f"there is no kernel {name!r} in this source, it has {kernels}")
 
     def _variable(self, name: str) -> np.ndarray[Any, Any]:
         for symbol, allocation in self._memory.allocations.items():
             if short_name(symbol) == name:
                 data: np.ndarray[Any, Any] = allocation.data
                 return data
-        known = ", ".join(short_name(s) for s in self._memory.allocations if not s.startswith("$"))
+        names = ", ".join(short_name(s) for s in self._memory.allocations if not s.startswith("$"))
         raise BadInput(
-            f"there is no global variable {name!r} in this source, it has {known or 'none'}"
+            f"there is no global variable {name!r} in this source, it has {names or 'none'}"
         )
 
     def read(self, name: str, dtype: Any) -> np.ndarray[Any, Any]:
@@ -186,9 +186,9 @@ class CppKernel:
     @property
     def cooperative(self) -> CppKernel:
         """The kernel launched with all blocks at once, for a barrier of the whole grid."""
-        made = copy(self)
-        made._together, made._program = True, None
-        return made
+        kernel = copy(self)
+        kernel._together, kernel._program = True, None
+        return kernel
 
     @property
     def program(self) -> PtxProgram:
@@ -211,7 +211,7 @@ class CppKernel:
     ) -> PreparedPtx:  # fmt: skip
         """A launch with its arguments taken, to be carried out now or when its turn comes."""
 
-        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+        def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self._arguments(args)
             return self.program, marshalled, marshalled.values
 
@@ -222,44 +222,44 @@ class CppKernel:
 
     # --- arguments
 
-    def _arguments(self, args: tuple[Any, ...]) -> Marshalled:
+    def _arguments(self, args: tuple[Any, ...]) -> LaunchArguments:
         """The arguments as the machine takes them, each as its parameter wants it.
 
         Raises:
             Stop: one does not fit.
         """
         plain = [0 if isinstance(a, np.void) or a is None else a for a in args]
-        made = marshal(self.names, tuple(plain), self.__name__)
-        values = list(made.values)
-        for k, (given, value) in enumerate(zip(args, made.values, strict=True)):
-            if isinstance(given, np.void):
-                values[k] = self._record(k, given)
+        marshalled = marshal(self.names, tuple(plain), self.__name__)
+        values = list(marshalled.values)
+        for k, (arg, value) in enumerate(zip(args, marshalled.values, strict=True)):
+            if isinstance(arg, np.void):
+                values[k] = self._record(k, arg)
             else:
                 values[k] = self._checked(k, value)
-        made.values = tuple(values)
-        return made
+        marshalled.values = tuple(values)
+        return marshalled
 
     def _refuse(self, message: str) -> Stop:
         return Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
 
-    def _record(self, k: int, given: np.void) -> Any:
+    def _record(self, k: int, record: np.void) -> Any:
         size = self.function.params[k].size
-        if given.nbytes != size:
+        if record.nbytes != size:
             message = (
-                f"{self.names[k]} is a record of {given.nbytes} bytes, and {self.__name__} takes "
+                f"{self.names[k]} is a record of {record.nbytes} bytes, and {self.__name__} takes "
                 f"one of {size}: give its dtype the fields of the struct, with align=True"
             )
             raise self._refuse(message)
-        return given.tobytes()
+        return record.tobytes()
 
     def _checked(self, k: int, value: Any) -> Any:
         """An argument as its parameter wants it."""
         parameter, kind = self.parameters[k], self.function.kinds[k]
-        name, wanted = self.names[k], str(parameter or kind)
+        name, expected = self.names[k], str(parameter or kind)
         if isinstance(value, View):
             if kind[1:] != "64" or (parameter is not None and not parameter.pointer):
                 message = (
-                    f"{name} is an array, and {self.__name__} takes {wanted}: hand over a number"
+                    f"{name} is an array, and {self.__name__} takes {expected}: hand over a number"
                 )
                 raise self._refuse(message)
             if parameter is not None:
@@ -269,25 +269,25 @@ class CppKernel:
             if isinstance(value, int) and value == 0:
                 return 0  # a null pointer
             message = (
-                f"{name} is {value!r}, and {self.__name__} takes {wanted}: "
+                f"{name} is {value!r}, and {self.__name__} takes {expected}: "
                 "hand over an array of NumPy's"
             )
             raise self._refuse(message)
         element = parameter.element if parameter else None
         if element is None or parameter is None or parameter.vector > 1:
             return value
-        return self._number(name, wanted, value, element)
+        return self._number(name, expected, value, element)
 
-    def _number(self, name: str, wanted: str, value: Any, element: np.dtype[Any]) -> Any:
+    def _number(self, name: str, expected: str, value: Any, element: np.dtype[Any]) -> Any:
         plain = value.item() if isinstance(value, np.generic) else value
         if not isinstance(plain, bool | int | float):
-            message = f"{name} is {value!r}, and {self.__name__} takes {wanted}"
+            message = f"{name} is {value!r}, and {self.__name__} takes {expected}"
             raise self._refuse(message)
         if element.kind in "iu":
             limits = np.iinfo(element)
             if isinstance(plain, float) or not limits.min <= plain <= limits.max:
                 message = (
-                    f"{name} is {plain!r}, and {self.__name__} takes {wanted}: hand over a whole "
+                    f"{name} is {plain!r}, and {self.__name__} takes {expected}: hand over a whole "
                     f"number from {limits.min:,} to {limits.max:,}"
                 )
                 raise self._refuse(message)
@@ -304,10 +304,10 @@ class CppKernel:
         if {dtype.kind, element.kind} <= set("iu") and dtype.itemsize == element.itemsize:
             return  # signed or not: the same bits
         other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
-        instead = f", or write {other}* in the kernel" if other else ""
+        hint = f", or write {other}* in the kernel" if other else ""
         message = (
             f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: hand over an array "
-            f"of {element.name}{instead}"
+            f"of {element.name}{hint}"
         )
         raise self._refuse(message)
 
@@ -316,17 +316,17 @@ class CppLaunch(Configured):
     """A C++ kernel with the shape of a launch: call it with the kernel's arguments."""
 
     def __init__(self, kernel: CppKernel, configuration: Any) -> None:
-        given: Any = kernel
-        super().__init__(given, configuration)
+        untyped: Any = kernel
+        super().__init__(untyped, configuration)
         self.cpp = kernel
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launches the kernel.
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
         """
-        if named:
+        if kwargs:
             raise BadLaunch(f"{self.cpp.__name__} takes its arguments by position only")
         prepared = self.cpp.prepare(
             self.grid, self.block, args, self.sharedmem, xray=counted(self.stream)

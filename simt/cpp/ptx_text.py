@@ -22,18 +22,18 @@ class PtxText:
 
     def count(self, begins: str) -> int:
         """How many instructions begin so: `count("ld.global")`, `count("fma")`."""
-        return sum(one.name.startswith(begins) for one in self._function.instructions)
+        return sum(i.name.startswith(begins) for i in self._function.instructions)
 
     def __repr__(self) -> str:
         labels = {at: name for name, at in self._function.labels.items()}
         text: list[str] = []
         line = 0
-        for at, one in enumerate(self._function.instructions):
+        for at, instruction in enumerate(self._function.instructions):
             if at in labels:
                 text.append(f"{labels[at]}:")
                 line = 0
-            if one.line != line and one.line in self._lines:
-                line = one.line
+            if instruction.line != line and instruction.line in self._lines:
+                line = instruction.line
                 text.append(f"{line:>3}  {self._lines[line].strip()}")
-            text.append(f"          {one}".rstrip())
+            text.append(f"          {instruction}".rstrip())
         return "\n".join(text)

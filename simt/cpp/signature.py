@@ -53,8 +53,8 @@ class Parameter:
     @property
     def vector(self) -> int:
         """How many numbers there are in an element."""
-        found = VECTOR.fullmatch(self.type)
-        return int(found[3]) if found else 1
+        match = VECTOR.fullmatch(self.type)
+        return int(match[3]) if match else 1
 
     def __str__(self) -> str:
         return f"{'const ' * self.constant}{self.type}{'*' * self.pointer}"
@@ -70,14 +70,14 @@ class Signature:
     first: int
     last: int
 
-    def with_types(self, given: list[str]) -> Signature:
+    def with_types(self, arguments: list[str]) -> Signature:
         """The kernel with its template parameters filled in."""
-        types = dict(zip(self.template, given, strict=False))
-        made = tuple(
+        types = dict(zip(self.template, arguments, strict=False))
+        parameters = tuple(
             Parameter(p.name, types.get(p.type, p.type), p.pointer, p.constant)
             for p in self.parameters
         )
-        return Signature(self.name, made, (), self.first, self.last)
+        return Signature(self.name, parameters, (), self.first, self.last)
 
 
 KERNEL = re.compile(
@@ -88,9 +88,9 @@ KERNEL = re.compile(
 )
 
 
-def _blank(found: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     """A comment or string as blanks, with its line breaks."""
-    text = found[0]
+    text = match[0]
     if text.startswith('"'):
         return '"' + " " * (len(text) - 2) + '"'
     return re.sub(r"[^\n]", " ", text)
@@ -99,33 +99,33 @@ def _blank(found: re.Match[str]) -> str:
 def find_kernels(source: str) -> dict[str, Signature]:
     """The kernels of a source by name."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', _blank, source, flags=re.DOTALL)
-    found = {}
+    kernels = {}
     for match in KERNEL.finditer(text):
         start = match.start("template") if match["template"] else match.start()
         end = _closing(text, match.end())
         parameters = tuple(
-            _parameter(one, k) for k, one in enumerate(_parted(match["params"])) if one != "void"
+            _parameter(word, k) for k, word in enumerate(_split(match["params"])) if word != "void"
         )
         template = tuple(
-            one.split()[-1] for one in (match["types"] or "").split(",") if one.split()
+            word.split()[-1] for word in (match["types"] or "").split(",") if word.split()
         )
         first = 1 + text.count("\n", 0, start + len(text[start:]) - len(text[start:].lstrip()))
-        found[match["name"]] = Signature(
+        kernels[match["name"]] = Signature(
             match["name"], parameters, template, first, 1 + text.count("\n", 0, end)
         )
-    return found
+    return kernels
 
 
 def _closing(text: str, at: int) -> int:
     depth = 1
-    for found in re.finditer(r"[{}]", text[at:]):
-        depth += 1 if found[0] == "{" else -1
+    for brace in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return at + found.start()
+            return at + brace.start()
     return len(text)
 
 
-def _parted(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """The parameters of a list, at the commas that stand in no angle bracket."""
     parts = re.split(r",(?![^<>]*>)", text)
     return [" ".join(part.split()) for part in parts if part.strip()]
@@ -161,5 +161,5 @@ def short_name(symbol: str) -> str:
     nested = re.search(r"E(?:L?)(\d+)(\w+)$", symbol)
     if symbol.startswith("_ZZ") and nested:
         return nested[2][: int(nested[1])]
-    found = re.match(r"_ZN?(?:\d+_GLOBAL__N__\w+?)?(\d+)(\w+)", symbol)
-    return found[2][: int(found[1])] if found else symbol
+    match = re.match(r"_ZN?(?:\d+_GLOBAL__N__\w+?)?(\d+)(\w+)", symbol)
+    return match[2][: int(match[1])] if match else symbol

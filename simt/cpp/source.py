@@ -49,13 +49,13 @@ class CppSource:
     @functools.cached_property
     def tokens(self) -> list[str]:
         """Its words and signs, without comments and layout."""
-        return TOKEN.findall(COMMENT.sub(lambda found: found[1] or " ", self.text))
+        return TOKEN.findall(COMMENT.sub(lambda match: match[1] or " ", self.text))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters; none where there is no such kernel in the text."""
-        found = find_kernels(self.text).get(self.kernel)
-        return found.parameters if found else ()
+        signature = find_kernels(self.text).get(self.kernel)
+        return signature.parameters if signature else ()
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -78,8 +78,8 @@ class CppSource:
     def fault(self) -> str | None:
         """Why it cannot be launched, whatever it computes; None if it can be tried."""
         joined = " ".join(self.tokens)
-        if named := re.search(r"[;{}] (__sync\w+) ;", joined):
-            return f"{named[1]} is named and not called: write {named[1]}() with parentheses."
+        if match := re.search(r"[;{}] (__sync\w+) ;", joined):
+            return f"{match[1]} is named and not called: write {match[1]}() with parentheses."
         try:
             _ = self.compiled
         except (KernelError, BadInput) as error:

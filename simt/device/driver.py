@@ -69,8 +69,8 @@ def version(library: ctypes.CDLL | None = None) -> str:
         library = library or ctypes.CDLL(name)
     except OSError:
         return "unknown"
-    found = ctypes.create_string_buffer(96)
+    buffer = ctypes.create_string_buffer(96)
     library.nvmlInit_v2()
-    if library.nvmlSystemGetDriverVersion(found, len(found)) != 0:
+    if library.nvmlSystemGetDriverVersion(buffer, len(buffer)) != 0:
         return "unknown"
-    return found.value.decode()
+    return buffer.value.decode()

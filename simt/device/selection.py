@@ -72,7 +72,7 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     home = str(Path(__file__).parents[2])  # wherever this process found the package
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
-        done = subprocess.run(
+        run = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
@@ -82,10 +82,10 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"a tiny kernel did not end within {seconds:g} s"
-    if done.returncode == 0:
+    if run.returncode == 0:
         return None
-    said = done.stderr.strip().splitlines()
-    return said[-1] if said else f"a tiny kernel ended its process with code {done.returncode}"
+    errors = run.stderr.strip().splitlines()
+    return errors[-1] if errors else f"a tiny kernel ended its process with code {run.returncode}"
 
 
 def _fault(probe: str) -> str | None:
@@ -119,18 +119,18 @@ def decide(
         )
     if wish == "cpu":
         return Selection("cpu", f"{ENVIRONMENT_VARIABLE}=cpu asks for the CPU")
-    found = driver.gpus() if gpus is None else gpus
-    if not found:
+    devices = driver.gpus() if gpus is None else gpus
+    if not devices:
         fault = "no NVIDIA GPU here"
     elif PROBED not in environment and (problem := _fault(probe)) is not None:
-        fault = f"the {found[0].name} here cannot run a Numba kernel ({problem})"
+        fault = f"the {devices[0].name} here cannot run a Numba kernel ({problem})"
     else:
-        return Selection("gpu", f"{found[0]} runs kernels", found)
+        return Selection("gpu", f"{devices[0]} runs kernels", devices)
     if wish == "gpu":
         raise DeviceError(
             f"{ENVIRONMENT_VARIABLE}=gpu, but {fault}; set it to auto or cpu to go on without."
         )
-    return Selection("cpu", fault, found)
+    return Selection("cpu", fault, devices)
 
 
 @cache
@@ -192,8 +192,8 @@ def release_data() -> None:
 def cpu_name() -> str:
     """The CPU's name as its maker gives it, without trimmings, else the architecture's."""
     if sys.platform == "darwin":
-        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
         name = answer.stdout.strip()
     elif sys.platform == "win32":
         name = platform.processor()

@@ -1,4 +1,4 @@
-"""Dataflow: what is known of the variables of a kernel where each of them is read.
+"""Dataflow: what is known about the variables of a kernel where each of them is read.
 
 One walker follows all paths through a function. It answers two questions: which type a
 variable has at a read, and whether some path reaches the read without an assignment. A third
@@ -19,7 +19,7 @@ from simt.core.source import KernelSource
 from simt.core.values import Maybe, merge_type
 
 __all__ = [
-    "APART", "RETURNED", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
+    "RETURNED", "UNEQUAL", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
 ]  # fmt: skip
 
 State = TypeVar("State")
@@ -59,7 +59,7 @@ class _Walker(ABC, Generic[State]):
     def statement(self, node: ast.stmt, now: State) -> State | None:
         if isinstance(node, ast.If):
             now = self.after(node.test, now)
-            return self._met([self.suite(node.body, now), self.suite(node.orelse, now)])
+            return self._meet_paths([self.suite(node.body, now), self.suite(node.orelse, now)])
         if isinstance(node, ast.For | ast.While):
             return self.loop(node, now)
         if isinstance(node, ast.Break):
@@ -71,7 +71,7 @@ class _Walker(ABC, Generic[State]):
         now = self.after(node, now)
         return None if isinstance(node, ast.Return | ast.Raise) else now
 
-    def _met(self, paths: Iterable[State | None]) -> State | None:
+    def _meet_paths(self, paths: Iterable[State | None]) -> State | None:
         alive = [path for path in paths if path is not None]
         return self.meet(alive) if alive else None
 
@@ -89,13 +89,13 @@ class _Walker(ABC, Generic[State]):
                 tested = inside = self.after(node.test, head)
             end = self.suite(node.body, inside)
             self.loops.pop()
-            before, met = head, self._met([now, head, end, *loop.continues])
-            assert met is not None
-            head = met
+            before, merged = head, self._meet_paths([now, head, end, *loop.continues])
+            assert merged is not None
+            head = merged
             if head == before:
                 break
         normal = None if self.endless(node) else self.suite(node.orelse, tested)
-        return self._met([normal, *loop.breaks])
+        return self._meet_paths([normal, *loop.breaks])
 
     def endless(self, node: ast.For | ast.While) -> bool:
         """Whether a loop is left by `break` alone, as `while True` is."""
@@ -119,7 +119,7 @@ Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0:
 Environment = dict[str, Kind | None]
 
 # among `Types`: where `is` compares members of two enums; what the function returns
-APART = "is"
+UNEQUAL = "is"
 RETURNED = "return"
 
 
@@ -153,7 +153,7 @@ def _common(a: Kind | None, b: Kind | None) -> Kind | None:
     if a is None or b is None:
         return None
     if isinstance(a, Maybe) or isinstance(b, Maybe):
-        first, second = (one.kind if isinstance(one, Maybe) else one for one in (a, b))
+        first, second = (kind.kind if isinstance(kind, Maybe) else kind for kind in (a, b))
         if first is None or second is None:
             return Maybe(second if first is None else first)
         return Maybe(_common(first, second))
@@ -222,13 +222,13 @@ def doubtful_reads(source: KernelSource) -> set[ast.Name]:
     return walker.doubtful
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and what is in it, but not the bodies of functions, which run later."""
     yield node
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return
     for child in ast.iter_child_nodes(node):
-        yield from _own(child)
+        yield from _own_nodes(child)
 
 
 class _SetWalker(_Walker[Known]):
@@ -247,7 +247,7 @@ class _SetWalker(_Walker[Known]):
             return now | {node.name}
         target = node.target if isinstance(node, ast.AugAssign) else None
         set_here = set()
-        for name in _own(node):
+        for name in _own_nodes(node):
             if not isinstance(name, ast.Name) or name.id not in self.locals:
                 continue
             if isinstance(name.ctx, ast.Store):
@@ -281,14 +281,14 @@ def only_read(source: KernelSource) -> set[str]:
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name)
     }
     parameters = set(source.parameters)
-    written = {
+    stores = {
         node.id
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Name)
         and node.id in parameters
         and not _harmless(node, parents, indexed, source)
     }
-    return parameters - written
+    return parameters - stores
 
 
 def _harmless(

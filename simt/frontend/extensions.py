@@ -33,9 +33,9 @@ from simt.frontend.typecheck import numba_type
 from simt.intrinsics.sync import GridGroup
 from simt.machine.machine import Machine
 
-__all__ = ["LOWERED", "is_lowered"]
+__all__ = ["NO_PYTHON_CODE", "is_lowered"]
 
-LOWERED = (
+NO_PYTHON_CODE = (
     "has no Python code for a kernel: Numba is given it as LLVM instructions, by @intrinsic or "
     "lower_builtin, and the SIMT machine carries out Python. Make it {}, or let "
     "xray(kernel, compiled=True) carry out what Numba compiles"
@@ -46,7 +46,7 @@ _bodies: dict[tuple[Any, ...], DeviceFunction] = {}
 
 
 @converter
-def _overloaded(thing: Any) -> Intrinsic | None:
+def _overloaded_function(thing: Any) -> Intrinsic | None:
     """A plain Python function for which overloads have been registered."""
     if type(thing) is not types.FunctionType or not numba_cuda.installed():
         return None  # without Numba nobody can have registered any
@@ -55,7 +55,7 @@ def _overloaded(thing: Any) -> Intrinsic | None:
 
 
 @members
-def _added(thing: Any, name: str) -> Intrinsic | None:
+def _added_member(thing: Any, name: str) -> Intrinsic | None:
     """An attribute or method that has been added to arrays or numbers."""
     number = isinstance(thing, np.ndarray | np.generic | bool | int | float | complex)
     if not (number or isinstance(thing, View)) or not numba_cuda.installed():
@@ -65,7 +65,7 @@ def _added(thing: Any, name: str) -> Intrinsic | None:
 
 
 def is_lowered(thing: Any) -> bool:
-    """Whether a program itself has taught Numba what an object is that the machine cannot call."""
+    """Whether a program has registered an object with Numba that the machine cannot call."""
     home = getattr(thing, "_defn", thing)  # of an @intrinsic
     own = str(getattr(home, "__module__", "numba")).partition(".")[0] not in (
         *_LIBRARIES,
@@ -86,9 +86,9 @@ def _len(m: Machine, thing: Any) -> Any:
 
 
 def _extension(name: str, choosers: Sequence[Chooser]) -> Intrinsic:
-    def run(m: Machine, *args: Any, **named: Any) -> Any:
-        body = _body(m, name, choosers, args, named)
-        plain = {name: _value(value) for name, value in named.items()}
+    def run(m: Machine, *args: Any, **kwargs: Any) -> Any:
+        body = _body(m, name, choosers, args, kwargs)
+        plain = {name: _value(value) for name, value in kwargs.items()}
         return m.call(body, *map(_value, args), **plain)
 
     return Intrinsic(name, run, literals=True)
@@ -103,13 +103,13 @@ def _body(
     name: str,
     choosers: Sequence[Chooser],
     args: tuple[Any, ...],
-    named: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> DeviceFunction:
     kinds = [_kind(a) for a in args]
-    named_kinds = {name: _kind(value) for name, value in named.items()}
+    named_kinds = {name: _kind(value) for name, value in keywords.items()}
     key = (*choosers, *kinds, *named_kinds.items())
     if key not in _bodies:
-        bodies = (_chosen(chooser, kinds, named_kinds) for chooser in choosers)
+        bodies = (_choose_body(chooser, kinds, named_kinds) for chooser in choosers)
         body = next((b for b in bodies if b is not None), None)
         if body is None:
             types_given = ", ".join(map(str, kinds))
@@ -118,14 +118,14 @@ def _body(
     return _bodies[key]
 
 
-def _chosen(chooser: Chooser, kinds: list[Any], named: dict[str, Any]) -> Any:
+def _choose_body(chooser: Chooser, kinds: list[Any], keywords: dict[str, Any]) -> Any:
     """The body for types: as Numba does, literal ones are tried before plain ones or after."""
     from numba.core.errors import NumbaError
     from numba.types import unliteral
 
     choose, literal_first = chooser
-    plain = [unliteral(k) for k in kinds], {name: unliteral(k) for name, k in named.items()}
-    for some, others in ((kinds, named), plain) if literal_first else (plain, (kinds, named)):
+    plain = [unliteral(k) for k in kinds], {name: unliteral(k) for name, k in keywords.items()}
+    for some, others in ((kinds, keywords), plain) if literal_first else (plain, (kinds, keywords)):
         with suppress(NumbaError):
             body = choose(*some, **others)
             if body is not None:

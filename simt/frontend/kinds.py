@@ -47,25 +47,25 @@ def several_names(
 
     `types` are those of assignments, `static` is what an expression stands for before a launch.
     """
-    given = source.given
-    found = {name for (name, _), kind in types.items() if isinstance(kind, Maybe)}
-    found |= {name for name, value in given.items() if may_be_several(value, static)}
+    definitions = source.definitions
+    names = {name for (name, _), kind in types.items() if isinstance(kind, Maybe)}
+    names |= {name for name, value in definitions.items() if may_be_several(value, static)}
     if (RETURNED, 0) in types:  # a device function, to which such values may be handed over
         parameters = source.parameters
-        found |= {p for p in parameters if not isinstance(types.get((p, 0)), np.dtype)}
+        names |= {p for p in parameters if not isinstance(types.get((p, 0)), np.dtype)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             lines = {node.lineno} | ({0} if node.id in source.parameters else set())
             kinds = [types.get((node.id, line)) for line in lines]
-            if node.id not in given and not all(isinstance(k, np.dtype) for k in kinds):
-                found.add(node.id)
-    return found
+            if node.id not in definitions and not all(isinstance(k, np.dtype) for k in kinds):
+                names.add(node.id)
+    return names
 
 
 def may_be_several(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool:
     """Whether a value may be one thing for some threads and another for others."""
     if isinstance(node, ast.Call):
         function = static(node.func)
-        own = function is MISSING and not isinstance(node.func, ast.Attribute)
-        return own or isinstance(callee(function), DeviceFunction)
+        is_local = function is MISSING and not isinstance(node.func, ast.Attribute)
+        return is_local or isinstance(callee(function), DeviceFunction)
     return isinstance(node, ast.IfExp)

@@ -21,16 +21,16 @@ def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]
     names = set(arrays)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Expr):
-            said = _forgotten(node.value, source)
+            message = _unused_expression(node.value, source)
         elif isinstance(node, ast.Assign):
-            said = _renamed(node, names, source.tree)
+            message = _rebound_array(node, names, source.tree)
         else:
             continue
-        if said is not None:
-            yield Finding("no-effect", node.lineno, said)
+        if message is not None:
+            yield Finding("no-effect", node.lineno, message)
 
 
-def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
+def _unused_expression(value: ast.expr, source: KernelSource) -> str | None:
     """What is wrong with an expression that stands alone, if anything is."""
     if any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(value)):
         return None
@@ -40,8 +40,8 @@ def _forgotten(value: ast.expr, source: KernelSource) -> str | None:
     if isinstance(value, ast.BinOp):
         return f"{text} is computed and forgotten: nothing is assigned"
     if isinstance(value, ast.Attribute | ast.Name):
-        found = callee(_object(value, source))
-        if isinstance(found, Intrinsic) and not found.attribute:
+        thing = callee(_object(value, source))
+        if isinstance(thing, Intrinsic) and not thing.attribute:
             return f"{text} without () does nothing: write {text}()"
     return None
 
@@ -56,7 +56,7 @@ def _object(node: ast.expr, source: KernelSource) -> object:
     return MISSING
 
 
-def _renamed(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
+def _rebound_array(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
     """What is wrong with an assignment to an array's name, if anything is."""
     target = node.targets[0]
     if not isinstance(target, ast.Name) or target.id not in arrays:

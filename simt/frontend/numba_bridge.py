@@ -60,7 +60,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         NotLowered: the kernel, or a function that it calls, uses what has a type and no code.
         numba.core.errors.NumbaError: Numba refuses the kernel.
     """
-    with _uncollected():
+    with _gc_paused():
         numba_cuda.load()
         from numba.core import types
         from numba.cuda import compiler
@@ -69,17 +69,17 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         options = {"cc": CAPABILITY} if "cc" in names else {}
         with any_device(), _only_if_it_compiles(), overloads_led_by(real_function):
             function = real_function(kernel)
-            with _before_code(function):
+            with _stop_before_code(function):
                 try:
                     compiled = compiler.compile_cuda(function, types.void, arguments, **options)
-                except _Typed as typed:
+                except _TypesInferred as typed:
                     return typed.annotation
         return compiled.type_annotation
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Numba makes many objects that stay: to look for garbage among them takes a fifth as long."""
+def _gc_paused() -> Iterator[None]:
+    """Pauses garbage collection: Numba makes many objects that stay, and it would add a fifth."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -89,7 +89,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
+class _TypesInferred(Exception):  # noqa: N818 - ends a compilation, is no error
     def __init__(self, annotation: Any) -> None:
         super().__init__()
         self.annotation = annotation
@@ -104,7 +104,7 @@ class NotLowered(Exception):  # noqa: N818 - a verdict
 
 
 def _check_lowered(state: Any) -> None:
-    """Numba itself finds what has no code only when it makes code, and names it badly."""
+    """Checks that everything has code: Numba itself would find out only in lowering."""
     for call in state.calltypes:
         if getattr(call, "op", "") == "call":
             what = _not_lowered(state, state.typemap[call.func.name], state.calltypes[call])
@@ -113,7 +113,7 @@ def _check_lowered(state: Any) -> None:
 
 
 def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
-    """What a call is of for which there is no code; "" if there is some."""
+    """What a call without code is a call of; "" if it has code."""
     key: Any = getattr(callee, "typing_key", None)
     stub = isinstance(key, type) and key.__module__.endswith("cuda.stubs")
     try:
@@ -133,19 +133,19 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
     return ""
 
 
-def _only_code_tells(state: Any) -> bool:
-    """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
+def _needs_code(state: Any) -> bool:
+    """Whether types are not enough: for a kernel that stores arrays or has packed records."""
     stores = ("SetItem", "StaticSetItem")
     packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
     return packed or any(
-        type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
-        for one, signature in state.calltypes.items()
+        type(instruction).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
+        for instruction, signature in state.calltypes.items()
     )
 
 
 @contextlib.contextmanager
-def _before_code(function: Callable[..., Any]) -> Iterator[None]:
-    """Compiling `function` ends where its types are known: code would take as long again.
+def _stop_before_code(function: Callable[..., Any]) -> Iterator[None]:
+    """Ends the compilation of `function` after type inference: code would take as long again.
 
     The functions that it calls are compiled whole, and so is a kernel of which types do not say
     enough. Where Numba's pass is not found, so is `function`.
@@ -153,7 +153,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     from numba.cuda import compiler
 
     passes = (getattr(compiler, n, None) for n in ("CUDANativeLowering", "NativeLowering"))
-    lowering = next((found for found in passes if found is not None), None)
+    lowering = next((lowering_pass for lowering_pass in passes if lowering_pass is not None), None)
     if lowering is None:
         yield
         return
@@ -164,10 +164,10 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
         _check_lowered(state)
         if state.func_id.func is not function:
             return run_pass(self, state)
-        if _only_code_tells(state):
+        if _needs_code(state):
             with contextlib.suppress(KeyError):  # of an operator, whose types say what is wrong
                 run_pass(self, state)
-        raise _Typed(state.type_annotation)
+        raise _TypesInferred(state.type_annotation)
 
     home.run_pass = stop
     try:
@@ -234,25 +234,25 @@ def _twin(function: Callable[..., Any]) -> Any:
     """A function of the same code, without globals and with an empty closure; see `_fill`."""
     code = function.__code__
     cells = tuple(python_types.CellType() for _ in code.co_freevars)
-    made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
-    known = function.__module__ in sys.modules  # else Numba has two names for it
-    made.__module__ = function.__module__ if known else None  # type: ignore[assignment]
-    made.__qualname__ = getattr(function, "__qualname__", code.co_name)
-    return made
+    twin = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
+    twin.__kwdefaults__ = function.__kwdefaults__
+    importable = function.__module__ in sys.modules  # else Numba has two names for it
+    twin.__module__ = function.__module__ if importable else None  # type: ignore[assignment]
+    twin.__qualname__ = getattr(function, "__qualname__", code.co_name)
+    return twin
 
 
-def _fill(made: Any, function: Callable[..., Any]) -> Any:
-    """Gives a twin the globals and the closure of its function, led to `numba.cuda`."""
+def _fill(twin: Any, function: Callable[..., Any]) -> Any:
+    """Fills a twin with the globals and closure of its function, with `numba.cuda`'s objects."""
     module = function.__globals__
     names = _global_names(function.__code__)
-    made.__globals__.update({n: _real(module[n]) for n in names if n in module})
-    made.__globals__["__builtins__"] = module.get("__builtins__", __builtins__)
-    made.__globals__["__name__"] = module.get("__name__", "kernel")
-    for new, cell in zip(made.__closure__ or (), function.__closure__ or (), strict=True):
+    twin.__globals__.update({n: _real(module[n]) for n in names if n in module})
+    twin.__globals__["__builtins__"] = module.get("__builtins__", __builtins__)
+    twin.__globals__["__name__"] = module.get("__name__", "kernel")
+    for new, cell in zip(twin.__closure__ or (), function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # an empty cell
             new.cell_contents = _real(cell.cell_contents)
-    return made
+    return twin
 
 
 def _global_names(code: python_types.CodeType) -> set[str]:
@@ -276,16 +276,16 @@ def _real(thing: Any) -> Any:
         return tuple(map(_real, thing))
     if isinstance(thing, Intrinsic | Namespace):
         path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
-        found: Any = numba.cuda
+        real: Any = numba.cuda
         for part in path.split("."):
-            found = getattr(found, part, None)
-        return found if found is not None else thing
+            real = getattr(real, part, None)
+        return real if real is not None else thing
     if isinstance(thing, DeclaredFunction):
         return numba.cuda.declare_device(thing.__name__, thing.signature)
     if _is_ours(thing):
-        return _device[thing] if thing in _device else _made(thing)
+        return _device[thing] if thing in _device else _compile_device(thing)
     if type(thing).__module__ == "simt.host.device_array":
-        return _Captured(thing)
+        return _GlobalArray(thing)
     return thing
 
 
@@ -297,36 +297,36 @@ def _is_ours(thing: Any) -> bool:
 
 def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
     """The module itself, or a stand-in if it holds device functions of this package."""
-    held = list(vars(module).items())
-    if not any(_is_ours(value) for _, value in held):
+    members = list(vars(module).items())
+    if not any(_is_ours(value) for _, value in members):
         return module
     stand_in: python_types.ModuleType = _modules.setdefault(
         module, python_types.ModuleType(module.__name__)
     )
-    for name, value in held:
+    for name, value in members:
         if vars(stand_in).get(name) is not value:
             setattr(stand_in, name, _real(value) if _is_ours(value) else value)
     return stand_in
 
 
-def _made(dispatcher: Any) -> Any:
-    """Numba's dispatcher for one of ours; it is known before its names are: they may lead back."""
+def _compile_device(dispatcher: Any) -> Any:
+    """Numba's dispatcher for one of ours, registered before its names: they may lead back to it."""
     import numba.cuda
 
     twin = _twin(dispatcher.py_func)
-    made = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
+    compiled = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
     _fill(twin, dispatcher.py_func)
     if dispatcher.device and dispatcher.declared:
         home = "numba.cuda.core" if "numba.cuda.core" in sys.modules else "numba.core"
         typeinfer = importlib.import_module(f"{home}.typeinfer")
-        with any_device(), typeinfer.register_dispatcher(made):
+        with any_device(), typeinfer.register_dispatcher(compiled):
             for arguments, result in dispatcher.declared:
-                made.compile_device(arguments, result)
-        made.disable_compile()
-    return made
+                compiled.compile_device(arguments, result)
+        compiled.disable_compile()
+    return compiled
 
 
-class _Captured:
+class _GlobalArray:
     """A device array among a kernel's globals, as Numba knows arrays of other libraries."""
 
     def __init__(self, array: Any) -> None:

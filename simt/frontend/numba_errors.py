@@ -1,4 +1,4 @@
-"""Numba's errors: its reasons for a refusal, boiled down to a line and a sentence.
+"""Numba's errors: its reasons for a refusal, reduced to a line and a sentence.
 
 `reason` is what a learner reads. The commonest mistakes have plain sentences of their own;
 of anything else, the first line of Numba's message that says something.
@@ -52,8 +52,8 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
 def caught_as(name: str) -> tuple[type[Exception], ...]:
     """Numba's classes of this name: numba-cuda has a tree of its own beside Numba's."""
     homes = ("numba.cuda.core.errors", "numba.core.errors", "numba.cuda.errors")
-    found = [getattr(sys.modules.get(home), name, None) for home in homes]
-    return tuple(dict.fromkeys(kind for kind in found if kind is not None))
+    classes = [getattr(sys.modules.get(home), name, None) for home in homes]
+    return tuple(dict.fromkeys(kind for kind in classes if kind is not None))
 
 
 def _line_of(function: Callable[..., Any], text: str) -> int | None:
@@ -75,13 +75,13 @@ def _line_in_frames(function: Callable[..., Any], error: Exception) -> int | Non
     Some of its messages name no place; the constraint, or the instruction, a local of the
     frames that the error passed through, always does.
     """
-    home, found = function.__code__.co_filename, None
+    home, line = function.__code__.co_filename, None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         for name in ("constraint", "inst"):
             place = getattr(frame.f_locals.get(name), "loc", None)
             if place is not None and place.filename == home:
-                found = place.line
-    return found
+                line = place.line
+    return line
 
 
 def _sentence(text: str) -> str:
@@ -100,7 +100,7 @@ def _sentence(text: str) -> str:
 
 # --- what has a type and no code
 
-_INSTEAD = {
+_ALTERNATIVES = {
     "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
     "copysign": "math.copysign(x, y)", "divide": "x / y", "divmod": "divmod(x, y)",
     "float_power": "x ** y", "floor_divide": "x // y", "fmod": "math.fmod(x, y)", "gcd": "a loop",
@@ -119,12 +119,12 @@ def no_code(what: str, here: bool) -> str:
     `here` says whether the kernel itself calls it, not a device function elsewhere.
     """
     ufunc = what.removeprefix("np.")
-    instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
+    alternative = _ALTERNATIVES.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
     word = "write a loop" if ufunc == what else "compute it from functions of math"
     word = "convert the number, with np.int32(x)" if what.startswith("cuda.") else word
-    advice = f"write {instead}" if instead else word
+    advice = f"write {alternative}" if alternative else word
     return f"{whose} has no code for {what}{where}: {advice}"
 
 
@@ -135,7 +135,7 @@ NEW_ARRAY = (
     "compute single elements, with all their indices, such as a[i] + b[i]"
 )
 
-TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
+ARRAY_TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
 
 _INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
 _MEANINGS = (
@@ -252,7 +252,7 @@ _SENTENCES = (
     ),
     (
         r">>> (?:bool|not_)\(array\(",
-        TRUTH,
+        ARRAY_TRUTH,
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",
@@ -269,23 +269,23 @@ def _plain(text: str) -> str | None:
     """A plain sentence for the commonest mistakes; None for all others."""
     text = _bare(text)
     for pattern, sentence in _SENTENCES:
-        if found := re.search(pattern, text, re.MULTILINE):
-            return sentence.format(*(in_words(part) for part in found.groups()))
-    if "<ufunc" not in text and (found := _OPERATION.search(text)):
-        if "array(" in found[2]:  # what numba by itself says; numba-cuda lets it pass
-            return TRUTH if found[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
-        if re.search(r"\bFunction\(", found[2]):
+        if match := re.search(pattern, text, re.MULTILINE):
+            return sentence.format(*(in_words(part) for part in match.groups()))
+    if "<ufunc" not in text and (match := _OPERATION.search(text)):
+        if "array(" in match[2]:  # what numba by itself says; numba-cuda lets it pass
+            return ARRAY_TRUTH if match[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
+        if re.search(r"\bFunction\(", match[2]):
             return "a function stands where a number must: call it, with (), as in cuda.grid(1)"
-        sides = " and ".join(in_words(side) for side in _COMMA.split(found[2]))
-        return f"{_OPERATORS[found[1]]} does not work between {sides}"
-    found = _INDEX.search(text)
-    if found is None:
+        sides = " and ".join(in_words(side) for side in _COMMA.split(match[2]))
+        return f"{_OPERATORS[match[1]]} does not work between {sides}"
+    match = _INDEX.search(text)
+    if match is None:
         return None
-    dimensions, index = int(found[2]), _shorter(found[3])
+    dimensions, index = int(match[2]), _shorter(match[3])
     count = _count(index)
     if count > dimensions:
         return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
-    return next((said for kind, said in _MEANINGS if kind.match(index)), _value(index))
+    return next((meaning for kind, meaning in _MEANINGS if kind.match(index)), _value(index))
 
 
 def in_words(kind: str) -> str:
@@ -324,11 +324,11 @@ def _value(rest: str) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """Without the values of constants: Literal[int](3) is an int."""
+    """A type without the values of constants: Literal[int](3) is an int."""
     return re.sub(r"(?:Literal|literal)\[(\w+)\]\([^)]*\)", r"\1", text)
 
 
 def _shorter(text: str) -> str:
-    """On one line, and not too long."""
+    """A text on one line, shortened."""
     text = _bare(" ".join(text.split()))
     return text if len(text) <= 220 else text[:217] + "..."

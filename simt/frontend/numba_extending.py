@@ -1,4 +1,4 @@
-"""What a program has taught Numba's CUDA target by `numba.cuda.extending`, as Numba keeps it."""
+"""What a program has registered by `numba.cuda.extending`, as Numba keeps it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Chooser = tuple[Callable[..., Any], bool]
 
 def overload_bodies(function: Callable[..., Any]) -> list[Chooser]:
     """What chooses the body of a function for types: its overloads, CUDA's own first."""
-    known = _type_of(function)
-    templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
+    kind = _type_of(function)
+    templates = [t for t in getattr(kind, "templates", ()) if hasattr(t, "_overload_func")]
     templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
     return [(t._overload_func, t.prefer_literal) for t in templates]
 
 
 def member_bodies(kind: Any, name: str) -> list[Chooser]:
     """What chooses the body of an attribute or method that was added to a Numba type."""
-    added = [t for t in _typing()._get_attribute_templates(kind) if getattr(t, "_attr", "") == name]
-    return [(t._overload_func, t.prefer_literal) for t in added if hasattr(t, "_overload_func")]
+    attrs = [t for t in _typing()._get_attribute_templates(kind) if getattr(t, "_attr", "") == name]
+    return [(t._overload_func, t.prefer_literal) for t in attrs if hasattr(t, "_overload_func")]
 
 
 def has_type(thing: Any) -> bool:

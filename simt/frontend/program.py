@@ -27,10 +27,10 @@ __all__ = ["Program"]
 def _device_functions(thing: Any) -> Iterator[DeviceFunction]:
     """The device functions that an object is or, as a tuple, holds."""
     if isinstance(thing, tuple):
-        for one in thing:
-            yield from _device_functions(one)
-    elif isinstance(found := callee(thing), DeviceFunction):
-        yield found
+        for item in thing:
+            yield from _device_functions(item)
+    elif isinstance(function := callee(thing), DeviceFunction):
+        yield function
 
 
 class Program:
@@ -53,9 +53,9 @@ class Program:
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without counters."""
         self.counting = counting
-        return self._translated(self.source, None, lambda: self.types)
+        return self._translation(self.source, None, lambda: self.types)
 
-    def _translated(
+    def _translation(
         self, source: KernelSource, declared: Any, types: Callable[[], Types]
     ) -> Translation:
         key = (source.unit, declared, self.counting)
@@ -76,7 +76,7 @@ class Program:
     ) -> tuple[Translation, tuple[Any, ...]]:
         """A device function, and the arguments as its declared signature wants them."""
         declared, args = device_call(device.dispatcher, args)
-        translation = self._translated(
+        translation = self._translation(
             self.source_of(device), declared, lambda: device_types(device.dispatcher, declared)
         )
         return translation, args
@@ -96,8 +96,8 @@ class Program:
 
     def names(self) -> dict[tuple[int, str], Any]:
         """What all names stand for, of the kernel and of the functions that it calls."""
-        found = enumerate(self.sources())
-        return {(n, name): thing for n, one in found for name, thing in one.frozen.items()}
+        sources = enumerate(self.sources())
+        return {(n, name): thing for n, source in sources for name, thing in source.frozen.items()}
 
     def accept(self) -> None:
         """Keeps the device functions as they are: Numba has compiled them."""
@@ -147,7 +147,7 @@ class Program:
 
     @cached_property
     def cooperative(self) -> bool:
-        """Whether the kernel synchronises the whole grid."""
+        """Whether the kernel synchronizes the whole grid."""
         return self._mentions("this_grid")
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import Any
 
 from simt.core.registry import intrinsics
 
-__all__ = ["INSTEAD", "REFUSED", "instead", "meant", "undefined"]
+__all__ = ["ALTERNATIVES", "REFUSED", "instead", "meant", "undefined"]
 
 REFUSED: dict[type[ast.AST], str] = {
     ast.List: "a list",
@@ -33,7 +33,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Import: "an import",
     ast.ImportFrom: "an import",
 }
-INSTEAD: dict[type[ast.AST], str] = {
+ALTERNATIVES: dict[type[ast.AST], str] = {
     ast.Try: "it catches no exception, test with if before",
     ast.TryStar: "it catches no exception, test with if before",
     ast.JoinedStr: "print() takes several values, with commas between",
@@ -49,8 +49,8 @@ INSTEAD: dict[type[ast.AST], str] = {
 def meant(base: Any, node: ast.Attribute) -> str:
     """The name in `base` that a misspelt one is nearest to, as part of a sentence."""
     names = {name.lower(): name for name in dir(base) if not name.startswith("_")}
-    near = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
-    return f"; did you mean {ast.unparse(node.value)}.{names[near[0]]}?" if near else ""
+    matches = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
+    return f"; did you mean {ast.unparse(node.value)}.{names[matches[0]]}?" if matches else ""
 
 
 def undefined(name: str) -> str:

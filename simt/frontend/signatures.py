@@ -35,19 +35,19 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
     return tuple(arguments), result
 
 
-def chosen(name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...]) -> Any:
-    """The one of several declared argument types that Numba takes for those given.
+def chosen(name: str, declared: Sequence[tuple[Any, ...]], actual: tuple[Any, ...]) -> Any:
+    """The declared argument types that Numba chooses for the actual ones.
 
     Raises:
         Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
     """
-    words = ", ".join(in_words(str(kind)) for kind in given)
+    words = ", ".join(in_words(str(kind)) for kind in actual)
     message = f"No matching definition of {name} for arguments such as {words}"
     choose = _overloads(name, declared)
     try:
-        found = choose(given, allow_ambiguous=False)
-        if found is not None:
-            return tuple(found.args)
+        signature = choose(actual, allow_ambiguous=False)
+        if signature is not None:
+            return tuple(signature.args)
     except TypeError:  # which says so in Numba's way
         message = f"several signatures of {name} fit these arguments equally well: {words}"
     raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
@@ -61,36 +61,36 @@ def _overloads(name: str, declared: Sequence[tuple[Any, ...]]) -> Callable[..., 
     context = cuda_target.typing_context
     context.refresh()
     signatures = [types.void(*arguments) for arguments in declared]
-    return lambda given, **how: context.resolve_overload(name, signatures, given, {}, **how)
+    return lambda actual, **how: context.resolve_overload(name, signatures, actual, {}, **how)
 
 
-def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any], Any]:
-    """What turns an argument of the type `given` into one that a signature says is a `want`.
+def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any], Any]:
+    """A function that converts an argument of the type `actual` to the declared `want`.
 
     Raises:
         Stop: with the finding `not-a-kernel` if an array or a record is of another type.
     """
     from numba import types
 
-    tuples = isinstance(want, types.BaseTuple) and isinstance(given, types.BaseTuple)
-    if tuples and len(want) == len(given):
-        parts = [conversion(kernel, name, w, g) for w, g in zip(want, given, strict=True)]
+    tuples = isinstance(want, types.BaseTuple) and isinstance(actual, types.BaseTuple)
+    if tuples and len(want) == len(actual):
+        parts = [conversion(kernel, name, w, g) for w, g in zip(want, actual, strict=True)]
         return lambda value: tuple(part(v) for part, v in zip(parts, value, strict=True))
-    dtype, number = number_dtype(want), number_dtype(given)
-    if dtype is not None and (number is not None or isinstance(given, types.EnumMember)):
+    dtype, number = number_dtype(want), number_dtype(actual)
+    if dtype is not None and (number is not None or isinstance(actual, types.EnumMember)):
         return lambda value: _number(kernel, name, dtype, value)
-    if isinstance(want, types.CPointer) and isinstance(given, types.Integer):
-        return lambda value: _pointed_at(int(value), number_dtype(want.dtype), name)
-    same = want == given
-    if isinstance(want, types.Array) and isinstance(given, types.Array):
-        alike = want.layout in ("A", given.layout) or (want.ndim == 1 and given.layout == "C")
-        same = alike and want.ndim == given.ndim and _same_bits(want.dtype, given.dtype)
-        if same and want.dtype != given.dtype:
+    if isinstance(want, types.CPointer) and isinstance(actual, types.Integer):
+        return lambda value: _view_at(int(value), number_dtype(want.dtype), name)
+    same = want == actual
+    if isinstance(want, types.Array) and isinstance(actual, types.Array):
+        layouts = want.layout in ("A", actual.layout) or (want.ndim == 1 and actual.layout == "C")
+        same = layouts and want.ndim == actual.ndim and _same_bits(want.dtype, actual.dtype)
+        if same and want.dtype != actual.dtype:
             return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
-        words = in_words(str(want)), in_words(str(given))
+        words = in_words(str(want)), in_words(str(actual))
         if words[0] == words[1] and isinstance(want, types.Array):
-            words = words[0] + _ORDER[want.layout], words[1] + _ORDER[given.layout]
+            words = words[0] + _ORDER[want.layout], words[1] + _ORDER[actual.layout]
         raise _not_declared(kernel, name, *words)
     return lambda value: value
 
@@ -98,32 +98,32 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
 _ORDER = {"C": ", row after row", "F": ", column after column", "A": ", in strides of its own"}
 
 
-def _same_bits(one: Any, other: Any) -> bool:
+def _same_bits(element: Any, other: Any) -> bool:
     """Whether a launch may take elements for others: nothing looks at them, here nor on a GPU."""
-    both = number_dtype(one), number_dtype(other)
+    both = number_dtype(element), number_dtype(other)
     whole = all(dtype is not None and dtype.kind in "iu" for dtype in both)
-    return one == other or (whole and one.bitwidth == other.bitwidth)
+    return element == other or (whole and element.bitwidth == other.bitwidth)
 
 
 def _as_type(view: View, dtype: Any) -> View:
     return View(view.allocation, dtype, view.shape, view.strides, view.offset, view.name)
 
 
-def _pointed_at(address: int, dtype: Any, name: str) -> View:
-    """What lies at an address, to the end of its memory."""
-    found = at_address(address)
-    if found is None:
+def _view_at(address: int, dtype: Any, name: str) -> View:
+    """A view from an address to the end of its allocation."""
+    target = at_address(address)
+    if target is None:
         message = f"{name} points to {address:#x}, where no array of the SIMT machine's lies"
         raise Stop(Finding("not-a-kernel", None, message, array=name))
-    allocation, offset = found
+    allocation, offset = target
     count = (allocation.data.size - offset) // dtype.itemsize
     return View(allocation, dtype, (count,), (dtype.itemsize,), offset, name)
 
 
-def _not_declared(kernel: str, name: str, want: str, given: str) -> Stop:
+def _not_declared(kernel: str, name: str, want: str, actual: str) -> Stop:
     message = (
         f"the signature of {kernel} says that {name} is {want}, "
-        f"and it is given {given}: without a signature it takes what comes"
+        f"and it is given {actual}: without a signature it takes what comes"
     )
     return Stop(Finding("not-a-kernel", None, message, array=name, errors=(TypeError,)))
 
@@ -157,10 +157,10 @@ def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any,
     if not compiled or (real._can_compile and len(compiled) == 1):
         return None, args
     if real._can_compile:
-        given = argument_types(_one_lane(args)) if all(map(_has_type, args)) else None
-        return tuple(one for one in compiled if _plain(one) == given) or None, args
-    wanted = compiled[0] if len(compiled) == 1 else _fitting(dispatcher, compiled, args)
-    return (wanted,), tuple(settle(v, kind_of(want)) for v, want in zip(args, wanted, strict=True))
+        actual = argument_types(_one_lane(args)) if all(map(_has_type, args)) else None
+        return tuple(version for version in compiled if _plain(version) == actual) or None, args
+    kinds = compiled[0] if len(compiled) == 1 else _best_match(dispatcher, compiled, args)
+    return (kinds,), tuple(settle(v, kind_of(want)) for v, want in zip(args, kinds, strict=True))
 
 
 def _plain(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -168,8 +168,8 @@ def _plain(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     from numba import typeof, types
 
     return tuple(
-        typeof(one.value) if isinstance(one, types.Omitted) else types.unliteral(one)
-        for one in kinds
+        typeof(kind.value) if isinstance(kind, types.Omitted) else types.unliteral(kind)
+        for kind in kinds
     )
 
 
@@ -191,8 +191,8 @@ def _one_lane(args: tuple[Any, ...]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
-    """Those that Numba takes, of several: for types that it converts alike, the first."""
-    given = argument_types(_one_lane(args)) or declared[0]
-    found = _overloads(dispatcher.__name__, declared)(given)
-    return tuple(found.args) if found else declared[0]
+def _best_match(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
+    """The declared types that Numba chooses; the first, where several fit equally well."""
+    actual = argument_types(_one_lane(args)) or declared[0]
+    signature = _overloads(dispatcher.__name__, declared)(actual)
+    return tuple(signature.args) if signature else declared[0]

@@ -1,4 +1,4 @@
-"""What the syntax of a kernel says by itself, whatever its names stand for."""
+"""What the syntax of a kernel tells, whatever its names stand for."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bound", "decided", "ends", "hopeless", "is_simple", "leaves"]
+__all__ = ["bound", "decided", "ends", "is_endless", "is_simple", "leaves"]
 
-_PLAIN = (
+_SIMPLE_NODES = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
     ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
 )  # fmt: skip
 
 
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
@@ -29,29 +29,29 @@ def decided(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool | None:
     np.float32(0.1) is not above 0.1 then. None for conditions on which types make no difference.
     `static` is what a name stands for.
     """
-    if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARED:
+    if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARISONS:
         return None
-    both = [node.left, *node.comparators]
-    left, *rest = (one.value if isinstance(one, ast.Constant) else static(one) for one in both)
+    operands = [node.left, *node.comparators]
+    left, *rest = (n.value if isinstance(n, ast.Constant) else static(n) for n in operands)
     kinds = {type(left), *map(type, rest)}
     if len(rest) > 1 or np.float32 not in kinds or not kinds & {int, float}:
         return None
-    return bool(_COMPARED[type(node.ops[0])](left, rest[0]))
+    return bool(_COMPARISONS[type(node.ops[0])](left, rest[0]))
 
 
 def bound(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that statements assign to, not counting those of inner functions."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            names.add(node.name)
             continue
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            names.add(node.id)
         waiting.extend(ast.iter_child_nodes(node))
-    return found
+    return names
 
 
 def ends(node: ast.expr) -> list[ast.expr]:
@@ -79,7 +79,7 @@ def leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
     return False
 
 
-def hopeless(loop: ast.While, assigned: set[str]) -> bool:
+def is_endless(loop: ast.While, assigned: set[str]) -> bool:
     """Whether a thread that has begun a loop can never leave it."""
     inside = [n for s in loop.body for n in ast.walk(s)]
     return (
@@ -91,4 +91,4 @@ def hopeless(loop: ast.While, assigned: set[str]) -> bool:
 
 def is_simple(node: ast.expr) -> bool:
     """Whether it is made of variables, numbers and operators only."""
-    return all(isinstance(n, _PLAIN) for n in ast.walk(node))
+    return all(isinstance(n, _SIMPLE_NODES) for n in ast.walk(node))

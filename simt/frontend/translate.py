@@ -46,17 +46,17 @@ from simt.core.source import LINE_BITS, MISSING, KernelSource
 from simt.core.values import UINT64, UNDEFINED, Maybe, cast, normal, settle
 from simt.frontend import syntax
 from simt.frontend.dataflow import (
-    APART,
     RETURNED,
+    UNEQUAL,
     Types,
     branch_key,
     doubtful_reads,
     types_of_reads,
 )
-from simt.frontend.extensions import LOWERED, is_lowered
+from simt.frontend.extensions import NO_PYTHON_CODE, is_lowered
 from simt.frontend.kinds import may_be_several, several_names
-from simt.frontend.refusals import INSTEAD, REFUSED, instead, meant, undefined
-from simt.machine.control_flow import Loop, Repeat
+from simt.frontend.refusals import ALTERNATIVES, REFUSED, instead, meant, undefined
+from simt.machine.control_flow import ForLoop, WhileLoop
 from simt.machine.iteration import contains
 
 __all__ = ["translate"]
@@ -99,12 +99,12 @@ class _Translator:
         self.watched = {name.id for name in self.doubtful}
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
-        self.unshared: ast.expr | None = None  # what need not be one thing for all threads
+        self.may_diverge: ast.expr | None = None  # what need not be one thing for all threads
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
-            "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
-            "contains": contains,
+            "settle": settle, "LocalFunction": LocalFunction, "ForLoop": ForLoop,
+            "WhileLoop": WhileLoop, "contains": contains,
             **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
@@ -113,7 +113,7 @@ class _Translator:
         self.lines.append("    " * self.depth + text)
 
     def fresh(self, letter: str) -> str:
-        """A name that nothing else has."""
+        """A fresh name."""
         self.serial += 1
         return f"_{letter}{self.serial}"
 
@@ -127,17 +127,17 @@ class _Translator:
         """The error for something that cannot be in a kernel, or that is missing here."""
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
-            instead = INSTEAD.get(type(node), "")
+            hint = ALTERNATIVES.get(type(node), "")
             outside = isinstance(node, ast.Import | ast.ImportFrom | ast.With)
             why = "Numba does not compile it" if outside else "a GPU thread has no Python objects"
             message = f"{what} cannot be used in a kernel: {why}"
-            message += f"; {instead}" if instead else ""
+            message += f"; {hint}" if hint else ""
         else:
             message = f"{what} is not supported by the SIMT machine"
         return Stop(Finding(kind, line, message))
 
     def at(self, node: ast.AST) -> None:
-        """Says which line comes now."""
+        """Emits the current line."""
         line = self.place(node)
         self.say(f"m.at({line})" if self.counting else f"m.line = {line}")
 
@@ -156,39 +156,39 @@ class _Translator:
             if isinstance(base, Intrinsic):
                 return MISSING
             if is_namespace(base):
-                found = getattr(base, node.attr, MISSING)
-                if found is MISSING:
+                member = getattr(base, node.attr, MISSING)
+                if member is MISSING:
                     name = ast.unparse(node)
                     message = f"there is no {name}{meant(base, node)}"
                     raise Stop(Finding("not-a-kernel", node.lineno, message))
-                return callee(self.source.keep(ast.unparse(node), found))
+                return callee(self.source.keep(ast.unparse(node), member))
         return MISSING
 
     def condition(self, node: ast.expr) -> str:
         """The text of a condition."""
-        known = syntax.decided(node, self.static)
-        return self.expression(node) if known is None else repr(known)
+        outcome = syntax.decided(node, self.static)
+        return self.expression(node) if outcome is None else repr(outcome)
 
-    def known(self, value: Any, name: str) -> str:
-        """The text for an object that was known before the kernel runs; `name` stood for it."""
-        found = callee(value)
-        if isinstance(found, Intrinsic):
-            if found.attribute:
-                return f"m.{found.name}"
-            return self.constant(found)
+    def constant_of(self, value: Any, name: str) -> str:
+        """The text for an object that is known before the kernel runs, under `name`."""
+        thing = callee(value)
+        if isinstance(thing, Intrinsic):
+            if thing.attribute:
+                return f"m.{thing.name}"
+            return self.constant(thing)
         if isinstance(value, enum.Enum):
-            return self.known(value.value, name)
+            return self.constant_of(value.value, name)
         value = normal(value)
         if type(value) in (bool, int, float):
             return self.number(value)
         if isinstance(value, tuple):
-            items = "".join(f"{self.known(one, name)}, " for one in value)
-            named = hasattr(value, "_fields")
-            return f"{self.constant(type(value))}({items})" if named else f"({items})"
+            items = "".join(f"{self.constant_of(item, name)}, " for item in value)
+            is_named = hasattr(value, "_fields")
+            return f"{self.constant(type(value))}({items})" if is_named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
-        if hasattr(found, "as_view"):  # an array on the device
-            return self.constant(found.as_view(name))
+        if hasattr(thing, "as_view"):  # an array on the device
+            return self.constant(thing.as_view(name))
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
@@ -198,18 +198,18 @@ class _Translator:
         if node in self.doubtful:
             kind = self.constant(dtype or self.one_kind(node.id))
             name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
-        if node.id in self.several and node is not self.unshared:
+        if node.id in self.several and node is not self.may_diverge:
             name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
 
     @staticmethod
-    def shared(text: str, unshared: bool) -> str:
-        """A value that all threads have to share, but where it need not be one thing for all."""
-        return text if unshared else f"m.own({text}, 'this value')"
+    def uniform(text: str, may_diverge: bool) -> str:
+        """A value that must be uniform, unless it may diverge here."""
+        return text if may_diverge else f"m.own({text}, 'this value')"
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
-        kinds = {kind for (known, _), kind in self.types.items() if known == name} - {None}
+        kinds = {kind for (variable, _), kind in self.types.items() if variable == name} - {None}
         return kinds.pop() if len(kinds) == 1 else None
 
     def number(self, value: Any) -> str:
@@ -251,12 +251,12 @@ class _Translator:
         value = self.source.lookup(node.id)
         if value is MISSING:
             raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
-        return self.known(value, ast.unparse(node))
+        return self.constant_of(value, ast.unparse(node))
 
     def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
         value = self.static(node)
         if value is not MISSING:
-            return self.known(value, ast.unparse(node))
+            return self.constant_of(value, ast.unparse(node))
         return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
 
     def _on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
@@ -313,16 +313,16 @@ class _Translator:
         for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
             text = self.chained(word, here, text, simple)
             simple = simple and self.simple(value)
-        given = self.given(node)
-        return text if given is None else f"settle({text}, {self.constant(given)})"
+        kind = self.branch_type(node)
+        return text if kind is None else f"settle({text}, {self.constant(kind)})"
 
-    def given(self, node: ast.expr) -> Any:
+    def branch_type(self, node: ast.expr) -> Any:
         """The type that Numba gives to what several branches end in; None if it is not known."""
         kinds = (self.types.get(branch_key(end)) for end in syntax.ends(node))
         return next((kind for kind in kinds if kind is not None), None)
 
     def simple(self, node: ast.expr) -> bool:
-        """Whether evaluating it for threads that do not need it can do no harm."""
+        """Whether it is safe to evaluate for threads that do not need it."""
         names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
         harmful = any(n in self.doubtful or n.id in self.several for n in names)
         return syntax.is_simple(node) and not harmful
@@ -336,7 +336,7 @@ class _Translator:
     def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
         # what it is may differ among threads
-        self.unshared = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
+        self.may_diverge = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
         left = self.expression(node.left)
         last = len(node.ops) - 1
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -356,8 +356,8 @@ class _Translator:
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            apart = (APART, getattr(node, "lineno", 0)) in self.types
-            text = "False" if apart else f"m.same({left}, {right})"
+            unequal = (UNEQUAL, getattr(node, "lineno", 0)) in self.types
+            text = "False" if unequal else f"m.same({left}, {right})"
             return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
             text = f"contains(m, {right}, {left})"
@@ -373,10 +373,10 @@ class _Translator:
         if arguments.kwarg or arguments.kwonlyargs:
             raise self.refuse(node, "** or a bare * in an inner function", "unsupported")
         names = [f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args]]
-        given = [f"={self.expression(d)}" for d in arguments.defaults]
-        bare = [""] * (len(names) - len(given))
+        defaults = [f"={self.expression(d)}" for d in arguments.defaults]
+        bare = [""] * (len(names) - len(defaults))
         rest = f", *v_{arguments.vararg.arg}" if arguments.vararg else ""
-        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True)) + rest
+        return "".join(n + d for n, d in zip(names, [*bare, *defaults], strict=True)) + rest
 
     def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
@@ -385,47 +385,47 @@ class _Translator:
         name = f"v_{node.target.id}"
         text = f"({name} := m.put({name}, {self.expression(node.value)}))"
         if node.target.id in self.watched:
-            known = f"d_{node.target.id}"
-            text = f"({text}, {known} := union({known}, m.mask))[0]"
+            flag = f"d_{node.target.id}"
+            text = f"({text}, {flag} := union({flag}, m.mask))[0]"
         return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
-        unshared = node is self.unshared
+        may_diverge = node is self.may_diverge
         test = self.condition(node.test)
         branches = []
         for branch in (node.body, node.orelse):
-            self.unshared = branch if unshared else None
+            self.may_diverge = branch if may_diverge else None
             branches.append(self.lazily(branch))
         yes, no = branches
         kinds = [_kind(node.body), _kind(node.orelse)]
-        more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
-        text = f"m.choose({test}, {yes}, {no}{more})"
-        given = self.given(node)
-        if given is not None:
-            text = f"settle({text}, {self.constant(given)})"
-        known = given is not None and not isinstance(given, Maybe)
-        return self.shared(text, unshared or known)
+        extra = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
+        text = f"m.choose({test}, {yes}, {no}{extra})"
+        kind = self.branch_type(node)
+        if kind is not None:
+            text = f"settle({text}, {self.constant(kind)})"
+        has_type = kind is not None and not isinstance(kind, Maybe)
+        return self.uniform(text, may_diverge or has_type)
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
-            return self.known(members[node.slice.value], ast.unparse(node))
+            return self.constant_of(members[node.slice.value], ast.unparse(node))
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
 
     def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
-    def check_arguments(self, node: ast.Call, found: Intrinsic) -> None:
+    def check_arguments(self, node: ast.Call, function: Intrinsic) -> None:
         """A call must have as many arguments as the function takes."""
-        given = [*node.args, *(k.value for k in node.keywords)]
-        if any(isinstance(a, ast.Starred) for a in given):
+        arguments = [*node.args, *(k.value for k in node.keywords)]
+        if any(isinstance(a, ast.Starred) for a in arguments):
             return
-        signature = inspect.signature(found.run)
-        hidden = 1 + found.site
+        signature = inspect.signature(function.run)
+        hidden = 1 + function.site
         try:
-            named = {k.arg: None for k in node.keywords if k.arg}
-            signature.bind(*[None] * (hidden + len(node.args)), **named)
+            keywords = {k.arg: None for k in node.keywords if k.arg}
+            signature.bind(*[None] * (hidden + len(node.args)), **keywords)
         except TypeError:
             names = [
                 p.name
@@ -436,24 +436,24 @@ class _Translator:
                 return
             message = (
                 f"{ast.unparse(node.func)} takes {len(names)} "
-                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(given)} given"
+                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(arguments)} given"
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
-    def said(self, node: ast.expr) -> str:
-        """An argument of a call that depends on whether it is a literal."""
+    def literal_item(self, node: ast.expr) -> str:
+        """An argument of a call for which it matters whether it is a literal."""
         value = self.source.literal(node)
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
-        unshared = node is self.unshared
+        may_diverge = node is self.may_diverge
         function = self.static(node.func)
-        found = callee(function)
-        item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
-        passed = may_be_several(node, self.static)  # its arguments may be several things too
+        target = callee(function)
+        item = self.literal_item if isinstance(target, Intrinsic) and target.literals else self.item
+        divergent = may_be_several(node, self.static)  # its arguments may be several things too
         arguments = []
         for argument in node.args:
-            self.unshared = argument if passed else None
+            self.may_diverge = argument if divergent else None
             arguments.append(item(argument))
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -471,32 +471,32 @@ class _Translator:
             if isinstance(node.func, ast.Attribute):
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
-            return self.shared(f"m.call({self.expression(node.func)}{inner})", unshared)
-        if isinstance(found, Intrinsic):
-            if found.name.startswith("atomic.") and self.unused is node:
+            return self.uniform(f"m.call({self.expression(node.func)}{inner})", may_diverge)
+        if isinstance(target, Intrinsic):
+            if target.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
-            text = f"{self.constant(found.run)}(m{inner})"
-            self.check_arguments(node, found)
-            if found.site:
-                site = self.constant(Site(self.target or found.name.split(".")[0]))
-                text = f"{self.constant(found.run)}(m, {site}{inner})"
-            return f"m.flop({text})" if self.counting and found.flop else text
-        if isinstance(found, DeclaredFunction):
+            text = f"{self.constant(target.run)}(m{inner})"
+            self.check_arguments(node, target)
+            if target.site:
+                site = self.constant(Site(self.target or target.name.split(".")[0]))
+                text = f"{self.constant(target.run)}(m, {site}{inner})"
+            return f"m.flop({text})" if self.counting and target.flop else text
+        if isinstance(target, DeclaredFunction):
             message = (
-                f"{found.__name__}(), which cuda.declare_device takes from compiled code, is not "
+                f"{target.__name__}(), which cuda.declare_device takes from compiled code, is not "
                 "supported by the SIMT machine: write it in Python, as @cuda.jit(device=True)"
             )
             raise Stop(Finding("unsupported", node.lineno, message))
-        if not can_call(found):
+        if not can_call(target):
             name = ast.unparse(node.func)
             if is_lowered(function):
                 kind = "a namedtuple" if isinstance(function, type) else "a device function"
-                message = f"{name}() {LOWERED.format(kind)}"
+                message = f"{name}() {NO_PYTHON_CODE.format(kind)}"
                 raise Stop(Finding("unsupported", node.lineno, message))
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
-        return self.shared(f"m.call({self.constant(found)}{inner})", unshared)
+        return self.uniform(f"m.call({self.constant(target)}{inner})", may_diverge)
 
     # --- statements
 
@@ -558,7 +558,7 @@ class _Translator:
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
         choice = isinstance(node.value, ast.IfExp | ast.Call | ast.Name)
-        self.unshared = node.value if self.target and choice else None
+        self.may_diverge = node.value if self.target and choice else None
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -571,7 +571,7 @@ class _Translator:
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         if node.value is not None:
             self.at(node)
-            self.unshared = node.value
+            self.may_diverge = node.value
             self.assign(node.target, self.expression(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
@@ -596,7 +596,7 @@ class _Translator:
         if isinstance(node.value, ast.Constant):
             return
         self.at(node)
-        self.unused = self.unshared = node.value
+        self.unused = self.may_diverge = node.value
         self.say(self.expression(node.value))
         self.unused = None
 
@@ -622,7 +622,7 @@ class _Translator:
         self.say(f"v_{node.name} = LocalFunction({name})")
 
     def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
-        """Said where the inner function begins."""
+        """Does nothing: it is emitted where the inner function begins."""
 
     def _do_Global(self, node: ast.Global) -> None:  # noqa: N802
         for name in sorted(self.locals.intersection(node.names)):
@@ -641,8 +641,8 @@ class _Translator:
                 self.say(f"d_{target.id} = EMPTY")
 
     def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
-        said = [node.msg] if node.msg else []
-        failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), said, [])
+        message = [node.msg] if node.msg else []
+        failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), message, [])
         failed = ast.UnaryOp(ast.Not(), node.test)
         self._do_If(
             ast.copy_location(
@@ -656,12 +656,12 @@ class _Translator:
         kind = self.static(call.func if call else node.exc) if node.exc else MISSING
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise self.refuse(node, f"`{ast.unparse(node)}`")
-        said = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
-        self.say(f"m.fail(_f, {self.constant(kind)}, ({said}))")
+        arguments = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
+        self.say(f"m.fail(_f, {self.constant(kind)}, ({arguments}))")
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
-        self.unshared = node.value
+        self.may_diverge = node.value
         value = self.expression(node.value) if node.value else "None"
         fixed = None if self.inside else self.types.get((RETURNED, 0))
         if fixed is not None:
@@ -716,7 +716,7 @@ class _Translator:
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
-        self.say(f"{loop} = Loop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
+        self.say(f"{loop} = ForLoop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
         self.say(f"for {item} in {loop}:")
         self.loops.append(loop)
         self.depth += 1
@@ -735,8 +735,8 @@ class _Translator:
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
         leaves = self.loop_leaves(node)
         state = sorted(syntax.bound([node]))
-        hopeless = syntax.hopeless(node, set(state))
-        self.say(f"{loop} = Repeat(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
+        endless = syntax.is_endless(node, set(state))
+        self.say(f"{loop} = WhileLoop(m, {self.place(node)}, {leaves}, {waits}, {endless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
         self.say(f"while {loop}.again({names}) and {loop}.test({test}):")
@@ -760,9 +760,9 @@ class _Translator:
         unset = sorted(syntax.bound(tree.body) - set(parameters))
         if unset:
             head.append("    " + " = ".join(f"v_{name}" for name in unset) + " = UNDEFINED")
-        watched = sorted(self.watched)
-        if watched:  # which threads have set them
-            head.append("    " + " = ".join(f"d_{name}" for name in watched) + " = EMPTY")
+        names = sorted(self.watched)
+        if names:  # which threads have set them
+            head.append("    " + " = ".join(f"d_{name}" for name in names) + " = EMPTY")
         text = "\n".join([*head, *self.lines, "    return m.exit(_f)", ""])
         exec(compile(text, f"<simt {self.source.name}>", "exec"), self.names)
         run: Translation = self.names["run"]

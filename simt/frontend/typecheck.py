@@ -26,7 +26,7 @@ from simt.core.memory import Record, View
 from simt.core.places import place
 from simt.device import numba_cuda
 from simt.errors import MissingPackage
-from simt.frontend.dataflow import APART, RETURNED, Types, branch_key
+from simt.frontend.dataflow import RETURNED, UNEQUAL, Types, branch_key
 from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation
 from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
@@ -42,12 +42,12 @@ __all__ = [
     "verdict",
 ]
 
-UNJUDGED = (
+UNCHECKED = (
     "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "
     "machine goes by its own rules for types"
 )
 _verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
-_said: list[Finding] = []
+_reported: list[Finding] = []
 
 
 def verdict(
@@ -87,21 +87,21 @@ def declare(function: Any) -> Finding | None:
 
 
 def give_up(error: BaseException) -> Finding:
-    """The finding that a kernel runs unjudged; for the first time it is a warning too."""
+    """The finding that a kernel runs unchecked; the first time it is a warning too."""
     why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
     if isinstance(error, MissingPackage):
-        message = UNJUDGED
+        message = UNCHECKED
     finding = Finding("no-type-check", None, message)
-    if not _said:
-        _said.append(finding)
+    if not _reported:
+        _reported.append(finding)
         place().warn(message)
     return finding
 
 
 def unasked() -> Finding | None:
-    """That Numba could not be asked, where that has happened."""
-    return replace(_said[0]) if _said else None
+    """The finding that Numba could not be asked, if that has happened."""
+    return replace(_reported[0]) if _reported else None
 
 
 # --- types
@@ -210,15 +210,15 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
         return None, {}
 
 
-_MAKERS = ("arrayexpr", "binop", "inplace_binop", "unary")
+_ARRAY_OPERATIONS = ("arrayexpr", "binop", "inplace_binop", "unary")
 
 
 def _new_array(annotation: Any) -> Finding | None:
     """Arithmetic on whole arrays: it has a type, and no kernel has memory for the result."""
     for block in annotation.blocks.values():
         for statement in block.body:
-            made = getattr(statement, "value", None)
-            if getattr(made, "op", None) in _MAKERS and hasattr(statement, "target"):
+            value = getattr(statement, "value", None)
+            if getattr(value, "op", None) in _ARRAY_OPERATIONS and hasattr(statement, "target"):
                 kind = annotation.typemap[statement.target.name]
                 if type(kind).__name__ == "Array":
                     return Finding("not-a-kernel", statement.loc.line, NEW_ARRAY)
@@ -233,38 +233,38 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     What `a if c else b` gives is under the `branch_key` of its branches. None stands for what is no
     number, or not the same on one line; a line that Numba has dropped is missing.
     """
-    found = _agreed(chain(_assigned(annotation), _chosen(annotation)))
-    return found | dict.fromkeys(_apart(annotation), np.dtype(bool))
+    types = _common_types(chain(_assigned_types(annotation), _branch_types(annotation)))
+    return types | dict.fromkeys(_enum_comparisons(annotation), np.dtype(bool))
 
 
-def _agreed(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
-    """The one type that each key has in all pairs; None where there is no such type."""
-    found: Types = {}
+def _common_types(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
+    """The type on which all pairs of a key agree, else None."""
+    types: Types = {}
     for key, dtype in pairs:
-        same = dtype is not None and found.setdefault(key, dtype) is not None
-        if not same or found[key] != dtype:
-            found[key] = None
-    return found
+        same = dtype is not None and types.setdefault(key, dtype) is not None
+        if not same or types[key] != dtype:
+            types[key] = None
+    return types
 
 
-def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """What is assigned to variables of the source."""
+def _assigned_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """The types assigned to variables of the source."""
     for block in annotation.blocks.values():
         for statement in block.body:
             if type(statement).__name__ != "Assign":
                 continue
             name, value = statement.target.name.split(".")[0], statement.value
-            copied = type(value).__name__ == "Var" and value.name.split(".")[0] == name
-            if name.isidentifier() and not copied:
+            is_copy = type(value).__name__ == "Var" and value.name.split(".")[0] == name
+            if name.isidentifier() and not is_copy:
                 line = 0 if type(value).__name__ == "Arg" else statement.loc.line
                 yield (name, line), kind_of(annotation.typemap[statement.target.name])
 
 
-_ADDED = 2  # Numba counts an instruction before Python's own
+_BYTECODE_OFFSET = 2  # Numba counts an instruction before Python's own
 
 
-def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """What conditional expressions give, by each of their branches.
+def _branch_types(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """The types of conditional expressions, by each of their branches.
 
     Where paths meet, Numba copies what they have computed into `$phi98.0`, and versions of it
     into the one that is read on (`$phi98.0.2 = $phi98.0`). Each copy is the last statement of a
@@ -272,29 +272,29 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
     are put where they are called, which moves all that.
     """
     code = annotation.func_id.code
-    if any(inspect.iscode(one) for one in code.co_consts):
+    if any(inspect.iscode(constant) for constant in code.co_consts):
         return
     ends: dict[int, dis.Positions] = {}  # of each stretch of code without a jump, by its beginning
     begin, jumps = 0, True
     for instruction in dis.get_instructions(code):
         if jumps or instruction.is_jump_target:
-            begin = instruction.offset + _ADDED
+            begin = instruction.offset + _BYTECODE_OFFSET
         jumps = "JUMP" in instruction.opname
         if instruction.positions and not jumps and instruction.opname != "NOP":
             ends[begin] = instruction.positions
     for label, block in annotation.blocks.items():
-        given: dict[int, Any] = {}  # by the place on the stack: what was computed last is on top
+        results: dict[int, Any] = {}  # by the place on the stack: what was computed last is on top
         for statement in block.body:
             target = getattr(getattr(statement, "target", None), "name", "")
             if target.startswith("$phi") and type(statement.value).__name__ == "Var":
-                given[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
-        if given and label in ends:
-            yield branch_key(ends[label]), given[max(given)]
+                results[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
+        if results and label in ends:
+            yield branch_key(ends[label]), results[max(results)]
 
 
-def _apart(annotation: Any) -> set[tuple[str, int]]:
+def _enum_comparisons(annotation: Any) -> set[tuple[str, int]]:
     """The lines where `is` compares members of two enums, which are never the same."""
-    found: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
+    lines: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
     for block in annotation.blocks.values():
         for statement in block.body:
             value: Any = getattr(statement, "value", None)
@@ -302,8 +302,8 @@ def _apart(annotation: Any) -> set[tuple[str, int]]:
             if binary and value.fn in (operator.is_, operator.is_not):
                 kinds = {annotation.typemap[side.name] for side in (value.lhs, value.rhs)}
                 members = all("EnumMember" in type(kind).__name__ for kind in kinds)
-                found[members and len(kinds) == 2].add((APART, statement.loc.line))
-    return found[True] - found[False]
+                lines[members and len(kinds) == 2].add((UNEQUAL, statement.loc.line))
+    return lines[True] - lines[False]
 
 
 # --- device functions
@@ -313,13 +313,13 @@ def device_types(dispatcher: Any, used: Any = None) -> Types:
     """The dtypes in a device function, as far as the versions that are used, or all, agree."""
     overloads = getattr(device_of(dispatcher), "overloads", {})
     pairs: list[tuple[tuple[str, int], Any]] = []
-    for compiled in [overloads[one] for one in used or overloads]:
+    for overload in [overloads[signature] for signature in used or overloads]:
         try:
-            variables = variable_types(compiled.type_annotation)
-            result = kind_of(compiled.signature.return_type)
+            variables = variable_types(overload.type_annotation)
+            result = kind_of(overload.signature.return_type)
             if result is not None:
                 variables[RETURNED, 0] = result
         except (AttributeError, KeyError, ImportError):
             continue
         pairs += variables.items()
-    return _agreed(pairs)
+    return _common_types(pairs)

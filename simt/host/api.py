@@ -40,13 +40,13 @@ reduce = Reduce
 
 def _install() -> None:
     """Puts every intrinsic under its name, such as `cuda.shared.array`."""
-    for path, found in intrinsics().items():
+    for path, function in intrinsics().items():
         group, _, name = path.rpartition(".")
         if not group:
-            globals()[name] = found
+            globals()[name] = function
             continue
         space = globals().setdefault(group, Namespace(group))
-        setattr(space, name, found)
+        setattr(space, name, function)
 
 
 _install()
@@ -64,8 +64,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
         if to is not None:
             to.copy_to_device(obj, stream)
         return obj if to is None else to
-    found = host_array(obj)
-    array = np.asarray(obj) if found is None else found
+    host = host_array(obj)
+    array = np.asarray(obj) if host is None else host
     if array.dtype.kind == "O":  # such as None: references, bytes that no kernel can make use of
         array = np.zeros(array.shape, f"V{array.itemsize}")
     if array.dtype.kind not in NUMBERS + "V":
@@ -73,8 +73,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if to is not None:
         to.copy_to_device(array, stream)
         return to  # type: ignore[no-any-return]
-    kept = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
-    if not (array[kept].flags.c_contiguous or array[kept].flags.f_contiguous):
+    once = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
+    if not (array[once].flags.c_contiguous or array[once].flags.f_contiguous):
         raise BadInput(
             "to_device copies an array in one piece, and the elements of this one are not side "
             "by side: hand over np.ascontiguousarray(...)"
@@ -105,8 +105,8 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
 
 def auto_device(obj: Any, stream: Any = 0, copy: bool = True) -> tuple[DeviceNDArray, bool]:
     """An array on the device, and whether it is a new copy."""
-    made = to_device(obj, stream, copy)
-    return made, made is not obj
+    array = to_device(obj, stream, copy)
+    return array, array is not obj
 
 
 def pinned_array(
@@ -131,10 +131,10 @@ def mapped_array(
     wc: bool = False,
 ) -> MappedNDArray:
     """A host array that kernels reach without a copy."""
-    made = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
-    made.fill(0)
-    made.stream = stream
-    return made
+    array = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
+    array.fill(0)
+    array.stream = stream
+    return array
 
 
 def mapped_array_like(
@@ -188,9 +188,9 @@ def pinned(*arylist: Any) -> Iterator[None]:
 @contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
     """Maps host arrays into the device's addresses while a block runs."""
-    made = [to_device(a) for a in arylist]
-    yield made[0] if len(made) == 1 else made
-    for host, device in zip(arylist, made, strict=True):
+    arrays = [to_device(a) for a in arylist]
+    yield arrays[0] if len(arrays) == 1 else arrays
+    for host, device in zip(arylist, arrays, strict=True):
         device.copy_to_host(host)
 
 
@@ -199,8 +199,8 @@ defer_cleanup = current_context().defer_cleanup
 
 def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
     """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
-    turned = to_device(a).T
-    return turned if b is None else to_device(turned.copy_to_host(), to=b)
+    transposed = to_device(a).T
+    return transposed if b is None else to_device(transposed.copy_to_host(), to=b)
 
 
 def declare_device(name: str, sig: Any, link: Any = None, **options: Any) -> DeclaredFunction:

@@ -24,10 +24,10 @@ from simt.host.device_array import (
     from_interface,
 )
 
-__all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "host_array", "marshal"]
+__all__ = ["In", "InOut", "LaunchArguments", "Out", "by_position", "host_array", "marshal"]
 
 
-INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
+ALTERNATIVES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str, bytes), "hand over codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
     ((list, range), "hand over np.array({0}), or a tuple of its numbers"),
     ((set, frozenset), "hand over np.array(list({0}))"),
@@ -41,7 +41,7 @@ INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
         "name the function in the kernel, and decorate it with @cuda.jit(device=True)",
     ),
 )
-PARTS = "hand over its parts one by one"
+PARTS_HINT = "hand over its parts one by one"
 
 
 class _Direction:
@@ -69,7 +69,7 @@ class InOut(_Direction):
 
 
 @dataclass
-class Marshalled:
+class LaunchArguments:
     """The arguments as the machine takes them, and what must be done afterwards."""
 
     values: tuple[Any, ...] = ()
@@ -85,14 +85,14 @@ class Marshalled:
 
     def copies(self) -> list[Finding]:
         """A warning for each array that went to the device and back for this launch alone."""
-        found = []
+        findings = []
         for name, size in self.copied:
             message = (
                 f"{name} is a host array: {size:,} bytes go to the device and back at every "
                 f"launch; copy once: cuda.to_device({name})"
             )
-            found.append(Finding("implicit-copy", None, message, array=name))
-        return found
+            findings.append(Finding("implicit-copy", None, message, array=name))
+        return findings
 
 
 def host_array(thing: Any) -> np.ndarray[Any, Any] | None:
@@ -104,8 +104,8 @@ def host_array(thing: Any) -> np.ndarray[Any, Any] | None:
             raise BadInput("a tensor that requires grad cannot go to a kernel: pass x.detach()")
         if thing.device.type != "cpu":
             raise BadInput(f"a tensor on {thing.device} cannot go to the SIMT machine")
-        made: np.ndarray[Any, Any] = thing.numpy()
-        return made
+        array: np.ndarray[Any, Any] = thing.numpy()
+        return array
     return None
 
 
@@ -117,18 +117,18 @@ def _foreign(thing: Any) -> DeviceNDArray | None:
     return from_interface(interface) if isinstance(interface, dict) else None
 
 
-def by_position(kernel: str, parameters: list[str], named: str) -> Finding:
-    """That a kernel takes no argument by its name."""
+def by_position(kernel: str, parameters: list[str], keyword: str) -> Finding:
+    """The finding that a kernel takes no argument by name."""
     message = (
         f"{kernel} takes its arguments by position only: write "
-        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named}="
+        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {keyword}="
     )
     return Finding("not-a-kernel", None, message, errors=(TypeError,))
 
 
 def marshal(
     names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
-) -> Marshalled:
+) -> LaunchArguments:
     """Prepares arguments; each extension may hand over something else in place of one.
 
     Raises:
@@ -138,17 +138,17 @@ def marshal(
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
         raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
-    made = Marshalled()
+    result = LaunchArguments()
     for extension in reversed(extensions):
-        pairs = [extension.prepare_args(None, a, stream=0, retr=made.back) for a in args]
+        pairs = [extension.prepare_args(None, a, stream=0, retr=result.back) for a in args]
         args = tuple(arg for _, arg in pairs)
-    made.values = tuple(_one(made, name, arg) for name, arg in zip(names, args, strict=True))
-    made.typed = tuple(_typed(arg, value) for arg, value in zip(args, made.values, strict=True))
-    return made
+    result.values = tuple(_value(result, name, arg) for name, arg in zip(names, args, strict=True))
+    result.typed = tuple(_typed(arg, value) for arg, value in zip(args, result.values, strict=True))
+    return result
 
 
 def _typed(arg: Any, value: Any) -> Any:
-    _, arg = _unwrapped(arg)
+    _, arg = _unwrap(arg)
     if isinstance(arg, enum.Enum):
         return arg
     if isinstance(value, tuple):
@@ -157,31 +157,31 @@ def _typed(arg: Any, value: Any) -> Any:
     return value
 
 
-def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
+def _on_a_gpu(marshalled: LaunchArguments, arg: Any) -> DeviceNDArray | None:
     """A copy of an array that lies on a real GPU: numba.cuda's, or a torch tensor."""
     family = type(arg).__module__.partition(".")[0]
     if family == "numba" and hasattr(arg, "copy_to_host"):
         device = device_copy(np.asarray(arg.copy_to_host()))
-        made.back.append(lambda: arg.copy_to_device(device._array))
+        marshalled.back.append(lambda: arg.copy_to_device(device._array))
         return device
     if family == "torch" and getattr(arg, "is_cuda", False):
         import torch
 
         device = device_copy(arg.detach().cpu().numpy())
-        made.back.append(lambda: arg.detach().copy_(torch.from_numpy(device._array)))
+        marshalled.back.append(lambda: arg.detach().copy_(torch.from_numpy(device._array)))
         return device
     return None
 
 
-def _unwrapped(arg: Any) -> tuple[_Direction | None, Any]:
-    """How an argument travels, if it says so, and itself; Numba has classes of these names too."""
+def _unwrap(arg: Any) -> tuple[_Direction | None, Any]:
+    """The direction of an argument, if it has one, and itself; Numba has such classes too."""
     if type(arg).__module__ == "numba.cuda.args":
         arg = {"In": In, "Out": Out}.get(type(arg).__name__, InOut)(arg.value)
     return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
 
 
-def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
-    """That a kernel does not take an array of these elements, and what it takes instead."""
+def _unsupported_dtype(name: str, dtype: np.dtype[Any]) -> Finding:
+    """The finding that a kernel takes no array of these elements, and what to use instead."""
     if dtype.kind in "SU":
         return Finding("unsupported", None, no_strings(name, dtype), array=name)
     message = f"{name} is an array of {dtype}, which a kernel cannot hold"
@@ -192,8 +192,8 @@ def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
     return Finding("not-a-kernel", None, message, array=name)
 
 
-def _one(made: Marshalled, name: str, arg: Any) -> Any:
-    direction, arg = _unwrapped(arg)
+def _value(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
+    direction, arg = _unwrap(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
     if isinstance(arg, MappedNDArray):
@@ -202,15 +202,15 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
             whole = whole.base
         allocation = Allocation("global", np.asarray(whole).ravel("K").view(np.uint8))
         return DeviceNDArray.over(plain, allocation).as_view(name)
-    elsewhere = _on_a_gpu(made, arg)
-    if elsewhere is not None:
-        return elsewhere.as_view(name)
+    on_gpu = _on_a_gpu(marshalled, arg)
+    if on_gpu is not None:
+        return on_gpu.as_view(name)
     if hasattr(arg, "__cuda_array_interface__"):
         return from_interface(arg.__cuda_array_interface__).as_view(name)
     host = host_array(arg)
     if host is not None:
         if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:
-            raise Stop(_not_held(name, host.dtype))
+            raise Stop(_unsupported_dtype(name, host.dtype))
         if not _one_piece(host):
             message = (
                 f"{name} is not contiguous, its elements are not side by side, and is copied to "
@@ -220,21 +220,21 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
             raise Stop(Finding("not-a-kernel", None, message, array=name, errors=(ValueError,)))
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
-            made.back.append(lambda: np.copyto(host, device._array))
-            made.hosts.append(host)
+            marshalled.back.append(lambda: np.copyto(host, device._array))
+            marshalled.hosts.append(host)
         view = device.as_view(name)
         view.allocation.frozen = not host.flags.writeable
         if direction is None:
-            made.copied.append((name, host.nbytes))
+            marshalled.copied.append((name, host.nbytes))
         return view
     if isinstance(arg, enum.Enum):
-        return _one(made, name, arg.value)
+        return _value(marshalled, name, arg.value)
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):
         copy = np.array([arg])
         if direction is None or direction.copy_out:
-            made.back.append(lambda: _give_record(arg, copy[0]))
+            marshalled.back.append(lambda: _give_record(arg, copy[0]))
         allocation = Allocation("global", copy.view(np.uint8))
         view = View(allocation, copy.dtype, (1,), copy.strides, 0, name)
         return Record(view, (0,))
@@ -243,12 +243,12 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, np.generic) and arg.dtype.kind in NUMBERS:
         return cast(arg, arg.dtype)
     if isinstance(arg, tuple):
-        items = [_one(made, f"{name}[{i}]", a) for i, a in enumerate(arg)]
+        items = [_value(marshalled, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    instead = next((said for kinds, said in INSTEAD if isinstance(arg, kinds)), PARTS)
+    advice = next((hint for kinds, hint in ALTERNATIVES if isinstance(arg, kinds)), PARTS_HINT)
     message = (
         f"{name} has the type {type(arg).__name__}; a kernel takes arrays, numbers and tuples: "
-        f"{instead.format(name)}"
+        f"{advice.format(name)}"
     )
     raise Stop(_untyped(message, arg))
 
@@ -269,8 +269,8 @@ def _give_record(record: Any, copy: Any) -> None:
 
 def _untyped(message: str, arg: Any) -> Finding:
     """What is no argument: Numba has no type for it, or a launch has no way to hand it over."""
-    known = isinstance(arg, str | bytes | list | set | slice | None)
+    builtin = isinstance(arg, str | bytes | list | set | slice | None)
     errors: tuple[type[Exception], ...] = (ValueError,)
-    if known:
+    if builtin:
         errors = (NotImplementedError, *caught_as("TypingError"))
     return Finding("not-a-kernel", None, message, errors=errors)

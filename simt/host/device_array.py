@@ -15,7 +15,7 @@ from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
 from simt.host.work.queue import work_queue
-from simt.observers.initialised import Written
+from simt.observers.initialised import WriteMap
 
 __all__ = [
     "NUMBERS",
@@ -45,18 +45,18 @@ class DeviceNDArray:
     def __init__(
         self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None
     ) -> None:
-        made = gpu_data or device_empty(span(shape, strides, dtype), np.uint8).gpu_data
-        self.gpu_data: Allocation = made
+        memory = gpu_data or device_empty(span(shape, strides, dtype), np.uint8).gpu_data
+        self.gpu_data: Allocation = memory
         self._array: Array = np.ndarray(shape, dtype, self.gpu_data.data, 0, strides)
         self.stream = stream
 
     @classmethod
     def over(cls, array: Array, allocation: Allocation, stream: Any = 0) -> DeviceNDArray:
         """The device array whose elements are a NumPy array in the bytes of an allocation."""
-        made = cls.__new__(cls)
-        made._array, made.gpu_data, made.stream = array, allocation, stream
+        device_array = cls.__new__(cls)
+        device_array._array, device_array.gpu_data, device_array.stream = array, allocation, stream
         allocation.know()
-        return made
+        return device_array
 
     # --- what it is
 
@@ -225,13 +225,13 @@ class DeviceNDArray:
 
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
         """The same elements in another shape; never copies."""
-        made = self._array.reshape(*shape, order=order)  # type: ignore[call-overload]
-        return self if made.shape == self.shape else self._without_copy(made, "reshape")
+        view = self._array.reshape(*shape, order=order)  # type: ignore[call-overload]
+        return self if view.shape == self.shape else self._without_copy(view, "reshape")
 
-    def _without_copy(self, made: Array, what: str) -> DeviceNDArray:
-        if made.size and not (dense(self._array) and np.shares_memory(made, self._array)):
+    def _without_copy(self, view: Array, what: str) -> DeviceNDArray:
+        if view.size and not (dense(self._array) and np.shares_memory(view, self._array)):
             raise NotImplementedError(f"{what} of a non-contiguous device array needs a copy")
-        return self._share(made)
+        return self._share(view)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """All elements in one dimension; never copies."""
@@ -251,9 +251,9 @@ class DeviceNDArray:
             raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
         if axes != (1, 0):
             raise BadInput(f"invalid axes list {axes}")
-        made = device_empty(self.shape[::-1], self.dtype).bind(self.stream)
-        copy_on_device(made._array, self._array.T, self.stream, made, self)
-        return made
+        result = device_empty(self.shape[::-1], self.dtype).bind(self.stream)
+        copy_on_device(result._array, self._array.T, self.stream, result, self)
+        return result
 
     @property
     def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
@@ -318,11 +318,11 @@ def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArra
     if math.prod(shape) == 0:
         return device_empty(shape, dtype)
     address = interface["data"][0]
-    found = at_address(address)
-    if found is None:
+    target = at_address(address)
+    if target is None:
         message = f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host"
         raise BadInput(message)
-    allocation, offset = found
+    allocation, offset = target
     array: Array = np.ndarray(shape, dtype, allocation.data, offset, interface.get("strides"))
     return DeviceNDArray.over(array, allocation, stream or 0)
 
@@ -331,9 +331,9 @@ def device_copy(array: Array, stream: Any = 0) -> DeviceNDArray:
     """A device array with a copy of a host array, contiguous as `to_device` makes it."""
     if not work_queue.direct(stream):
         fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-        made = device_empty(array.shape, array.dtype, "F" if fortran else "C").bind(stream)
-        copy_in(made._array, array, stream, made)
-        return made
+        result = device_empty(array.shape, array.dtype, "F" if fortran else "C").bind(stream)
+        copy_in(result._array, array, stream, result)
+        return result
     copy = array.copy(order="K") if dense(array) else np.array(array, order="C", copy=True)
     copy = np.asarray(copy)
     return DeviceNDArray.over(copy, Allocation("global", bytes_of(copy)))
@@ -344,5 +344,5 @@ def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
     array = np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload]
     poison(array.ravel(order="K"))
     allocation = Allocation("global", bytes_of(array))
-    allocation.written = Written(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
+    allocation.written = WriteMap(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
     return DeviceNDArray.over(array, allocation)

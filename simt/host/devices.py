@@ -156,15 +156,15 @@ class Context:
         raise AttributeError(f"the context has no attribute {name!r}")
 
 
-_SEND = "send the array itself to another process, as copy_to_host() gives it"
+_SEND_HINT = "send the array itself to another process, as copy_to_host() gives it"
 _DRIVERS = {
     "memalloc": "cuda.device_array makes memory",
     "memallocmanaged": "cuda.managed_array makes such memory",
     "memhostalloc": "cuda.pinned_array and cuda.mapped_array make such memory",
     "mempin": "cuda.pinned pins an array",
     "memunpin": "cuda.pinned unpins an array at its end",
-    "get_ipc_handle": _SEND,
-    "open_ipc_handle": _SEND,
+    "get_ipc_handle": _SEND_HINT,
+    "open_ipc_handle": _SEND_HINT,
     "create_module_ptx": "write the kernel in Python, or in CUDA C++ in a cell of %%cuda",
     "create_module_image": "write the kernel in Python, or in CUDA C++ in a cell of %%cuda",
     "memory_manager": "it keeps its memory itself",

@@ -56,7 +56,7 @@ class Configured:
                 f"{shown(self.stream)}] for bytes of shared memory, cuda.stream() for a stream"
             )
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launches the kernel; like Numba's, it takes its arguments by position.
 
         Raises:
@@ -64,9 +64,9 @@ class Configured:
             Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
         function = self.kernel.py_func
-        detail = any(one.wants_detail(function) for one in listeners())
+        detail = any(listener.wants_detail(function) for listener in listeners())
         prepared = PreparedLaunch(
-            self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
+            self.kernel, self.grid, self.block, args, self.sharedmem, named=kwargs,
             xray=detail or counted(self.stream),
         )  # fmt: skip
         if work_queue.direct(self.stream):
@@ -104,9 +104,9 @@ class Kernel:
         self.__name__ = getattr(function, "__name__", repr(function))
         self.overloads: dict[Any, Overload] = {}
         self.specializations: dict[Any, Kernel] = {}
-        parsed = [signature_types(one) for one in signatures]
-        self.declared = [one for one in parsed if one is not None]
-        with _raised():
+        parsed = [signature_types(types) for types in signatures]
+        self.declared = [types for types in parsed if types is not None]
+        with _stops_as_errors():
             if device and self.declared:
                 finding = declare(self)
                 if finding is not None:
@@ -148,36 +148,36 @@ class Kernel:
 
     def _compiled(self, types: tuple[Any, ...] | None) -> Overload:
         if types not in self.overloads:
-            made = Overload(self.py_func, self.source, types, self.targetoptions)
-            self.overloads[types] = made
+            overload = Overload(self.py_func, self.source, types, self.targetoptions)
+            self.overloads[types] = overload
         return self.overloads[types]
 
     def compile(self, sig: Any) -> Overload:
         """The kernel for a signature, from where on what its names stand for is fixed."""
         parsed = signature_types(sig)
-        with _raised():
+        with _stops_as_errors():
             if self.declared:
                 return self.overload(parsed and parsed[0])
             return self._compiled(parsed and parsed[0])
 
     def recompile(self) -> None:
         """Compiles all overloads again, with what their names stand for by now."""
-        types = self.signatures
+        signatures = self.signatures
         self.overloads.clear()
-        with _raised():
-            for one in types:
-                self._compiled(one)
+        with _stops_as_errors():
+            for arguments in signatures:
+                self._compiled(arguments)
 
     def specialize(self, *args: Any) -> Kernel:
         """A kernel for arguments like these only, or for arguments of these types."""
         if self.specialized:
             raise KernelError(f"Dispatcher already specialized: launch {self.__name__} as it is")
-        with _raised():
+        with _stops_as_errors():
             types = tuple(_type_like(arg) for arg in args)
             if types not in self.specializations:
-                made = Kernel(self.py_func, options=self.targetoptions, specialized=True)
-                made._compiled(types)
-                self.specializations[types] = made
+                kernel = Kernel(self.py_func, options=self.targetoptions, specialized=True)
+                kernel._compiled(types)
+                self.specializations[types] = kernel
         return self.specializations[types]
 
     def __getattr__(self, name: str) -> Any:
@@ -232,8 +232,8 @@ def _type_like(thing: Any) -> Any:
 
 
 @contextmanager
-def _raised() -> Iterator[None]:
-    """What ends a compilation, as an error."""
+def _stops_as_errors() -> Iterator[None]:
+    """Raises what ends a compilation as an error."""
     try:
         yield
     except Stop as stop:

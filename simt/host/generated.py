@@ -45,13 +45,13 @@ def kernel_from(text: str, **names: Any) -> Kernel:
     api = importlib.import_module("simt.host.api")  # which imports this module
     scope: dict[str, Any] = {"cuda": api, **names}
     exec(compile(text, file, "exec"), scope)
-    made = Kernel(scope["kernel"])
-    assert made.source is not None  # read now: who clears `linecache` forgets the text
-    return made
+    kernel = Kernel(scope["kernel"])
+    assert kernel.source is not None  # read now: who clears `linecache` forgets the text
+    return kernel
 
 
 def device_function(function: Callable[..., Any]) -> Kernel:
-    """A device function of its own: what Numba finds out about types is known by function."""
+    """A new device function each time: Numba caches types by function."""
     code = python_function(function) or function
     copy = FunctionType(
         code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__
@@ -63,10 +63,10 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
     """An argument as an array, where it lies."""
     if isinstance(thing, DeviceNDArray):
         return thing
-    found = host_array(thing)
-    if found is None and hasattr(thing, "__cuda_array_interface__"):
+    array = host_array(thing)
+    if array is None and hasattr(thing, "__cuda_array_interface__"):
         return from_interface(thing.__cuda_array_interface__)
-    return np.asarray(thing) if found is None else found
+    return np.asarray(thing) if array is None else array
 
 
 def on_device(array: np.ndarray[Any, Any]) -> DeviceNDArray:
@@ -89,7 +89,7 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])
 
 
-def signatures(maker: str, given: Any) -> list[tuple[list[Any], Any]]:
+def signatures(maker: str, declared: Any) -> list[tuple[list[Any], Any]]:
     """The types of the arguments and of the result of each signature.
 
     Raises:
@@ -98,21 +98,21 @@ def signatures(maker: str, given: Any) -> list[tuple[list[Any], Any]]:
     numba_cuda.load()
     from numba.core import sigutils
 
-    given = [given] if isinstance(given, str) else given
-    if callable(given) or not isinstance(given, Iterable) or not (found := list(given)):
+    declared = [declared] if isinstance(declared, str) else declared
+    if callable(declared) or not isinstance(declared, Iterable) or not (items := list(declared)):
         raise BadCall(
             f"{maker} needs a list of signatures, such as ['float32(float32)'], got "
-            f"{shown(given)}: for a GPU Numba compiles before the first call"
+            f"{shown(declared)}: for a GPU Numba compiles before the first call"
         )
-    made = []
-    for signature in found:
+    parsed = []
+    for signature in items:
         try:
             arguments, result = sigutils.normalize_signature(signature)
         except TypeError:
             message = f"{maker}: {signature!r} is no signature: write 'float32(float32)'"
             raise BadCall(message) from None
-        made.append((list(arguments), result))
-    return made
+        parsed.append((list(arguments), result))
+    return parsed
 
 
 def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
@@ -138,10 +138,10 @@ def result_type(function: Callable[..., Any], arguments: list[Any]) -> Any:
     cuda = numba_cuda.load()
     try:
         with any_device():
-            made = cuda.jit(device=True)(real_function(function))
-            return made.compile_device(tuple(arguments)).signature.return_type
+            device_function = cuda.jit(device=True)(real_function(function))
+            return device_function.compile_device(tuple(arguments)).signature.return_type
     except Exception as error:
-        refused = reason(function, error)
-        if refused is None:
+        finding = reason(function, error)
+        if finding is None:
             raise
-        raise KernelError(str(refused)) from None
+        raise KernelError(str(finding)) from None

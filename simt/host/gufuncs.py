@@ -87,11 +87,11 @@ class Gufunc:
         Raises:
             BadCall: if the number of arguments, their types or their shapes do not fit.
         """
-        given, outputs = self._sorted(args, out)
-        loop, shapes = self._schedule([a.shape for a in given])
-        types = self._choose(given)
+        arrays, outputs = self._split_arguments(args, out)
+        loop, shapes = self._schedule([a.shape for a in arrays])
+        types = self._choose(arrays)
         dtypes, kernel = self._loops[types]
-        stays = any(isinstance(a, DeviceNDArray) for a in [*given, *outputs])
+        on_device = any(isinstance(a, DeviceNDArray) for a in [*arrays, *outputs])
         for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True):
             if target is not None and (target.shape, target.dtype) != (shape, dtype):
                 raise BadCall(
@@ -104,24 +104,24 @@ class Gufunc:
         inputs = [
             self._input(number, array, dtype, len(core), count)
             for number, (array, dtype, core) in enumerate(
-                zip(given, types, self._inputs, strict=True), 1
+                zip(arrays, types, self._inputs, strict=True), 1
             )
         ]
-        made = [
+        buffers = [
             target if isinstance(target, DeviceNDArray) else device_empty(shape, dtype)
             for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True)
         ]
-        rows = [m.reshape((count, *s[len(loop) :])) for m, s in zip(made, shapes, strict=True)]
+        rows = [m.reshape((count, *s[len(loop) :])) for m, s in zip(buffers, shapes, strict=True)]
         kernel.forall(count, min(THREADS, self.max_blocksize), stream)(*inputs, *rows)
         results: list[Any] = []
-        for target, result in zip(outputs, made, strict=True):
+        for target, result in zip(outputs, buffers, strict=True):
             if isinstance(target, np.ndarray):
                 results.append(result.copy_to_host(target))
             else:
-                results.append(result if stays else result.copy_to_host())
+                results.append(result if on_device else result.copy_to_host())
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _sorted(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
+    def _split_arguments(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs; None for an output that is to be made."""
         inputs, outputs = len(self._inputs), len(self._outputs)
         if out is not None:
@@ -139,31 +139,31 @@ class Gufunc:
                 f"{_arguments(inputs + outputs)} (inputs and outputs). Got "
                 f"{_arguments(len(args))}."
             )
-        given: list[Any] = [operand(a) for a in args]
-        return given[:inputs], given[inputs:] or [None] * outputs
+        arrays: list[Any] = [operand(a) for a in args]
+        return arrays[:inputs], arrays[inputs:] or [None] * outputs
 
-    def _choose(self, given: list[Any]) -> Any:
+    def _choose(self, arrays: list[Any]) -> Any:
         """The signature with the inputs' types, else the first to which Numba converts them.
 
         Numba asks whether the declared type fits into the given one: it narrows and never widens.
         """
-        exact = tuple(a.dtype for a in given)
+        exact = tuple(a.dtype for a in arrays)
         if exact in self._loops:
             return exact
         for types in self._loops:
             if all(map(np.can_cast, types, exact)):
                 return types
-        known = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
+        signatures = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
         raise BadCall(
             f"{self.__name__}: no matching signature for ({', '.join(map(str, exact))}), only "
-            f"{known}: for a GPU Numba converts to narrower types only; write x.astype(...)"
+            f"{signatures}: for a GPU Numba converts to narrower types only; write x.astype(...)"
         )
 
-    def _schedule(self, given: list[Shape]) -> tuple[Shape, list[Shape]]:
+    def _schedule(self, input_shapes: list[Shape]) -> tuple[Shape, list[Shape]]:
         """The shape of the loop, and the shapes of the outputs."""
         sizes: dict[str, int] = {}
         loops = []
-        for number, (shape, names) in enumerate(zip(given, self._inputs, strict=True), 1):
+        for number, (shape, names) in enumerate(zip(input_shapes, self._inputs, strict=True), 1):
             depth = len(shape) - len(names)
             if depth < 0:
                 raise BadCall(
@@ -178,10 +178,10 @@ class Gufunc:
                     )
             loops.append(shape[:depth])
         loop = max(loops, key=math.prod)
-        for number, one in enumerate(loops, 1):
-            if one not in (loop, (1,), ()):
+        for number, other in enumerate(loops, 1):
+            if other not in (loop, (1,), ()):
                 raise BadCall(
-                    f"{self.__name__}: the loop has shape {loop}, and input {number} has {one}: "
+                    f"{self.__name__}: the loop has shape {loop}, and input {number} has {other}: "
                     "for a GPU Numba repeats only what has no loop dimensions"
                 )
         return loop, [loop + tuple(sizes[n] for n in names) for names in self._outputs]
@@ -236,11 +236,11 @@ def _dimensions(layout: str) -> tuple[list[list[str]], list[list[str]]]:
     if not re.fullmatch(rf"{group}(?:,{group})*->{group}(?:,{group})*", text):
         raise BadCall(f"guvectorize: {layout!r} is no layout: write such as '(m,n),(n)->(m)'")
     inputs, outputs = (
-        [re.findall(r"\w+", one) for one in re.findall(group, side)] for side in text.split("->")
+        [re.findall(r"\w+", dims) for dims in re.findall(group, side)] for side in text.split("->")
     )
-    known = {name for names in inputs for name in names}
+    dimensions = {name for names in inputs for name in names}
     for name in (name for names in outputs for name in names):
-        if name not in known:
+        if name not in dimensions:
             raise BadCall(
                 f"guvectorize: {layout!r} has the dimension {name} in an output and in no input: "
                 "nothing says how long it is"
@@ -274,6 +274,6 @@ def guvectorize(
     if not nopython:
         raise BadCall("nopython flag must be True")
     if options:
-        named = ", ".join(map(repr, options))
-        raise BadCall(f"The following target options are not supported: {named}")
+        names = ", ".join(map(repr, options))
+        raise BadCall(f"The following target options are not supported: {names}")
     return lambda function: Gufunc(function, declared, layout)

@@ -22,11 +22,11 @@ __all__ = ["Overload", "asking", "check_options", "error_for"]
 
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
-_KNOWN = {
+_OPTIONS = {
     "cache", "debug", "device", "extensions", "fastmath", "forceinline", "inline", "launch_bounds",
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
-_GONE = ("argtypes", "restype", "bind")
+_REMOVED_OPTIONS = ("argtypes", "restype", "bind")
 _NEEDS_COMPILER = {
     "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
     "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
@@ -64,7 +64,7 @@ def asking(kernel: Any, name: str) -> Callable[..., Any]:
     fact = name.removeprefix("get_")
     if fact in _NEEDS_COMPILER:
 
-        def refuse(*args: Any, **named: Any) -> NoReturn:
+        def refuse(*args: Any, **kwargs: Any) -> NoReturn:
             raise _needs_compiler(kernel.__name__, name)
 
         return refuse
@@ -74,7 +74,7 @@ def asking(kernel: Any, name: str) -> Callable[..., Any]:
     def tell(signature: Any = None) -> Any:
         if signature is not None:
             return getattr(kernel.overloads[getattr(signature, "args", signature)], fact)
-        every = {types: getattr(one, fact) for types, one in kernel.overloads.items()}
+        every = {types: getattr(overload, fact) for types, overload in kernel.overloads.items()}
         return next(iter(every.values())) if kernel.specialized else every
 
     return tell
@@ -90,7 +90,7 @@ def check_options(options: Options, *, device: bool) -> None:
         raise KernelError.also(NotImplementedError)(
             "cuda.jit has no boundscheck=: the SIMT machine checks every index in any case"
         )
-    for name in _GONE:
+    for name in _REMOVED_OPTIONS:
         if options.get(name) is not None:
             raise KernelError.also(*caught_as("DeprecationError"))(
                 f"cuda.jit takes no {name}= any more: give the signature first, "
@@ -133,7 +133,7 @@ class Overload:
         self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")
         self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
-        refused, finding = program.refused, None
+        refusal, finding = program.refused, None
         if arguments is not None:
             if len(arguments) != len(source.parameters):
                 message = (
@@ -142,20 +142,20 @@ class Overload:
                 )
                 raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
             finding, program.types = verdict(function, arguments, program.names())
-        if refused is not None and refused.kind == "not-a-kernel":
-            raise Stop(replace(refused, errors=finding.errors if finding else refused.errors))
+        if refusal is not None and refusal.kind == "not-a-kernel":
+            raise Stop(replace(refusal, errors=finding.errors if finding else refusal.errors))
         if finding is not None and finding.severity == "error":
             raise Stop(finding)
         self.unjudged = unasked() if arguments is None else finding
         program.accept()
         self.unchecked = CompiledLaunches(program, arguments)
-        self.refused = refused  # what Numba could compile and the machine cannot run
+        self.refused = refusal  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:
-        unknown = sorted(options.keys() - _KNOWN)
+        unknown = sorted(options.keys() - _OPTIONS)
         if unknown:
-            known = ", ".join(sorted(_KNOWN))
-            message = f"cuda.jit has no option {unknown[0]}=; it has {known}"
+            allowed = ", ".join(sorted(_OPTIONS))
+            message = f"cuda.jit has no option {unknown[0]}=; it has {allowed}"
             raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
         if options.get("device"):
             message = f"{self.program.source.name} is a device function: only kernels can call it"
@@ -171,17 +171,17 @@ class Overload:
             message = f"Got {len(bounds)} launch bounds: {bounds}, at most 3 have a meaning"
             raise Stop(Finding("not-a-kernel", None, message, errors=(ValueError,)))
 
-    def values(self, given: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def values(self, types: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments of a launch in the types of this overload."""
-        if given is None or given == self.argument_types:
+        if types is None or types == self.argument_types:
             return values
-        if given not in self._conversions:
+        if types not in self._conversions:
             source = self.program.source
-            wanted = zip(source.parameters, self.argument_types or (), given, strict=True)
-            self._conversions[given] = [
-                conversion(source.name, name, want, have) for name, want, have in wanted
+            triples = zip(source.parameters, self.argument_types or (), types, strict=True)
+            self._conversions[types] = [
+                conversion(source.name, name, want, have) for name, want, have in triples
             ]
-        parts = zip(self._conversions[given], values, strict=True)
+        parts = zip(self._conversions[types], values, strict=True)
         return tuple(convert(value) for convert, value in parts)
 
     def check_launch(self, block: tuple[int, ...]) -> None:
@@ -209,7 +209,7 @@ class Overload:
 
     @property
     def cooperative(self) -> bool:
-        """Whether it synchronises the whole grid."""
+        """Whether it synchronizes the whole grid."""
         return self.program.cooperative
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:

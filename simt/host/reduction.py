@@ -14,7 +14,7 @@ from simt.host.generated import THREADS, device_function, kernel_from, on_device
 
 __all__ = ["Reduce"]
 
-MOST_BLOCKS = 64
+MAX_BLOCKS = 64
 _TEXT = """\
 def kernel(values, partials, init, use_init):
     warps = cuda.shared.array((4, 32), dtype)
@@ -97,7 +97,7 @@ class Reduce:
         data = array if isinstance(array, DeviceNDArray) else on_device(array)
         kernel = self._kernel(data.dtype)
         whole = data.size // THREADS * THREADS
-        blocks = min(whole // THREADS, MOST_BLOCKS)
+        blocks = min(whole // THREADS, MAX_BLOCKS)
         partials = device_empty(blocks + (whole < data.size), data.dtype)
         if blocks:
             kernel[blocks, THREADS, stream](data[:whole], partials[:blocks], init, True)

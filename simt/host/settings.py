@@ -31,7 +31,7 @@ _seed: ContextVar[int] = ContextVar("simt_seed", default=0)
 
 
 class Listener(Protocol):
-    """Somebody who wants to know of each launch."""
+    """An object that is notified of each launch."""
 
     def wants_detail(self, kernel: Callable[..., Any]) -> bool:
         """Whether the next launch of a kernel is to be counted."""
@@ -48,7 +48,7 @@ _listeners: list[Listener] = []  # for all threads that launch
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Each launch is told to somebody."""
+    """Notifies a listener of each launch while the block runs."""
     _listeners.append(listener)
     try:
         yield
@@ -57,7 +57,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def listeners() -> list[Listener]:
-    """Those who are told of each launch."""
+    """The listeners that are notified of each launch."""
     return _listeners
 
 
@@ -75,7 +75,7 @@ def set_replacing(now: bool) -> None:
 
 
 def checking() -> bool:
-    """Whether plain launches look for races and uninitialised reads."""
+    """Whether plain launches look for races and uninitialized reads."""
     return _checked.get()
 
 
@@ -91,7 +91,7 @@ def current_seed() -> int:
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Launches run faster, and do not look for races or uninitialised reads.
+    """Launches run faster, and do not look for races or uninitialized reads.
 
     Indices are still checked: no launch ever writes out of bounds. A kernel on which the machine
     has spent a second is compiled, and says so unless a checked launch of the same shapes has

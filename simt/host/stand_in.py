@@ -17,7 +17,7 @@ _HOST = "simt.host"
 _API = f"{_HOST}.api"
 
 # What the machine has an object for besides the names of `numba.cuda` itself.
-_ELSEWHERE = {
+_COUNTERPARTS = {
     "numba.cuda.cudadrv.devices.reset": f"{_API}.close",
     "numba.cuda.cudadrv.driver.driver": f"{_HOST}.devices.driver",
     "numba.cuda.cudadrv.driver.Device": f"{_HOST}.devices.Device",
@@ -48,8 +48,8 @@ class StandIn(ModuleType):
 
     def __init__(self, module: ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
-        kept = ("__file__", "__path__", "__spec__", "__package__", "__loader__", "__version__")
-        vars(self).update({n: v for n, v in vars(module).items() if n in kept})
+        dunders = ("__file__", "__path__", "__spec__", "__package__", "__loader__", "__version__")
+        vars(self).update({n: v for n, v in vars(module).items() if n in dunders})
         vars(self)["_module"] = module
 
     def __getattr__(self, name: str) -> Any:
@@ -77,8 +77,8 @@ def counterpart(thing: Any) -> Any:
         if name == "numba" or (name.startswith("numba.cuda.") and not runs_as_a_user(name)):
             return _stand_in(thing)
         return thing
-    found = _counterparts().get(id(thing))
-    return thing if found is None else found[1]
+    entry = _counterparts().get(id(thing))
+    return thing if entry is None else entry[1]
 
 
 @functools.cache
@@ -88,14 +88,14 @@ def _stand_in(module: ModuleType) -> StandIn:
 
 @functools.cache
 def _counterparts() -> dict[int, tuple[Any, Any]]:
-    """By the identity of Numba's object: that object, and the machine's."""
+    """Numba's objects and the machine's, by the identity of Numba's."""
     import numba
 
     real, api = numba_cuda.load(), importlib.import_module(_API)
     pairs = [(getattr(real, name), ours) for name, ours in vars(api).items() if hasattr(real, name)]
-    for name, ours in _ELSEWHERE.items():
+    for name, ours in _COUNTERPARTS.items():
         try:
-            pairs.append((_named(name), _named(ours)))
+            pairs.append((_import_name(name), _import_name(ours)))
         except (ImportError, AttributeError):  # another version of Numba
             continue
     for name in ("vectorize", "guvectorize"):
@@ -104,16 +104,16 @@ def _counterparts() -> dict[int, tuple[Any, Any]]:
     return {id(theirs): (theirs, ours) for theirs, ours in pairs}
 
 
-def _named(path: str) -> Any:
+def _import_name(path: str) -> Any:
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
-def _by_target(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _by_target(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
     """Numba's decorator for its other targets, the machine's for `target="cuda"`."""
 
-    @functools.wraps(theirs)
+    @functools.wraps(original)
     def decorator(*args: Any, **options: Any) -> Any:
-        return (ours if options.get("target") == "cuda" else theirs)(*args, **options)
+        return (replacement if options.get("target") == "cuda" else original)(*args, **options)
 
     return decorator

@@ -54,7 +54,7 @@ class Stream:
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
-        """Synchronises at the end of a block."""
+        """Synchronizes at the end of a block."""
         yield self
         self.synchronize()
 
@@ -77,13 +77,13 @@ class Stream:
         """What can be awaited: the stream, once earlier work on it is done."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Stream] = loop.create_future()
-        done = Event()
-        done.record(self)
+        event = Event()
+        event.record(self)
 
         def resolve() -> None:
             if not future.done():
                 try:
-                    done.synchronize()
+                    event.synchronize()
                 except Exception as error:
                     future.set_exception(error)
                 else:

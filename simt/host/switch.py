@@ -53,10 +53,10 @@ class Replacement:
 
     def __repr__(self) -> str:
         gpus = [gpu.name for gpu in driver.gpus()]
-        instead = f", not on the {gpus[0]}" if gpus else ""
+        otherwise = f", not on the {gpus[0]}" if gpus else ""
         if self not in self._active:
             return "numba.cuda is Numba's own again"
-        return f"numba.cuda is the SIMT machine: kernels run on the CPU{instead}"
+        return f"numba.cuda is the SIMT machine: kernels run on the CPU{otherwise}"
 
 
 def replace_numba_cuda() -> Replacement:
@@ -92,27 +92,27 @@ def _replace_import() -> tuple[Any, Any]:
     import_statement, import_module = before
 
     @functools.wraps(import_statement)
-    def imported_by_statement(name: str, *rest: Any, **named: Any) -> ModuleType:
-        found = import_statement(name, *rest, **named)
-        importer = (rest[0] if rest else named.get("globals")) or {}
-        return _seen_from(importer.get("__name__"), found)
+    def imported_by_statement(name: str, *rest: Any, **kwargs: Any) -> ModuleType:
+        module = import_statement(name, *rest, **kwargs)
+        importer = (rest[0] if rest else kwargs.get("globals")) or {}
+        return _module_for(importer.get("__name__"), module)
 
     @functools.wraps(import_module)
     def imported(name: str, package: str | None = None) -> ModuleType:
-        found = import_module(name, package)
-        return _seen_from(sys._getframe(1).f_globals.get("__name__"), found)
+        module = import_module(name, package)
+        return _module_for(sys._getframe(1).f_globals.get("__name__"), module)
 
     _forget_what_runs_as_a_user()
     builtins.__import__, importlib.import_module = imported_by_statement, imported
     return before
 
 
-def _seen_from(importer: str | None, module: ModuleType) -> ModuleType:
+def _module_for(importer: str | None, module: ModuleType) -> ModuleType:
     ours: ModuleType = counterpart(module) if runs_as_a_user(importer or "") else module
     return ours
 
 
 def _forget_what_runs_as_a_user() -> None:
-    """Modules of Numba's that were imported on one side of the switch are not for the other."""
+    """Drops modules of Numba's that were imported on the other side of the switch."""
     for name in [n for n in sys.modules if n.startswith("numba.cuda.") and runs_as_a_user(n)]:
         del sys.modules[name]

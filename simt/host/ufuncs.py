@@ -78,19 +78,19 @@ class Ufunc:
         types = self._choose(args, arrays)
         dtype, kernel = self._loops[types]
         operands = [
-            np.array([a], t) if known is None else known
-            for a, t, known in zip(args, types, arrays, strict=True)
+            np.array([a], t) if array is None else array
+            for a, t, array in zip(args, types, arrays, strict=True)
         ]
         shape = self._shape(operands)
         size = math.prod(shape)
-        given = [_flat(a, shape) for a in operands]
-        made = _flat_output(self.__name__, out, shape, dtype)
-        kernel.forall(size, THREADS, stream)(*given, made)
+        inputs = [_flat(a, shape) for a in operands]
+        output = _flat_output(self.__name__, out, shape, dtype)
+        kernel.forall(size, THREADS, stream)(*inputs, output)
         if out is not None and not isinstance(out, DeviceNDArray):
-            return made.copy_to_host(out).reshape(shape)
-        shaped = made.reshape(shape)
-        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
-        return shaped if stays else shaped.copy_to_host()
+            return output.copy_to_host(out).reshape(shape)
+        shaped = output.reshape(shape)
+        on_device = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
+        return shaped if on_device else shaped.copy_to_host()
 
     def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
         """The signature with the arrays' types, and the numbers' if there is one."""
@@ -105,15 +105,15 @@ class Ufunc:
         ]
         if len(fitting) == 1:
             return fitting[0]
-        given = ", ".join(map(str, exact))
-        known = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
+        actual = ", ".join(map(str, exact))
+        loops = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
         if fitting:
             raise BadCall(
-                f"{self.__name__}({given}) fits the signatures {known}: numbers alone do not "
+                f"{self.__name__}({actual}) fits the signatures {loops}: numbers alone do not "
                 "say which; give a number its type, such as np.float32(x)"
             )
         raise BadCall(
-            f"{self.__name__} has no signature for ({given}), only {known}: for a GPU Numba "
+            f"{self.__name__} has no signature for ({actual}), only {loops}: for a GPU Numba "
             f"converts numbers but no arrays; add a signature, or convert with x.astype(...)"
         )
 
@@ -166,9 +166,9 @@ class Ufunc:
             folded: DeviceNDArray = self._fold(data[: n - 1], stream)[:1]
             self(folded, data[n - 1 :], out=folded, stream=stream)
             return folded
-        left = data[: n // 2]
-        self(left, data[n // 2 :], out=left, stream=stream)
-        return self._fold(left, stream)
+        half = data[: n // 2]
+        self(half, data[n // 2 :], out=half, stream=stream)
+        return self._fold(half, stream)
 
 
 def _is_number(thing: Any) -> bool:
@@ -199,7 +199,7 @@ def _flat_output(
         if not isinstance(out, np.ndarray) or out.shape != (size,) or out.dtype != dtype:
             raise BadCall(
                 f"{name}: an out= on the host must be a NumPy array of {dtype} with shape "
-                f"{(size,)}, one dimension whatever the result has; got {_described(out)}"
+                f"{(size,)}, one dimension whatever the result has; got {_describe(out)}"
             )
         return device_empty(size, dtype)
     if out.size != size:
@@ -212,7 +212,7 @@ def _flat_output(
     return out.reshape(-1)
 
 
-def _described(thing: Any) -> str:
+def _describe(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     return type(thing).__name__

@@ -49,15 +49,15 @@ class XRay:
         raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
-        given: Any = self._kernel
-        configured = Configured(given, configuration)
+        kernel: Any = self._kernel
+        configured = Configured(kernel, configuration)
 
-        def launch(*args: Any, **named: Any) -> Report:
+        def launch(*args: Any, **kwargs: Any) -> Report:
             prepared: Prepared
             if isinstance(self._kernel, Kernel):
                 prepared = PreparedLaunch(
                     self._kernel, configured.grid, configured.block, args, configured.sharedmem,
-                    xray=True, watch=self._block, named=named,
+                    xray=True, watch=self._block, named=kwargs,
                 )  # fmt: skip
             else:
                 prepared = self._kernel.prepare(

@@ -15,7 +15,7 @@ from simt.machine.machine import Machine
 __all__: list[str] = []
 
 
-POINTER = 8  # bytes; Numba takes its multiples as an alignment
+POINTER_BYTES = 8  # bytes; Numba takes its multiples as an alignment
 
 
 def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
@@ -30,10 +30,10 @@ def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment:
         raise m.stop("not-a-kernel", message)
     frame = len(m.frames) if space == "local" else m.frames[-1].kinds
     key = (space, site, sizes, dtype, frame)
-    known = m.spaces.arrays.get(key)
-    if known is None:
-        known = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)
-    return known
+    view = m.spaces.arrays.get(key)
+    if view is None:
+        view = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)
+    return view
 
 
 def _new(
@@ -41,24 +41,24 @@ def _new(
 ) -> View:
     # it changes no count: wherever an array begins, its lanes meet in a bank or do not
     if alignment is not None and not _is_alignment(alignment):
-        message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
+        message = f"an alignment of {alignment!r} is no power of two from {POINTER_BYTES} bytes on"
         raise m.stop("not-a-kernel", message)
-    found = getattr(dtype, "dtype", None) or type_of(dtype)
-    if found is None:
+    element_type = getattr(dtype, "dtype", None) or type_of(dtype)
+    if element_type is None:
         message = f"{dtype!r} is not a type for cuda.{space}.array"
         raise m.stop("not-a-kernel", message)
     shape = tuple(int(n) for n in sizes)
     if math.prod(shape) < 0:
         raise m.stop("not-a-kernel", f"a shape of {shape} is negative")
-    columns = found.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
+    columns = element_type.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
     name = str(getattr(site, "name", space))
-    return m.spaces.private(m, space, shape, found, name, columns=columns)
+    return m.spaces.private(m, space, shape, element_type, name, columns=columns)
 
 
 def _is_alignment(number: Any) -> bool:
     """Whether numba-cuda takes a number of bytes as an alignment."""
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return bool(whole and number >= POINTER and number & (number - 1) == 0)
+    return bool(whole and number >= POINTER_BYTES and number & (number - 1) == 0)
 
 
 @intrinsic("shared.array", site=True)

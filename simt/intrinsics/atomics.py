@@ -1,4 +1,4 @@
-"""Atomic operations: each lane in turn, and each is told what it found.
+"""Atomic operations: each lane in turn, and each gets the old value.
 
 Lanes that hit different places are carried out together; those that hit one place take
 turns, either place by place (with NumPy's running operations) or turn by turn.
@@ -16,7 +16,7 @@ from simt.core.masks import EMPTY
 from simt.core.memory import View
 from simt.core.registry import intrinsic
 from simt.core.values import Value, cast
-from simt.machine.indexing import Beyond, locate
+from simt.machine.indexing import BadIndex, locate
 from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
 
@@ -27,13 +27,13 @@ Update = Callable[[Lanes, Lanes], Lanes]
 
 
 def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> Lanes:
-    """What each lane found, when lanes with one slot follow each other in lane order."""
-    found = np.empty(len(slots), flat.dtype)
+    """The old value of each lane, with lanes of one slot in lane order."""
+    old_values = np.empty(len(slots), flat.dtype)
     if not len(slots):
-        return found
+        return old_values
     order = np.argsort(slots, kind="stable")
-    ordered = slots[order]
-    start = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    sorted_slots = slots[order]
+    start = np.flatnonzero(np.concatenate([[True], sorted_slots[1:] != sorted_slots[:-1]]))
     length = np.diff(np.concatenate([start, [len(slots)]]))
     ufunc = update if isinstance(update, np.ufunc) else None
     if ufunc is not None and len(start) < length.max():
@@ -42,24 +42,24 @@ def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any)
             slot = slots[lanes[0]]
             steps = np.concatenate([flat[slot : slot + 1], values[0][lanes]])
             running = ufunc.accumulate(steps, dtype=flat.dtype)
-            found[lanes] = running[:-1]
+            old_values[lanes] = running[:-1]
             flat[slot] = running[-1]
-        return found
+        return old_values
     turn = 0
     while len(start):
         lanes = order[start + turn]
         places = slots[lanes]
         old = flat[places]
-        found[lanes] = old
+        old_values[lanes] = old
         flat[places] = update(old, *(v[lanes] for v in values))
         turn += 1
         keep = length > turn
         start, length = start[keep], length[keep]
-    return found
+    return old_values
 
 
 def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> bool:
-    """The fast way when nobody asks what was found and the order cannot matter."""
+    """The fast path if old values are unused and the order cannot matter."""
     if isinstance(update, np.ufunc):
         update.at(flat, slots, values[0])
         return True
@@ -76,7 +76,7 @@ def _atomic(
         raise m.stop("not-a-kernel", "an atomic operation needs an array")
     try:
         located = locate(m, array, index)
-    except Beyond as stop:
+    except BadIndex as stop:
         zero = cast(0, array.dtype) if used else None
         return m.skip(stop, lambda: _atomic(m, array, index, values, update, used), zero)
     if isinstance(located, View) or array.dtype.kind == "V":
@@ -100,13 +100,13 @@ def update_slots(
     `update` makes of what is there, and of the values, what shall be there; with `steady` a NaN
     changes nothing.
     """
-    for told in m.events.access:
-        told(m, array, slot, place, "atomic")
+    for callback in m.events.access:
+        callback(m, array, slot, place, "atomic")
     write = Write(m, array, slot, None)
-    for told in m.events.write:
-        told(m, write, place)
+    for callback in m.events.write:
+        callback(m, write, place)
     lane, slots = m.active_slots(array, slot, m.mask)
-    given = tuple(
+    operands = tuple(
         np.ascontiguousarray(
             np.broadcast_to(m.active_values(cast(v, array.dtype), lane), slots.shape)
         )
@@ -115,7 +115,7 @@ def update_slots(
     if m.order is not None:
         turn = np.argsort(m.order[lane])
         lane, slots = lane[turn], slots[turn]
-        given = tuple(v[turn] for v in given)
+        operands = tuple(v[turn] for v in operands)
     flat = array.flat
     if not array.aligned:
         message = (
@@ -126,18 +126,18 @@ def update_slots(
     if steady and array.dtype.kind == "f":
         # a NaN that is there stays, and one that comes changes nothing
         old = flat[slots]
-        given = (np.where(np.isnan(old) | np.isnan(given[0]), old, given[0]),)
-    if update in _BETTER and (_negative_zeros(given[0]) or _negative_zeros(flat[slots])):
-        update = _BETTER[update]
-    if not used and _unused(flat, slots, given, update):
+        operands = (np.where(np.isnan(old) | np.isnan(operands[0]), old, operands[0]),)
+    if update in _SIGNED_ZEROS and (_negative_zeros(operands[0]) or _negative_zeros(flat[slots])):
+        update = _SIGNED_ZEROS[update]
+    if not used and _unused(flat, slots, operands, update):
         m.written += 1
         return None
     before = flat[slots]
-    found = _in_turns(flat, slots, given, update)
+    old_values = _in_turns(flat, slots, operands, update)
     if (flat[slots] != before).any():
         m.written += 1
     result = np.zeros(m.blocks * m.threads, array.dtype)
-    result[lane] = found
+    result[lane] = old_values
     return result.reshape(m.blocks, m.threads)
 
 
@@ -145,15 +145,15 @@ def _negative_zeros(values: Lanes) -> bool:
     return values.dtype.kind == "f" and bool(((values == 0) & np.signbit(values)).any())
 
 
-def _replaced(better: np.ufunc) -> Update:
-    """Writes what is strictly better; NumPy's own functions take any of two zeros."""
+def _strictly_better(better: np.ufunc) -> Update:
+    """An update by strictly better values; NumPy's own functions take any of two zeros."""
     return lambda old, value: np.where(better(value, old) | np.isnan(old), value, old)
 
 
-_BETTER = {np.fmax: _replaced(np.greater), np.fmin: _replaced(np.less)}
+_SIGNED_ZEROS = {np.fmax: _strictly_better(np.greater), np.fmin: _strictly_better(np.less)}
 
 
-def _simple(name: str, update: Any, *, steady: bool = False) -> None:
+def _register(name: str, update: Any, *, steady: bool = False) -> None:
     @intrinsic(f"atomic.{name}")
     def operate(m: Machine, ary: Any, idx: Any, val: Value, used: bool = True) -> Value:
         return _atomic(m, ary, idx, (val,), update, used, steady)
@@ -181,9 +181,9 @@ for _name, _update in {
     "nanmax": np.fmax, "nanmin": np.fmin, "and_": np.bitwise_and, "or_": np.bitwise_or,
     "xor": np.bitwise_xor, "exch": exchanged, "inc": increased, "dec": decreased,
 }.items():  # fmt: skip
-    _simple(_name, _update)
-_simple("max", np.fmax, steady=True)
-_simple("min", np.fmin, steady=True)
+    _register(_name, _update)
+_register("max", np.fmax, steady=True)
+_register("min", np.fmin, steady=True)
 
 
 def swapped(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:

@@ -29,10 +29,10 @@ def over_elements(
     inputs = values[: ufunc.nin]
     out: View = values[-1]
     if len(values) == ufunc.nin:
-        named = ", ".join(getattr(v, "name", "x") for v in inputs)
+        names = ", ".join(getattr(v, "name", "x") for v in inputs)
         message = (
             f"np.{ufunc.__name__} of an array makes a new one, for which a kernel has no memory: "
-            f"name an array for the result, np.{ufunc.__name__}({named}, out)"
+            f"name an array for the result, np.{ufunc.__name__}({names}, out)"
         )
         raise m.stop("not-a-kernel", message)
     for view in inputs:

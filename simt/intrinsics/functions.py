@@ -64,10 +64,10 @@ def _record(thing: Any) -> np.dtype[Any] | None:
     from numba.np.numpy_support import as_dtype
 
     try:
-        found: np.dtype[Any] = as_dtype(thing)
+        dtype: np.dtype[Any] = as_dtype(thing)
     except (NotImplementedError, TypeError):
         return None
-    return found
+    return dtype
 
 
 @converter
@@ -168,11 +168,11 @@ def rounded(value: Any, digits: Any) -> Any:
     """
     wide = value.astype(FLOAT64)
     most = np.minimum(np.abs(digits), 22)
-    one, two = 10.0 ** (np.abs(digits) - most), 10.0**most
+    rest, power = 10.0 ** (np.abs(digits) - most), 10.0**most
     up = digits >= 0
-    scaled = np.where(up, wide * one * two, wide / two / one)
+    scaled = np.where(up, wide * rest * power, wide / power / rest)
     whole = np.rint(scaled)
-    result = np.where(up, whole / two / one, whole * one * two)
+    result = np.where(up, whole / power / rest, whole * rest * power)
     return np.where(np.isfinite(scaled), result, wide).astype(value.dtype)[()]
 
 
@@ -249,8 +249,8 @@ def _carray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
 
 
 def _farray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
-    turned = shape[::-1] if isinstance(shape, tuple) else shape
-    return _carray(m, pointer, turned, dtype).transposed()
+    reversed_shape = shape[::-1] if isinstance(shape, tuple) else shape
+    return _carray(m, pointer, reversed_shape, dtype).transposed()
 
 
 _NUMBAS: dict[str, Callable[..., Any]] = {
@@ -261,34 +261,34 @@ _NUMBAS: dict[str, Callable[..., Any]] = {
 
 
 @converter
-def _numbas(thing: Any) -> Intrinsic | None:
+def _numba_function(thing: Any) -> Intrinsic | None:
     """A function of Numba's own."""
     home, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
-    known = home.startswith("numba.") and name in _NUMBAS
-    return Intrinsic(name, _NUMBAS[name]) if known else None
+    is_known = home.startswith("numba.") and name in _NUMBAS
+    return Intrinsic(name, _NUMBAS[name]) if is_known else None
 
 
-_PRINTED = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype
-_MOST = 32  # what CUDA's printf takes
+_PRINTF_FORMATS = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype
+_MAX_ARGS = 32  # what CUDA's printf takes
 
 
-def _printed(m: Machine, value: Any) -> tuple[str, list[Any]]:
+def _format(m: Machine, value: Any) -> tuple[str, list[Any]]:
     """The format with which Numba prints something, and what goes into it."""
     if isinstance(value, str):
         return "%s", [value]
     if isinstance(value, Dim3):
         return "(%d, %d, %d)", [value.x, value.y, value.z]
     if isinstance(value, tuple):
-        formats, parts = zip(*(_printed(m, v) for v in value), strict=True) if value else ((), ())
+        formats, parts = zip(*(_format(m, v) for v in value), strict=True) if value else ((), ())
         text = ", ".join(formats) + "," * (len(formats) == 1)
         return f"({text})", [p for part in parts for p in part]
     array = isinstance(value, View)
     number = not array and isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
-    if not number or dtype_of(value).kind not in _PRINTED:
+    if not number or dtype_of(value).kind not in _PRINTF_FORMATS:
         what = "an array" if array else dtype_of(value) if number else type(value).__name__
         message = f"print() in a kernel takes real numbers, strings and tuples, and this is {what}"
         raise m.stop("not-a-kernel", message)
-    return _PRINTED[dtype_of(value).kind], [value]
+    return _PRINTF_FORMATS[dtype_of(value).kind], [value]
 
 
 @function(print)
@@ -296,11 +296,11 @@ def _print(m: Machine, *values: Any) -> None:
     """Prints what each active thread prints, thread after thread, as CUDA's printf does."""
     if m.mask is EMPTY:
         return
-    formats, parts = zip(*(_printed(m, v) for v in values), strict=True) if values else ((), ())
+    formats, parts = zip(*(_format(m, v) for v in values), strict=True) if values else ((), ())
     text = " ".join(formats)
     columns = [
         m.spread(p).ravel() if isinstance(p, np.ndarray) else p for part in parts for p in part
     ]
     for lane in m.lanes(m.mask):
         items = (c[lane] if isinstance(c, np.ndarray) else c for c in columns)
-        print(text if len(values) > _MOST else re.sub("ll(?=[du])", "", text) % tuple(items))
+        print(text if len(values) > _MAX_ARGS else re.sub("ll(?=[du])", "", text) % tuple(items))

@@ -47,8 +47,8 @@ def _permuted(x: Numbers, y: Numbers, selector: Numbers) -> Numbers:
     both = y.view(np.uint32).astype(np.uint64) << np.uint64(32) | x.view(np.uint32)
     result = np.uint64(0)
     for place in range(4):
-        wanted = selector.view(np.uint32).astype(np.uint64) >> np.uint64(4 * place)
-        byte = both >> ((wanted & np.uint64(7)) * np.uint64(8)) & np.uint64(255)
+        digit = selector.view(np.uint32).astype(np.uint64) >> np.uint64(4 * place)
+        byte = both >> ((digit & np.uint64(7)) * np.uint64(8)) & np.uint64(255)
         result = result | byte << np.uint64(8 * place)
     return result.astype(np.uint32).view(np.int32)
 
@@ -58,8 +58,8 @@ def _wide(compute: Callable[..., Any]) -> Callable[..., Any]:
 
     def function(*values: Numbers) -> Numbers:
         size = 8 * values[0].itemsize
-        found = np.asarray(compute(size, *(np.array(v.tolist(), object) for v in values)), object)
-        return np.asarray(found & ((1 << size) - 1)).astype(f"u{size // 8}")[()]
+        result = np.asarray(compute(size, *(np.array(v.tolist(), object) for v in values)), object)
+        return np.asarray(result & ((1 << size) - 1)).astype(f"u{size // 8}")[()]
 
     return function
 
@@ -129,10 +129,10 @@ _REINTERPRETED: dict[str, Any] = {
 
 def _conversion(name: str) -> Any:
     """`double2int_rz` and its kin, which keep to the range; from whole numbers to the nearest."""
-    found = re.fullmatch(r"(float|double|u?int|u?ll)2(float|double|u?int|u?ll)_(r[nduz])", name)
-    if found is None:
+    match = re.fullmatch(r"(float|double|u?int|u?ll)2(float|double|u?int|u?ll)_(r[nduz])", name)
+    if match is None:
         return None
-    source, target, mode = found.groups()
+    source, target, mode = match.groups()
     if target in ("float", "double"):
         exact = mode == "rn" or (target == "double" and source.endswith("int"))
         return (lambda v: v) if exact else None
@@ -144,9 +144,9 @@ def _conversion(name: str) -> Any:
 
 def _computation(name: str) -> Any:
     """What computes a function of libdevice; None if nothing here does."""
-    found = _REINTERPRETED.get(name) or _conversion(name)
-    if found is not None:
-        return found
+    function = _REINTERPRETED.get(name) or _conversion(name)
+    if function is not None:
+        return function
     plain = name.removeprefix("fast_").removesuffix("_rn")
     whole = re.sub(r"^u(?=\w)|ll", "", plain)
     # sinf, isnand; fadd_rn, dadd_rn
@@ -163,22 +163,22 @@ def _libdevice(thing: Any) -> Intrinsic | None:
     compute = _computation(name)
     table = importlib.import_module("numba.cuda.libdevicefuncs").functions
     result, arguments = table[f"__nv_{name}"]
-    given = [np.dtype(str(a.ty)) for a in arguments if not a.is_ptr]
-    wanted = [np.dtype(str(a.ty)) for a in arguments if a.is_ptr]
+    argument_types = [np.dtype(str(a.ty)) for a in arguments if not a.is_ptr]
+    result_types = [np.dtype(str(a.ty)) for a in arguments if a.is_ptr]
     if str(result) != "none":
-        wanted.insert(0, np.dtype(str(result)))
+        result_types.insert(0, np.dtype(str(result)))
     unsigned = re.match(r"u(?!_)", name) is not None
 
     def run(m: Machine, *values: Value) -> Value:
         if compute is None:
             message = f"libdevice.{name} is not supported by the SIMT machine"
             raise m.stop("unsupported", message)
-        operands = [cast_up(v, dtype) for v, dtype in zip(values, given, strict=True)]
+        operands = [cast_up(v, dtype) for v, dtype in zip(values, argument_types, strict=True)]
         if unsigned:
             operands = [v.view(f"u{v.itemsize}") for v in operands]
-        found = compute(*operands)
-        parts = found if isinstance(found, tuple) else (found,)
-        given_back = [cast(p, d) for p, d in zip(parts, wanted, strict=True)]
-        return tuple(given_back) if len(given_back) > 1 else given_back[0]
+        output = compute(*operands)
+        parts = output if isinstance(output, tuple) else (output,)
+        converted = [cast(p, d) for p, d in zip(parts, result_types, strict=True)]
+        return tuple(converted) if len(converted) > 1 else converted[0]
 
-    return Intrinsic(f"libdevice.{name}", run, flop=any(d.kind == "f" for d in given))
+    return Intrinsic(f"libdevice.{name}", run, flop=any(d.kind == "f" for d in argument_types))

@@ -42,16 +42,16 @@ def compute(function: Any, table: str, *values: Value) -> Value:
     operands, results = choose(table, tuple(dtype_of(v) for v in values))
     if results[0].kind == "f":  # C's functions take no whole numbers of 64 bits
         operands = tuple(FLOAT64 if dtype in (INT64, UINT64) else dtype for dtype in operands)
-    given = (cast_up(v, dtype) for v, dtype in zip(values, operands, strict=True))
-    result = function(*given)
+    converted = (cast_up(v, dtype) for v, dtype in zip(values, operands, strict=True))
+    result = function(*converted)
     return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
 
 def complex_of(real: Any, imag: Any) -> Any:
     """A complex number from its parts: a sum with a product of 1j would spoil an infinity."""
-    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
-    found.real, found.imag = real, imag
-    return found[()]
+    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
+    result.real, result.imag = real, imag
+    return result[()]
 
 
 def magnitude(value: Any) -> Any:
@@ -61,14 +61,14 @@ def magnitude(value: Any) -> Any:
 
 def smaller(a: Any, b: Any) -> Any:
     """`min` of PTX: a NaN loses, and of two zeros the one with the sign wins."""
-    found, same = np.fmin(a, b), np.equal(a, b)
-    return np.where(same, np.where(np.signbit(a), a, b), found)[()] if same.any() else found
+    result, same = np.fmin(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), a, b), result)[()] if same.any() else result
 
 
 def larger(a: Any, b: Any) -> Any:
     """`max` of PTX: a NaN loses, and of two zeros the one without the sign wins."""
-    found, same = np.fmax(a, b), np.equal(a, b)
-    return np.where(same, np.where(np.signbit(a), b, a), found)[()] if same.any() else found
+    result, same = np.fmax(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), b, a), result)[()] if same.any() else result
 
 
 def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
@@ -109,8 +109,8 @@ def _exp(value: Any) -> Any:
 
 
 def _rect(radius: Any, angle: Any) -> Any:
-    lost = ~np.isfinite(angle)
-    special = [lost & (radius == 0), lost & np.isinf(radius)]
+    infinite = ~np.isfinite(angle)
+    special = [infinite & (radius == 0), infinite & np.isinf(radius)]
 
     def part(unit: Any, endless: Any) -> Any:
         scale = np.where(np.isinf(radius) & (unit == 0), 1 / radius, radius)  # 0 * inf is nan
@@ -199,7 +199,7 @@ _OPERATORS = {
 
 
 @cache
-def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:
+def ufunc_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:
     """The types to which Numba converts a ufunc's operands.
 
     Of NumPy's own loops, the first that every operand can be cast to without loss, but for
@@ -209,25 +209,25 @@ def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dt
     >>> ufunc_loop(np.power, (np.dtype("float32"), np.dtype("int64")))
     (dtype('float32'), dtype('float32'))
     """
-    mixed = any(d.kind in "iu" for d in given) and any(d.kind in "fc" for d in given)
+    mixed = any(d.kind in "iu" for d in dtypes) and any(d.kind in "fc" for d in dtypes)
 
-    def fits(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-        loose = mixed and dtype.kind in "iu" and wanted.kind in "fc"
-        return loose or np.can_cast(dtype, wanted, "safe")
+    def fits(dtype: np.dtype[Any], target: np.dtype[Any]) -> bool:
+        lossy = mixed and dtype.kind in "iu" and target.kind in "fc"
+        return lossy or np.can_cast(dtype, target, "safe")
 
     for loop in ufunc.types:
         letters = loop[: ufunc.nin]
         if set(letters) & set("eOmM"):
             continue
-        wanted = tuple(np.dtype(letter) for letter in letters)
-        if len(wanted) == len(given) and all(map(fits, given, wanted)):
-            return wanted
-    return given
+        target = tuple(np.dtype(letter) for letter in letters)
+        if len(target) == len(dtypes) and all(map(fits, dtypes, target)):
+            return target
+    return dtypes
 
 
 CHOICES = {"maximum", "minimum", "fmax", "fmin"}
 # ufuncs that a GPU carries out without arithmetic, or as a comparison
-NO_WORK = {
+NO_FLOPS = {
     "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
     "conjugate", "sign", "modf", "frexp", *CHOICES,
 }  # fmt: skip
@@ -238,21 +238,21 @@ def _ufunc(thing: Any) -> Intrinsic | None:
     """A NumPy ufunc, in the type in which Numba computes it."""
     if not isinstance(thing, np.ufunc):
         return None
-    works = thing.__name__ not in NO_WORK
+    works = thing.__name__ not in NO_FLOPS
 
     def compute(m: Machine, *values: Value) -> Value:
         loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))
-        given = tuple(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True))
-        result = thing(*given)
+        operands = tuple(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True))
+        result = thing(*operands)
         if thing.__name__ in CHOICES:  # NumPy takes any of two zeros, Numba the first
-            result = np.where(np.equal(*given), given[0], result)[()]
+            result = np.where(np.equal(*operands), operands[0], result)[()]
         result = tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
         return m.flop(result) if works else result
 
-    def run(m: Machine, *values: Any, **named: Any) -> Any:
-        if named:
+    def run(m: Machine, *values: Any, **kwargs: Any) -> Any:
+        if kwargs:
             name = f"np.{thing.__name__}"
-            message = f"{name} has no {next(iter(named))}= in a kernel: write {name}(x, out)"
+            message = f"{name} has no {next(iter(kwargs))}= in a kernel: write {name}(x, out)"
             raise m.stop("not-a-kernel", message)
         if any(isinstance(v, View) for v in values):
             return over_elements(m, thing, compute, values)

@@ -23,10 +23,10 @@ def reshape(m: Machine, view: View, *shape: Any) -> View:
 @method("view")
 def view_as(m: Machine, view: View, dtype: Any) -> View:
     """`a.view(np.int32)`: the same bytes as another type."""
-    found = getattr(dtype, "dtype", None) or type_of(dtype)
-    if found is None:
+    target = getattr(dtype, "dtype", None) or type_of(dtype)
+    if target is None:
         raise m.stop("not-a-kernel", f"{dtype!r} is no type for .view()")
-    return retyped(m, view, found)
+    return retyped(m, view, target)
 
 
 @method("transpose")
@@ -49,7 +49,7 @@ def fill(m: Machine, view: View, value: Value) -> None:
 
 
 NEW = "makes a new array, for which a GPU thread has no memory: {}"
-INSTEAD = {
+ALTERNATIVES = {
     "copy": "copy its elements into a cuda.local.array or a cuda.shared.array",
     "astype": "convert single elements, such as np.float32(a[i])",
     "flatten": ".reshape(-1) looks at the same memory as one dimension",
@@ -57,12 +57,12 @@ INSTEAD = {
 }
 
 
-def _refused(name: str, instead: str) -> None:
+def _register_refusal(name: str, instead: str) -> None:
     @method(name)
     def refuse(m: Machine, view: View, *args: Any) -> Any:
         message = f"{view.name}.{name}() {NEW.format(instead)}"
         raise m.stop("not-a-kernel", message, array=view.name)
 
 
-for _name, _instead in INSTEAD.items():
-    _refused(_name, _instead)
+for _name, _instead in ALTERNATIVES.items():
+    _register_refusal(_name, _instead)

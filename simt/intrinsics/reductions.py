@@ -97,20 +97,20 @@ def _any(m: Machine, view: View) -> Value:
 
 def _extreme(better: Any, m: Machine, view: View, skip: bool = False, place: bool = False) -> Value:
     """The best element, or its place: the first of several; a NaN beats any number."""
-    found: Value = None
+    best: Value = None
     at: Value = 0
     for n, index in enumerate(elements(m, view)):
         value = m.load(view, index)
-        if found is None:
-            found = value
+        if best is None:
+            best = value
             continue
-        old, new = np.isnan(found), np.isnan(value)
+        old, new = np.isnan(best), np.isnan(value)
         wins = (old & ~new) if skip else (new & ~old)
-        wins = np.asarray(wins | better(value, found))
-        found, at = m.put(found, where(wins, value, found)), m.put(at, where(wins, n, at))
-    if found is None:
+        wins = np.asarray(wins | better(value, best))
+        best, at = m.put(best, where(wins, value, best)), m.put(at, where(wins, n, at))
+    if best is None:
         raise m.stop("not-a-kernel", f"{view.name} has no elements, and so none that is the best")
-    return at if place else found
+    return at if place else best
 
 
 _REDUCTIONS: dict[str, Callable[..., Value]] = {
@@ -120,12 +120,12 @@ _REDUCTIONS: dict[str, Callable[..., Value]] = {
     "argmin": partial(_extreme, np.less, place=True),
     "argmax": partial(_extreme, np.greater, place=True),
 }  # fmt: skip
-_SKIPPING = ("sum", "prod", "mean", "var", "std", "min", "max")
+_NAN_SKIPPING = ("sum", "prod", "mean", "var", "std", "min", "max")
 
 for _name, _reduce in _REDUCTIONS.items():
     method(_name)(_reduce)
     function(getattr(np, _name))(_reduce)
-for _name in _SKIPPING:
+for _name in _NAN_SKIPPING:
     function(getattr(np, f"nan{_name}"))(partial(_REDUCTIONS[_name], skip=True))
 function(np.count_nonzero)(_count)
 
@@ -146,8 +146,8 @@ def _best(better: Any, m: Machine, *values: Any) -> Value:
     """Python's own rule: the first stays unless another is strictly better."""
 
     def step(old: Value, new: Value) -> Value:
-        chosen: Any = np.where(better(new, old), new, old)
-        return normal(chosen[()] if chosen.ndim == 0 else chosen)
+        result: Any = np.where(better(new, old), new, old)
+        return normal(result[()] if result.ndim == 0 else result)
 
     if len(values) == 1 and isinstance(values[0], View):
         first = m.load(values[0], (0,))

@@ -1,4 +1,4 @@
-"""Synchronisation: barriers of a block and of the grid, and memory fences."""
+"""Synchronization: barriers of a block and of the grid, and memory fences."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def barrier(m: Machine) -> None:
         if (arriving & ~complete).any():
             _excuse(m, mask, arriving)
         blocks = None if arriving.all() else arriving.reshape(-1, 1)
-    for told in m.events.barrier:
-        told(m, blocks, False)
+    for callback in m.events.barrier:
+        callback(m, blocks, False)
 
 
 def returned(m: Machine) -> Any:
     """Which threads (blocks, threads per block) have returned from the kernel."""
-    return _everywhere(m, m.frames[0].left)
+    return _full_mask(m, m.frames[0].left)
 
 
-def _everywhere(m: Machine, mask: Mask) -> Any:
+def _full_mask(m: Machine, mask: Mask) -> Any:
     return m.spread(mask if isinstance(mask, np.ndarray) else mask is None)
 
 
 def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
-    """Notes threads of some blocks that do not come to a barrier because they have left.
+    """Reports threads missing at a barrier that have left; stops the launch for others.
 
     CUDA C++ Programming Guide, "Compute Capability 7.x": since Volta a barrier succeeds when
     all threads of the block that have not exited have reached it.
@@ -50,15 +50,15 @@ def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
     Raises:
         Stop: if others do not come either.
     """
-    gone = returned(m)
+    exited = returned(m)
     missing = blocks.reshape(-1, 1) & ~mask
-    if (missing & ~gone).any():
-        raise Stop(_divergence(m, mask, missing & ~gone))
+    if (missing & ~exited).any():
+        raise Stop(_divergence(m, mask, missing & ~exited))
     seen, key = int(np.count_nonzero(missing)), ("left-before-barrier", m.line)
     if m.findings.again(key, seen):
         return
     block, other = (int(n[0]) for n in np.nonzero(missing))
-    place = next(p for p, who in m.frames[0].exits.items() if _everywhere(m, who)[block, other])
+    place = next(p for p, who in m.frames[0].exits.items() if _full_mask(m, who)[block, other])
     names = _pair(m, mask, block, other)
     words = m.pair_text(*names)
     line = unit(place)[1]
@@ -98,9 +98,9 @@ def syncthreads(m: Machine) -> None:
 
 
 def _per_block(m: Machine, predicate: Value, absent: bool = False) -> Any:
-    """What each thread says after a barrier; those that are not there count as `absent`."""
+    """The predicate of each thread after a barrier; `absent` for threads that are not there."""
     barrier(m)
-    return np.where(_everywhere(m, m.mask), truth(predicate), absent)
+    return np.where(_full_mask(m, m.mask), truth(predicate), absent)
 
 
 def _result(m: Machine, values: Any) -> Value:
@@ -129,8 +129,8 @@ def syncthreads_or(m: Machine, predicate: Value) -> Value:
 def _fence(m: Machine, *, block_only: bool = False) -> None:
     if m.mask is EMPTY:
         return
-    for told in m.events.fence:
-        told(m, block_only)
+    for callback in m.events.fence:
+        callback(m, block_only)
 
 
 @intrinsic("threadfence")
@@ -165,15 +165,15 @@ class GridGroup:
         One thread of each block, its first, tells the other blocks (CUDA's `sync_grids`): the
         rest of a block may have left, but it may not.
         """
-        mask = _everywhere(m, m.mask)
+        mask = _full_mask(m, m.mask)
         if not mask.any():
             return 0
         if not mask.all():
             if not mask[:, 0].all():
                 raise Stop(_one_block_short(m, mask))
             _excuse(m, mask, np.ones(m.blocks, bool))
-        for told in m.events.barrier:
-            told(m, None, True)
+        for callback in m.events.barrier:
+            callback(m, None, True)
         return 0
 
 

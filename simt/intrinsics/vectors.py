@@ -26,7 +26,7 @@ def _flat(values: tuple[Any, ...]) -> list[Value]:
 
 def _vector(base: str, count: int) -> None:
     name, dtype = f"{base}x{count}", np.dtype(base)
-    aliases = [f"{alias}{count}" for alias, meant in _ALIASES.items() if meant == base]
+    aliases = [f"{alias}{count}" for alias, target in _ALIASES.items() if target == base]
     kind = namedtuple(name, list("xyzw"[:count]))  # type: ignore[misc]
 
     @intrinsic(name, *aliases)

@@ -18,7 +18,7 @@ from simt.machine.machine import Machine
 __all__ = ["from_rows", "meet", "taking_part", "warp_rows"]
 
 WARP = 32
-FULL = 0xFFFFFFFF
+FULL_MASK = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)
 Rows = np.ndarray[Any, Any]
 
@@ -42,9 +42,9 @@ def taking_part(m: Machine, mask: Value) -> Rows:
     if m.mask is EMPTY:
         return np.zeros((m.blocks * m.warps, WARP), bool)
     here = warp_rows(m, True if m.mask is None else m.mask)
-    named = warp_rows(m, cast(mask, INT64))
+    masks = warp_rows(m, cast(mask, INT64))
     lane = np.arange(WARP)
-    result: Rows = here & (named >> lane & 1).astype(bool)
+    result: Rows = here & (masks >> lane & 1).astype(bool)
     return result
 
 
@@ -60,17 +60,17 @@ def meet(m: Machine, mask: Value, name: str) -> None:
     if m.mask is None:
         return
     here = warp_rows(m, m.mask)
-    named = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
-    away = ~np.asarray(m.mask)
+    masks = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
+    absent = ~np.asarray(m.mask)
     if not name.startswith("shfl"):
-        away = away & ~returned(m)
-    missing = warp_rows(m, away)
-    wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
-    rows, lanes = np.nonzero(missing & wanted.astype(bool))
+        absent = absent & ~returned(m)
+    missing = warp_rows(m, absent)
+    required = np.bitwise_or.reduce(masks, axis=1)[:, None] >> np.arange(WARP) & 1
+    rows, lanes = np.nonzero(missing & required.astype(bool))
     if not len(rows):
         return
     row, lane = int(rows[0]), int(lanes[0])
-    caller = int(np.flatnonzero(named[row] >> lane & 1)[0])
+    caller = int(np.flatnonzero(masks[row] >> lane & 1)[0])
     base = row // m.warps * m.threads + row % m.warps * WARP
     here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
     words = m.pair_text(here_name, there)
@@ -83,8 +83,8 @@ def meet(m: Machine, mask: Value, name: str) -> None:
 
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
-    """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
-    if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
+    """Stops the launch if a mask does not name the calling thread: undefined in CUDA."""
+    if not isinstance(mask, np.ndarray) and int(mask) & FULL_MASK == FULL_MASK:
         return
     here = warp_rows(m, True if m.mask is None else m.mask)
     unnamed = here & ~taking_part(m, mask)
@@ -105,8 +105,8 @@ def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
         return value
     rows = warp_rows(m, value)
     valid = (source >= 0) & (source < WARP)
-    chosen = np.where(valid, source, np.arange(WARP))
-    return from_rows(m, np.take_along_axis(rows, chosen, axis=1))
+    lanes = np.where(valid, source, np.arange(WARP))
+    return from_rows(m, np.take_along_axis(rows, lanes, axis=1))
 
 
 def _operand(m: Machine, value: Value) -> Rows:
@@ -149,8 +149,8 @@ def shfl_sync_intrinsic(
     """What the four shuffles are made of: (value, whether its lane was in range)."""
     meet(m, mask, "shfl_sync_intrinsic")
     lane = np.arange(WARP)
-    chosen = _operand(m, operand)
-    source = (chosen, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    lanes = _operand(m, operand)
+    source = (lanes, lane - lanes, lane + lanes, lane ^ lanes)[mode]
     inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
     return _shuffle(m, value, source), from_rows(m, inside)
 
@@ -163,9 +163,9 @@ def _spread(m: Machine, per_warp: Any) -> Rows:
 def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = taking_part(m, mask)
-    said = warp_rows(m, truth(predicate))
-    named = np.asarray(cast(mask, INT64))
-    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
+    votes = warp_rows(m, truth(predicate))
+    masks = np.asarray(cast(mask, INT64))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & masks for r in (votes, ~votes))
     return yes, no
 
 
@@ -226,9 +226,9 @@ def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
     rows = warp_rows(m, value)
     same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
     weights = np.left_shift(np.int64(1), np.arange(WARP))
-    named = np.asarray(cast(mask, INT64))
+    masks = np.asarray(cast(mask, INT64))
     equal = from_rows(m, (same * weights).sum(axis=2))
-    return equal & named, _spread(m, _bits(here, INT64)) & named
+    return equal & masks, _spread(m, _bits(here, INT64)) & masks
 
 
 @intrinsic("match_any_sync")
@@ -242,17 +242,17 @@ def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
 def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
     """(the lanes, True) if all that take part hold one value, else (0, False)."""
     meet(m, mask, "match_all_sync")
-    same, everyone = _matches(m, mask, value)
-    agree = same == everyone
-    return np.where(agree, everyone, 0).astype(INT32), agree
+    same, complete = _matches(m, mask, value)
+    agree = same == complete
+    return np.where(agree, complete, 0).astype(INT32), agree
 
 
 @intrinsic("vote_sync_intrinsic")
 def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
     """What the four votes are made of: (ballot, answer)."""
     meet(m, mask, "vote_sync_intrinsic")
-    said = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
-    return ballot_sync(m, mask, predicate), said
+    answer = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
+    return ballot_sync(m, mask, predicate), answer
 
 
 @intrinsic("syncwarp")
@@ -262,10 +262,10 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     if not m.events.warp_barrier or m.mask is EMPTY:
         return
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
-    met = None
+    lanes = None
     if not whole or m.mask is not None:
-        named = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
+        masks = warp_rows(m, cast(mask, INT64) & 0xFFFFFFFF)
         exists = warp_rows(m, np.ones((m.blocks, m.threads), bool))
-        met = taking_part(m, mask), named, exists
-    for told in m.events.warp_barrier:
-        told(m, met)
+        lanes = taking_part(m, mask), masks, exists
+    for callback in m.events.warp_barrier:
+        callback(m, lanes)

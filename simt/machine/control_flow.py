@@ -21,17 +21,17 @@ from simt.core.values import Range, Value, truth
 from simt.machine.iteration import item, length
 from simt.machine.machine import Machine
 
-__all__ = ["Loop", "Repeat", "waiting"]
+__all__ = ["ForLoop", "WhileLoop", "waiting"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
-FEW = 10_000  # iterations that no loop is refused for, however long they take
-CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
-HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
-WAIT_LIMIT = 1_000  # iterations of one that changes nothing
+MIN_ITERATIONS = 10_000  # that every loop may run, however long they take
+CHECK_INTERVAL = 1_000  # iterations between two checks of the clock and of what changes
+ENDLESS_LIMIT = 100_000  # iterations of a loop whose condition nothing in it changes
+WAIT_LIMIT = 1_000  # iterations of a loop that changes nothing
 
 
-class _Waiting:
-    """What all loops share: who waits outside, and for what."""
+class _DivergentLoop:
+    """What all loops share: the masks of threads that wait outside."""
 
     def __init__(self, machine: Machine, place: int, leaves: bool) -> None:
         self.machine = machine
@@ -59,17 +59,17 @@ class _Waiting:
         return mask
 
     def finish(self) -> None:
-        """The loop has ended: those who ended normally do the `else` suite."""
+        """Ends the loop: threads that did not break run the `else` suite."""
         self.machine.mask = self.done if self.leaves else self.entry
 
     def close(self) -> None:
-        """After the loop: those who broke out join the others."""
+        """After the loop: threads that broke out rejoin the others."""
         if self.leaves:
             machine = self.machine
             machine.mask = machine.whole(union(machine.mask, self.left), self.entry)
 
 
-class Repeat(_Waiting):
+class WhileLoop(_DivergentLoop):
     """`while`: `again()` begins an iteration, `test(condition)` says who takes part.
 
     A loop ends with a finding when it has shown that it is endless: an iteration leaves
@@ -77,19 +77,19 @@ class Repeat(_Waiting):
     """
 
     def __init__(
-        self, machine: Machine, place: int, leaves: bool, waits: bool, hopeless: bool = False
+        self, machine: Machine, place: int, leaves: bool, waits: bool, endless: bool = False
     ) -> None:
         super().__init__(machine, place, leaves)
         self.count = 0
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
         self.waits = waits  # nothing is assigned inside: only memory can end it
-        self.hopeless = hopeless  # nothing inside can change the condition or leave
+        self.endless = endless  # nothing inside can change the condition or leave
         self.sample: tuple[Any, ...] | None = None
         self.written = -1
-        self.since = 0
+        self.last_change = 0
 
     def again(self, *state: Any) -> bool:
-        """Begins an iteration; False when nobody is left.
+        """Begins an iteration; False when no thread is left.
 
         `state` holds the variables that the loop assigns.
         """
@@ -104,20 +104,20 @@ class Repeat(_Waiting):
             self._watch()
         elif self.sample is not None:
             self._compare(state)
-        if self.count % CLOCK == 0:
+        if self.count % CHECK_INTERVAL == 0:
             self._look(state)
         return True
 
     def _look(self, state: tuple[Any, ...]) -> None:
-        """Ends what has run for too long; else notes what the next iteration begins with."""
+        """Ends a loop that has run too long; else samples what the next iteration begins with."""
         machine = self.machine
-        if self.hopeless and self.count >= HOPELESS_LIMIT:
+        if self.endless and self.count >= ENDLESS_LIMIT:
             self._stuck(
                 f"this loop never ends: after {self.count:,} iterations, nothing in it has "
                 "changed its condition"
             )
-        spent = time.monotonic() - self.begun
-        if self.count >= WHILE_LIMIT or (self.count >= FEW and spent > limits.SECONDS):
+        spent = time.monotonic() - self.started
+        if self.count >= WHILE_LIMIT or (self.count >= MIN_ITERATIONS and spent > limits.SECONDS):
             self._stuck(limits.slow(f"this loop is still running after {self.count:,} iterations"))
         if self.waits:
             return
@@ -136,8 +136,8 @@ class Repeat(_Waiting):
         machine = self.machine
         machine.watching = self.count > WAIT_LIMIT  # from now on, only changes count
         if machine.written != self.written:
-            self.written, self.since = machine.written, self.count
-        elif self.count - self.since > WAIT_LIMIT:
+            self.written, self.last_change = machine.written, self.count
+        elif self.count - self.last_change > WAIT_LIMIT:
             self._stuck(waiting(machine))
 
     def _stuck(self, message: str) -> None:
@@ -148,14 +148,14 @@ class Repeat(_Waiting):
         """Keeps the threads for which the condition holds."""
         machine = self.machine
         going, stopped = split(machine.mask, truth(condition))
-        for told in machine.events.branch:
-            told(machine, going, stopped)
+        for callback in machine.events.branch:
+            callback(machine, going, stopped)
         self.done = union(self.done, stopped)
         machine.mask = going
         return going is not EMPTY
 
 
-class Loop(_Waiting):
+class ForLoop(_DivergentLoop):
     """`for`: iterating over it gives the loop variable, with the mask set."""
 
     def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:
@@ -164,10 +164,10 @@ class Loop(_Waiting):
 
     def __iter__(self) -> Iterator[Any]:
         items = self.items
-        own = isinstance(items, Range)  # its items are the numbers that are counted
-        if own and items.uniform:
+        is_range = isinstance(items, Range)  # its items are the numbers that are counted
+        if is_range and items.uniform:
             return self._count(range(items.start, items.stop, items.step), None)
-        if own:
+        if is_range:
             return self._own_ranges(items)
         count, pick = length(self.machine, items), partial(item, self.machine, items)
         if type(count) is int:
@@ -216,8 +216,8 @@ class Loop(_Waiting):
             else:
                 going = np.where(up, np.less(i, stop), np.greater(i, stop))
             mask, stopped = split(mask, going)
-            for told in machine.events.branch:
-                told(machine, mask, stopped)
+            for callback in machine.events.branch:
+                callback(machine, mask, stopped)
             self.done = union(self.done, stopped)
             if mask is EMPTY:
                 return
@@ -234,7 +234,7 @@ class Loop(_Waiting):
 
 
 def waiting(m: Machine) -> str:
-    """What there is to say of a loop that waits: on a GPU threads outside it go on meanwhile."""
+    """The message for a loop that waits: on a GPU threads outside it go on meanwhile."""
     others = _who_else(m)
     how = "does not end here" if others else "waits for ever"
     return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
@@ -243,14 +243,14 @@ def waiting(m: Machine) -> str:
 def _who_else(m: Machine) -> str:
     inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
     outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
-    later = m.block_numbers[-1] + 1 < math.prod(m.grid)
+    more_chunks = m.block_numbers[-1] + 1 < math.prod(m.grid)
     warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
     if len(outside) and np.isin(*warps).all():
         return (
             ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
             "let them go on meanwhile, which may end it if each round reads by an atomic"
         )
-    if len(outside) or later:
+    if len(outside) or more_chunks:
         return (
             ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
             "Volta other threads of its warp too, which may end it if each round reads by an atomic"

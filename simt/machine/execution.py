@@ -1,4 +1,4 @@
-"""A launch: runs the grid chunk by chunk, again if it must, and says what was found."""
+"""A launch: runs the grid chunk by chunk, again if it must, and collects the findings."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
+MAX_SHUFFLED = 1 << 22  # blocks; the order of more is only reversed
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
 class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
-    """Ends a launch that somebody else will carry out, from arguments as they were."""
+    """Ends a launch that compiled code will carry out, from the original arguments."""
 
 
 @dataclass
 class LaunchResult:
-    """What a launch left behind: its findings, and the one that stopped it if any did."""
+    """The result of a launch: its findings, and the one that stopped it if any did."""
 
     source: Listing | None
     findings: list[Finding]
@@ -57,24 +57,24 @@ def launch(
     seed: int = 0,
     only: Lanes | None = None,
     keep_going: bool = False,
-    tired: Callable[[], None] | None = None,
+    interrupt: Callable[[], None] | None = None,
     machine: Callable[..., Any] = Machine,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
     `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
-    accesses out of bounds are skipped. `tired` is called now and then, and may abandon the launch.
-    `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
+    accesses out of bounds are skipped. `interrupt` is called now and then, and may abandon the
+    launch. `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
 
     Raises:
-        Abandoned: `tired` has raised it.
+        Abandoned: `interrupt` has raised it.
     """
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
         started = _Launch(
-            program, grid, block, args, log, observers, dynamic, seed, only, tired, machine
+            program, grid, block, args, log, observers, dynamic, seed, only, interrupt, machine
         )
         started.run()
         result.shared_bytes = started.shared_bytes
@@ -98,7 +98,7 @@ class _Launch:
     dynamic: int
     seed: int
     only: Lanes | None
-    tired: Callable[[], None] | None
+    interrupt: Callable[[], None] | None
     make: Callable[..., Any]
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
@@ -117,9 +117,9 @@ class _Launch:
         if program.cooperative:
             chunk = total
             check_together(total, self.threads)
-        written = written_allocations(program, self.args)
+        allocations = written_allocations(program, self.args)
         if program.makes_arrays or program.may_wait or any(o.replays for o in self.observers):
-            self.saved = {a: a.data.copy() for a in written}
+            self.saved = {a: a.data.copy() for a in allocations}
         while True:
             try:
                 self._attempt(chunk, self.observers)
@@ -150,20 +150,20 @@ class _Launch:
         translation = self.program.kernel(counting=telling)
         machine: Any = None
         for numbers in self._chunks(size):
-            if self.tired is not None:
-                self.tired()
+            if self.interrupt is not None:
+                self.interrupt()
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
             last, machine = machine, self.make(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
-                dynamic=self.dynamic, order=order, tired=self.tired,
+                dynamic=self.dynamic, order=order, interrupt=self.interrupt,
             )  # fmt: skip
-            for told in events.chunk:
-                told(machine, last)
+            for callback in events.chunk:
+                callback(machine, last)
             del last  # and with it its arrays
-            _guarded(machine, translation, self.args)
+            _run_chunk(machine, translation, self.args)
             self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
 
     def _chunks(self, size: int) -> Iterator[Lanes]:
@@ -173,7 +173,7 @@ class _Launch:
         if self.only is not None:
             for start in range(0, len(self.only), size):
                 yield self.only[start : start + size]
-        elif self.seed and total <= SHUFFLED:
+        elif self.seed and total <= MAX_SHUFFLED:
             order = np.random.default_rng(self.seed).permutation(total)
             for start in starts:
                 yield np.sort(order[start : start + size])
@@ -182,12 +182,12 @@ class _Launch:
                 yield np.arange(start, min(start + size, total))
 
 
-def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
-    """Carries out a chunk; what goes wrong in it ends as a finding."""
+def _run_chunk(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
+    """Runs a chunk; turns what goes wrong in it into a finding."""
 
     def widened() -> None:
-        for told in m.events.widened:
-            told(m)
+        for callback in m.events.widened:
+            callback(m)
 
     if m.events.widened:
         leak_hook.append(widened)
@@ -212,12 +212,12 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
 
 
 def _misuse(m: Chunk, error: Exception) -> Finding | None:
-    """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
+    """The finding for a mistake of the kernel's; None if no line of a kernel can cause it."""
     text = str(error).partition("\n")[0]
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"
-    elif named := re.search(r"unexpected keyword argument '(\w+)'", text):
-        text = f"{named[1]}= cannot be given to the function that it calls"
+    elif keyword := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{keyword[1]}= cannot be given to the function that it calls"
     elif "View" in text:
         text = "a whole array stands where one number is needed"
     else:
@@ -232,11 +232,11 @@ def _fault(m: Chunk, error: Exception) -> Finding:
     """The machine's own failure, and where to report it."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     text = str(error).partition("\n")[0]
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    problem = f"{type(error).__name__}: {text}" if text else type(error).__name__
     page = project_page()
     message = (
         "the SIMT machine failed here, this is not your mistake: "
-        f"{said} ({Path(place.filename).name}, line {place.lineno}). "
+        f"{problem} ({Path(place.filename).name}, line {place.lineno}). "
         f"Please report it, with the kernel{f': {page}/issues' if page else ''}"
     )
     return Finding("machine-fault", m.here(), message)
@@ -244,17 +244,17 @@ def _fault(m: Chunk, error: Exception) -> Finding:
 
 def written_allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
     """The allocations that the kernel may write; the others are marked read-only."""
-    written = program.written_parameters
+    written_names = program.written_parameters
     names = program.source.parameters
-    found: dict[int, Allocation] = {}
-    given = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
-    for _, view in given:
+    allocations: dict[int, Allocation] = {}
+    arrays = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
+    for _, view in arrays:
         view.allocation.readonly = True
-    for name, view in given:
-        if name in written:
+    for name, view in arrays:
+        if name in written_names:
             view.allocation.readonly = False
-            found[view.allocation.number] = view.allocation
+            allocations[view.allocation.number] = view.allocation
     for view in program.captured:
         view.allocation.readonly = False
-        found[view.allocation.number] = view.allocation
-    return list(found.values())
+        allocations[view.allocation.number] = view.allocation
+    return list(allocations.values())

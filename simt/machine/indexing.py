@@ -15,10 +15,10 @@ from simt.core.values import INT64, Value, normal
 if TYPE_CHECKING:
     from simt.machine.machine import Machine
 
-__all__ = ["Beyond", "locate", "whole_number"]
+__all__ = ["BadIndex", "locate", "whole_number"]
 
 
-class Beyond(Stop):
+class BadIndex(Stop):
     """An index is out of bounds for the threads in a mask."""
 
     def __init__(self, finding: Finding, mask: Any, view: View, index: tuple[Any, ...]) -> None:
@@ -34,7 +34,7 @@ def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value
     if type(index) is not tuple:
         index = (index,)
     whole = len(index) == len(view.shape)
-    checked: list[Value] = []
+    places: list[Value] = []
     for axis, i in enumerate(index):
         kind = type(i)
         if axis >= len(view.shape) and i is not Ellipsis and i is not None:
@@ -57,10 +57,10 @@ def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value
         else:
             i = whole_number(m, view.name, i)
             i = _repair(m, view, axis, int(i), index)
-        checked.append(i)
+        places.append(i)
     if not whole:
-        return part(m, view, tuple(checked))
-    place = tuple(checked)
+        return part(m, view, tuple(places))
+    place = tuple(places)
     return place, _slots(m, view, place)
 
 
@@ -110,7 +110,7 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
         beyond = wrong & (np.greater_equal(i, limit) | np.less(i, np.negative(limit)))
         if np.any(beyond):
             lane = int(np.flatnonzero(m.spread(beyond))[0])
-            raise Beyond(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
+            raise BadIndex(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
         lane = int(np.flatnonzero(m.spread(wrong))[0])
         _negative(m, view, axis, index, lane, int(np.count_nonzero(wrong)))
         fixed = np.where(wrong, i + limit, fixed)
@@ -157,8 +157,8 @@ def _negative(
 def part(m: Machine, view: View, index: tuple[Any, ...]) -> View:
     """The array that slices, or fewer indices than dimensions, select."""
     index = _with_elements(m, index)
-    taken = sum(i is not None and i is not Ellipsis for i in index)
-    rest = [slice(None)] * (view.ndim - taken)
+    indexed = sum(i is not None and i is not Ellipsis for i in index)
+    rest = [slice(None)] * (view.ndim - indexed)
     at = next((n for n, i in enumerate(index) if i is Ellipsis), len(index))
     index = (*index[:at], *rest, *index[at + 1 :])
     shape: list[Value] = []
@@ -196,9 +196,9 @@ def _span(m: Chunk, view: View, i: slice, extent: Value) -> tuple[Value, Value, 
     if step == 0:
         raise m.stop("not-a-kernel", "a slice with a step of 0", array=view.name)
     if type(extent) is int and not any(isinstance(b, np.ndarray) for b in bounds):
-        chosen = range(*slice(bounds[0], bounds[1], step).indices(extent))
+        selected = range(*slice(bounds[0], bounds[1], step).indices(extent))
         # an empty part begins nowhere, as below
-        return chosen.start if chosen else 0, len(chosen), step
+        return selected.start if selected else 0, len(selected), step
     low, high = (0, extent) if step > 0 else (-1, np.subtract(extent, 1))
     ends = (low, high) if step > 0 else (high, low)
     first, last = (

@@ -93,7 +93,7 @@ def _items(m: Machine, things: Any) -> Iterator[Any]:
 
 def contains(m: Machine, things: Any, value: Value) -> Value:
     """`value in things` for a tuple, an array or a range."""
-    found: Value = False
-    for one in _items(m, things):
-        found = m.put(found, normal(np.logical_or(found, COMPARE["Eq"](one, value))))
-    return found
+    result: Value = False
+    for item in _items(m, things):
+        result = m.put(result, normal(np.logical_or(result, COMPARE["Eq"](item, value))))
+    return result

@@ -1,4 +1,4 @@
-"""A chunk of blocks under way: where it is, who is told, and for how long it may go on."""
+"""A running chunk of blocks: its place, its observers and its time limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simt.observers.observer import Events
 __all__ = ["Lockstep"]
 
 STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
-LOOK = 64  # steps between two questions whether to go on
+POLL_INTERVAL = 64  # steps between two checks whether to go on
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
@@ -38,30 +38,30 @@ class Lockstep(Chunk):
         events: Events,
         dynamic: int,
         order: Lanes | None = None,
-        tired: Callable[[], None] | None = None,
+        interrupt: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
         self.events = events
         self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
-        self.tired = tired  # asked now and then whether to go on
+        self.interrupt = interrupt  # asked now and then whether to go on
         self.steps = 0
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
 
     def at(self, place: int) -> None:
         """The statement that is carried out now."""
         self.line = place
-        for told in self.events.statement:
-            told(self)
+        for callback in self.events.statement:
+            callback(self)
 
     def step(self) -> None:
         """Counts a step, so that no launch goes on for ever."""
         self.steps += 1
-        if self.tired is not None and self.steps % LOOK == 0:
-            self.tired()
+        if self.interrupt is not None and self.steps % POLL_INTERVAL == 0:
+            self.interrupt()
         if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
-            if time.monotonic() - self.begun < limits.SECONDS:
+            if time.monotonic() - self.started < limits.SECONDS:
                 return
             message = limits.slow(f"still running after {self.steps:,} {self.STEPS}")
             raise self.stop("no-progress", message, *self.who(self.mask))

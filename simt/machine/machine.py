@@ -16,7 +16,7 @@ import numpy as np
 from simt.core.arithmetic import BINARY, COMPARE
 from simt.core.chunk import Write
 from simt.core.findings import Finding, Stop
-from simt.core.masks import EMPTY, Leavers, Mask, split, union
+from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Record, View, gather, no_strings
 from simt.core.program import MachineProgram
 from simt.core.registry import (
@@ -40,9 +40,9 @@ from simt.core.values import (
     truth,
     where,
 )
-from simt.machine.indexing import Beyond, locate, whole_number
+from simt.machine.indexing import BadIndex, locate, whole_number
 from simt.machine.lockstep import Lockstep
-from simt.machine.per_thread import Choice, Several, choose_view, several
+from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
 from simt.machine.views import elements, in_place, reshaped
 
 __all__ = ["Frame", "Machine"]
@@ -52,24 +52,24 @@ Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
 
-class Frame(Leavers):
-    """One call of a kernel or device function: who entered, who returned, and what."""
+class Frame(DivergentExits):
+    """One call of a kernel or device function: the threads that entered it, and its result."""
 
-    __slots__ = ("entered", "given", "result")
+    __slots__ = ("arguments", "entered", "result")
 
-    def __init__(self, entered: Mask, given: tuple[Any, ...]) -> None:
+    def __init__(self, entered: Mask, arguments: tuple[Any, ...]) -> None:
         super().__init__()
         self.entered = entered
-        self.given = given  # the arguments
+        self.arguments = arguments
         self.result: Any = UNDEFINED
 
     @property
     def kinds(self) -> tuple[Any, ...]:
         """The types of the arguments: for others a GPU has another function."""
-        return tuple(map(_kind, self.given))
+        return tuple(map(_kind, self.arguments))
 
 
-def _each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
+def _where_each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
     """`where` for each pair of numbers; one that all threads share stays what it is."""
     pairs = zip(new, old, strict=True)
     return tuple(n if type(n) is type(o) is int and n == o else where(mask, n, o) for n, o in pairs)
@@ -81,7 +81,7 @@ class Machine(Lockstep):
     def __init__(self, program: MachineProgram, *where: Any, **options: Any) -> None:
         super().__init__(program, *where, **options)
         self.frames: list[Frame] = []
-        self.given: tuple[Any, ...] = ()  # to the function that is entered next
+        self.arguments: tuple[Any, ...] = ()  # of the function that is entered next
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
 
@@ -89,7 +89,7 @@ class Machine(Lockstep):
 
     def enter(self) -> Frame:
         """Begins a function for the active threads."""
-        frame = Frame(self.mask, self.given)
+        frame = Frame(self.mask, self.arguments)
         self.frames.append(frame)
         if len(self.frames) > DEPTH_LIMIT:
             name = self.source.name
@@ -109,52 +109,52 @@ class Machine(Lockstep):
         self.mask = EMPTY
 
     def exit(self, frame: Frame) -> Any:
-        """Ends a function: all who entered go on, with what they returned."""
+        """Ends a function: all threads that entered it go on, with their results."""
         self.frames.pop()
         self.mask = frame.entered
         if frame.result is None or frame.result is UNDEFINED:
             return None
-        left = frame.left
-        if left is None or left is self.mask or self.mask is EMPTY:
+        returned = frame.left
+        if returned is None or returned is self.mask or self.mask is EMPTY:
             return frame.result
-        _, missing = split(self.mask, left)
+        _, missing = split(self.mask, returned)
         return frame.result if missing is EMPTY else several(frame.result, None, missing)
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls a device function, or an intrinsic held in a variable."""
-        found = callee(self.own(function, "this function"))
-        if isinstance(found, DeviceFunction):
-            if kwargs or len(args) != found.plain:
-                args = self._bound(found, args, kwargs)
+        target = callee(self.own(function, "this function"))
+        if isinstance(target, DeviceFunction):
+            if kwargs or len(args) != target.plain:
+                args = self._bind_arguments(target, args, kwargs)
             place = self.line
-            run, self.given = self.program.prepared(found, args)
-            result = run(self, *self.given)
+            run, self.arguments = self.program.prepared(target, args)
+            result = run(self, *self.arguments)
             self.line = place
             return result
-        if isinstance(found, Intrinsic):
-            return found.run(self, *args, **kwargs)
-        if isinstance(found, LocalFunction):
-            return found.run(self, *args, **{f"v_{name}": v for name, v in kwargs.items()})
-        if isinstance(found, type) and issubclass(found, tuple):
-            return found(*args, **kwargs)
+        if isinstance(target, Intrinsic):
+            return target.run(self, *args, **kwargs)
+        if isinstance(target, LocalFunction):
+            return target.run(self, *args, **{f"v_{name}": v for name, v in kwargs.items()})
+        if isinstance(target, type) and issubclass(target, tuple):
+            return target(*args, **kwargs)
         message = f"{function!r} cannot be called in a kernel"
         raise self.stop("not-a-kernel", message)
 
-    def _bound(self, found: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _bind_arguments(self, function: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
         """The arguments of a call in the order of the parameters, with defaults."""
         try:
-            bound = found.signature.bind(*args, **kwargs)
+            bound = function.signature.bind(*args, **kwargs)
         except TypeError:
-            names = list(found.signature.parameters)
+            names = list(function.signature.parameters)
             need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-            message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
+            message = f"{function.__name__}() takes {need}, {len(args) + len(kwargs)} given"
             raise self.stop("not-a-kernel", message) from None
         bound.apply_defaults()
         return bound.arguments.values()
 
     # --- conditions
 
-    def _under(self, mask: Mask, compute: Callable[[], Value]) -> Value:
+    def _compute_under(self, mask: Mask, compute: Callable[[], Value]) -> Value:
         before, self.mask = self.mask, mask
         try:
             return compute()
@@ -174,14 +174,14 @@ class Machine(Lockstep):
         of both values even if all threads take one.
         """
         taken, other = split(self.mask, truth(condition))
-        for told in self.events.branch:
-            told(self, taken, other)
+        for callback in self.events.branch:
+            callback(self, taken, other)
         if other is EMPTY:
             return settle(yes(), kinds[1], join=True)
         if taken is EMPTY:
             return settle(no(), kinds[0], join=True)
-        first = self._under(taken, yes)
-        return self.merged(self._under(other, no), first, taken)
+        first = self._compute_under(taken, yes)
+        return self.merged(self._compute_under(other, no), first, taken)
 
     def both(self, a: Value, b: Value) -> Value:
         """`a and b` where evaluating b does no harm."""
@@ -204,7 +204,7 @@ class Machine(Lockstep):
         needed, other = split(self.mask, truth(a))
         if needed is EMPTY:
             return a
-        b = self._under(needed, compute)
+        b = self._compute_under(needed, compute)
         return b if other is EMPTY else self.both(a, b)
 
     def either_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
@@ -212,12 +212,12 @@ class Machine(Lockstep):
         other, needed = split(self.mask, truth(a))
         if needed is EMPTY:
             return a
-        b = self._under(needed, compute)
+        b = self._compute_under(needed, compute)
         return b if other is EMPTY else self.either(a, b)
 
     def same(self, a: Any, b: Any) -> Value:
         """`a is b`: for members of an enum, which are numbers here, that they are equal."""
-        if type(a) is Several:
+        if type(a) is DivergentValue:
             return a.are(lambda thing: self.same(thing, b))
         if isinstance(a, tuple) and isinstance(b, tuple):
             return COMPARE["Eq"](a, b)
@@ -232,8 +232,8 @@ class Machine(Lockstep):
         """
         before = self.mask
         self.mask, other = split(before, truth(condition))
-        for told in self.events.branch:
-            told(self, self.mask, other)
+        for callback in self.events.branch:
+            callback(self, self.mask, other)
         return before, other
 
     def rejoin(self, before: Mask, a: Mask, b: Mask) -> Mask:
@@ -289,7 +289,7 @@ class Machine(Lockstep):
         return BINARY["Div"](a, b)
 
     def divisor(self, value: Value) -> Value:
-        """The right side of a division, which `debug` wants not to be zero."""
+        """The right side of a division, checked for zero with `debug`."""
         zero, _ = split(self.mask, np.equal(value, 0))
         if zero is not EMPTY:
             raise self._raised(ZeroDivisionError, zero, "division by zero")
@@ -297,8 +297,8 @@ class Machine(Lockstep):
 
     def _exception(self, kind: type[Exception], mask: Mask, *args: Any) -> Finding:
         threads = self.who(mask)
-        said = "".join(f": {a}" for a in args[:1])
-        message = f"{self.text(threads[0])} raises {kind.__name__}{said}"
+        detail = "".join(f": {a}" for a in args[:1])
+        message = f"{self.text(threads[0])} raises {kind.__name__}{detail}"
         return Finding("exception", self.here(), message, threads)
 
     def _raised(self, kind: type[Exception], mask: Mask, *args: Any) -> Stop:
@@ -309,21 +309,21 @@ class Machine(Lockstep):
     # --- variables
 
     def put(self, old: Any, new: Any) -> Any:
-        """What a variable holds after the active threads assigned to it."""
+        """The value of a variable after the active threads assigned to it."""
         if self.mask is None or old is UNDEFINED or new is old:
             return new
         return self.merged(old, new)
 
-    def assigned(self, value: Any, known: Mask, name: str, kind: Any) -> Any:
+    def assigned(self, value: Any, initialized: Mask, name: str, kind: Any) -> Any:
         """A variable's value where some path leads to the read without an assignment.
 
-        `known` are the threads that have set it. For the others it is a finding and the number
-        0, as Numba's own code has it where several lines assign to the variable. Where only one
-        does, the compiler may take the value of that one for all threads.
+        `initialized` are the threads that have set it. For the others it is a finding and the
+        number 0, as Numba's own code has it where several lines assign to the variable. Where
+        only one does, the compiler may take the value of that one for all threads.
         """
-        if known is None or known is self.mask:
+        if initialized is None or initialized is self.mask:
             return value
-        _, missing = (EMPTY, self.mask) if known is EMPTY else split(self.mask, known)
+        _, missing = (EMPTY, self.mask) if initialized is EMPTY else split(self.mask, initialized)
         if missing is EMPTY:
             return value
         zero = _zero(kind) if value is UNDEFINED else _zero_like(value)
@@ -336,9 +336,9 @@ class Machine(Lockstep):
         finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
         if zero is None:
             raise Stop(finding)
-        for told in self.events.unset:
-            told(self, name, finding)
-        return zero if value is UNDEFINED else self.merged(zero, value, known)
+        for callback in self.events.unset:
+            callback(self, name, finding)
+        return zero if value is UNDEFINED else self.merged(zero, value, initialized)
 
     def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
         """`new` for the threads in the mask, `old` for the others."""
@@ -351,9 +351,9 @@ class Machine(Lockstep):
         if isinstance(new, View | Choice) and isinstance(old, View | Choice):
             return self._merged_views(old, new, mask)
         if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
-            return Record(new.view, _each(mask, new.index, old.index))
+            return Record(new.view, _where_each(mask, new.index, old.index))
         if isinstance(new, Range) and isinstance(old, Range):
-            return Range(*_each(mask, new.bounds, old.bounds))
+            return Range(*_where_each(mask, new.bounds, old.bounds))
         if old is UNDEFINED:
             return new
         try:
@@ -362,13 +362,13 @@ class Machine(Lockstep):
             return several(old, new, mask)
 
     def own(self, value: Any, name: str) -> Any:
-        """A variable's value, where it may be several things that are no numbers."""
-        return value.of(self, name) if type(value) is Several else value
+        """A variable's value for the active threads, where it may diverge and be no number."""
+        return value.of(self, name) if type(value) is DivergentValue else value
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
             return choose_view(old, new, mask)
-        shape = _each(mask, new.shape, old.shape)
+        shape = _where_each(mask, new.shape, old.shape)
         offset = where(mask, new.offset, old.offset)
         return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
 
@@ -382,15 +382,15 @@ class Machine(Lockstep):
         return value
 
     def flop(self, value: Value) -> Value:
-        """Tells of a floating-point operation, if that is what it was."""
-        for told in self.events.operation:
-            told(self, value)
+        """Notifies observers of a floating-point operation, if it was one."""
+        for callback in self.events.operation:
+            callback(self, value)
         return value
 
     # --- reading and writing
 
-    def skip(self, stop: Beyond, access: Callable[[], Any], otherwise: Any) -> Any:
-        """An access by those threads whose index is in bounds; the rest get what is given.
+    def skip(self, stop: BadIndex, access: Callable[[], Any], otherwise: Any) -> Any:
+        """An access by the threads whose index is in bounds; the others get the default.
 
         Raises:
             Beyond: unless the launch is to keep going.
@@ -403,7 +403,7 @@ class Machine(Lockstep):
         rest, _ = split(self.mask, np.logical_not(stop.mask))
         if rest is EMPTY:
             return otherwise
-        value = self._under(rest, access)
+        value = self._compute_under(rest, access)
         return value if otherwise is None else self.merged(otherwise, value, rest)
 
     def load(self, thing: Any, index: Any) -> Any:
@@ -413,17 +413,17 @@ class Machine(Lockstep):
         if type(index) is str:
             return thing.field(index)
         try:
-            found = locate(self, thing, index)
-        except Beyond as stop:
+            located = locate(self, thing, index)
+        except BadIndex as stop:
             return self.skip(stop, lambda: self.load(thing, index), cast(0, thing.dtype))
-        if type(found) is View:
-            return found
-        place, slot = found  # type: ignore[misc]
+        if type(located) is View:
+            return located
+        place, slot = located  # type: ignore[misc]
         if thing.dtype.kind in "VSU":
             self._check_no_string(thing)
             return Record(thing, place)
-        for told in self.events.access:
-            told(self, thing, slot, place, "load")
+        for callback in self.events.access:
+            callback(self, thing, slot, place, "load")
         value = gather(thing, slot, self.lane_base(thing))
         older = self.events.older
         return value if older is None else older(self, thing, slot, place, value)
@@ -434,8 +434,8 @@ class Machine(Lockstep):
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
-            found = self.load(thing.field(index), thing.index)
-            return in_place(self, found) if type(found) is View else found
+            item = self.load(thing.field(index), thing.index)
+            return in_place(self, item) if type(item) is View else item
         if isinstance(thing, Choice):
             return thing.each(self, lambda view: self.load(view, index))
         if isinstance(thing, tuple | str):
@@ -452,10 +452,10 @@ class Machine(Lockstep):
             beyond = ((wrapped < 0) | (wrapped >= len(thing))) & mask
             if np.any(beyond):
                 raise self._past_tuple("an index", thing)
-            found = thing[0]
+            item = thing[0]
             for n, other in enumerate(thing[1:], 1):
-                found = self.merged(found, other, np.equal(wrapped, n))
-            return found
+                item = self.merged(item, other, np.equal(wrapped, n))
+            return item
         message = f"{type(thing).__name__} cannot be indexed in a kernel"
         if isinstance(thing, list):
             message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
@@ -475,18 +475,18 @@ class Machine(Lockstep):
             if isinstance(view, Record):
                 return self.store(view.field(index), view.index, value)
             if isinstance(view, Choice):
-                view.each(self, lambda one: self.store(one, index, value))
+                view.each(self, lambda chosen: self.store(chosen, index, value))
                 return None
             message = f"{type(view).__name__} does not take item assignment"
             raise self.stop("not-a-kernel", message)
         try:
-            found = locate(self, view, index)
-        except Beyond as stop:
+            located = locate(self, view, index)
+        except BadIndex as stop:
             self.skip(stop, lambda: self.store(view, index, value), None)
             return None
-        if type(found) is View:
-            return self._fill(found, value)
-        place, slot = found  # type: ignore[misc]
+        if type(located) is View:
+            return self._fill(located, value)
+        place, slot = located  # type: ignore[misc]
         if view.space == "const" or view.allocation.space == "const":
             message = f"{view.name} is constant memory and cannot be written"
             raise self.stop("not-a-kernel", message, array=view.name)
@@ -499,13 +499,13 @@ class Machine(Lockstep):
         value = cast(value, view.dtype)
         if not self.watching or self._changes(view, slot, value):
             self.written += 1
-        for told in self.events.access:
-            told(self, view, slot, place, "store")
+        for callback in self.events.access:
+            callback(self, view, slot, place, "store")
         if view.space == "const":
             return None
         write = Write(self, view, slot, value)
-        for told in self.events.write:
-            told(self, write, place)
+        for callback in self.events.write:
+            callback(self, write, place)
         write.carry_out()
         return None
 
@@ -524,23 +524,23 @@ class Machine(Lockstep):
             self._fits(view, value.shape)
         places = elements(self, view)
         if isinstance(value, View) and value.allocation is view.allocation:  # all, then all
-            taken = {place: self._broadcast(value, place) for place in elements(self, view)}
+            values = {place: self._broadcast(value, place) for place in elements(self, view)}
             for place in places:
-                self.store(view, place, taken[place])
+                self.store(view, place, values[place])
             return
         for place in places:
             self.store(view, place, self._broadcast(value, place))
 
     def _fits(self, view: View, shape: tuple[Value, ...]) -> None:
-        """Stops an assignment to a part that has another shape than what is assigned."""
-        wanted = view.shape[-len(shape) :] if shape else ()
-        for n, limit in zip(shape, wanted, strict=False):
+        """Stops an assignment to a part whose shape does not fit."""
+        extents = view.shape[-len(shape) :] if shape else ()
+        for n, limit in zip(shape, extents, strict=False):
             wrong = np.logical_and(np.not_equal(n, limit), np.not_equal(n, 1))
             _, bad = split(self.mask, np.logical_not(wrong))
             if bad is not EMPTY and self.mask is not EMPTY:
                 lane = int(self.lanes(bad)[0])
-                given, need = (self.lane_index(s, lane) for s in (shape, view.shape))
-                message = f"a part of {view.name} of shape {need} is given values of shape {given}"
+                have, need = (self.lane_index(s, lane) for s in (shape, view.shape))
+                message = f"a part of {view.name} of shape {need} is given values of shape {have}"
                 raise self.stop("not-a-kernel", message, array=view.name)
 
     def _broadcast(self, value: Any, place: tuple[int, ...]) -> Any:
@@ -594,9 +594,9 @@ class Machine(Lockstep):
             return getattr(getattr(self, thing.name), name)
         elif hasattr(thing, name):
             return getattr(thing, name)
-        added = member(thing, name)
-        if added is not None:
-            return added.run(self, thing)
+        extension = member(thing, name)
+        if extension is not None:
+            return extension.run(self, thing)
         message = f"`.{name}` is not supported here by the SIMT machine"
         raise self.stop("unsupported", message)
 
@@ -608,18 +608,18 @@ class Machine(Lockstep):
         message = f"cannot assign to `.{name}`"
         raise self.stop("not-a-kernel", message)
 
-    def method(self, thing: Any, name: str, *args: Any, **named: Any) -> Any:
+    def method(self, thing: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         """`thing.name(...)` for the few objects that have methods in a kernel."""
         if isinstance(thing, Choice):
-            return thing.each(self, lambda view: self.method(view, name, *args, **named))
+            return thing.each(self, lambda view: self.method(view, name, *args, **kwargs))
         if isinstance(thing, View) and name in methods():
-            return methods()[name](self, thing, *args, **named)
-        found = getattr(thing, f"kernel_{name}", None)
-        if found is not None:
-            return found(self, *args, **named)
-        added = member(thing, name)
-        if added is not None:
-            return added.run(self, thing, *args, **named)
+            return methods()[name](self, thing, *args, **kwargs)
+        function = getattr(thing, f"kernel_{name}", None)
+        if function is not None:
+            return function(self, *args, **kwargs)
+        extension = member(thing, name)
+        if extension is not None:
+            return extension.run(self, thing, *args, **kwargs)
         if isinstance(thing, np.dtype) and name == "type" and len(args) == 1:
             return cast(args[0], thing)
         if isinstance(thing, np.ndarray | np.generic | int | float | complex) and not args:

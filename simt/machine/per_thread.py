@@ -1,4 +1,4 @@
-"""Variables that stand for different arrays, or other things, in different threads."""
+"""Variables that hold different arrays, or other objects, in different threads."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View
 from simt.core.values import Value, settle, where
 
-__all__ = ["Choice", "Several", "choose_view", "several"]
+__all__ = ["Choice", "DivergentValue", "choose_view", "several"]
 
 
 class Choice:
-    """Views, each with the threads for which the variable stands for it."""
+    """A variable that is a different view in different threads."""
 
     def __init__(self, parts: list[tuple[Any, View]]) -> None:
         self.parts = parts  # masks are arrays, disjoint, and cover all threads
 
     def active(self, m: Chunk) -> Iterator[tuple[Mask, View]]:
-        """The views that active threads mean, with those threads."""
+        """The views of the active threads, with those threads."""
         for mask, view in self.parts:
             here = mask if m.mask is None else mask & m.mask
             if m.mask is not EMPTY and here.any():
                 yield here, view
 
     def each(self, m: Chunk, work: Callable[[View], Value]) -> Value:
-        """Does something with each view for its own threads; what comes out, merged."""
+        """Calls `work` with each view for its own threads; the results, merged."""
         before, result = m.mask, None
         try:
             for mask, view in list(self.active(m)):
@@ -47,15 +47,15 @@ class Choice:
         return result
 
 
-class Several:
-    """Things that are no numbers and no arrays alike: a function, a string, None."""
+class DivergentValue:
+    """A variable that holds different objects in different threads: functions, strings, None."""
 
     def __init__(self, parts: list[tuple[Any, Any]]) -> None:
         self.parts = parts
 
-    def settled(self, kind: Any) -> Several:
+    def settled(self, kind: Any) -> DivergentValue:
         """The same with its numbers in one type."""
-        return Several([(mask, settle(thing, kind)) for mask, thing in self.parts])
+        return DivergentValue([(mask, settle(thing, kind)) for mask, thing in self.parts])
 
     def are(self, test: Callable[[Any], Value]) -> Value:
         """Whether a test holds, in each thread for what it has."""
@@ -73,9 +73,9 @@ class Several:
         active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
         if len(active) == 1:
             return active[0][1]
-        said = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
-        kinds = {"number" if isinstance(one, _NUMBERS) else type(one) for _, one in active}
-        alike = len(kinds) == 1  # as Numba sees it
+        values = " and ".join(f"{_text(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
+        kinds = {"number" if isinstance(item, _NUMBERS) else type(item) for _, item in active}
+        same = len(kinds) == 1  # as Numba sees it
         why = "the SIMT machine needs one for all here; use two variables"
         if type(None) in kinds:
             why = (
@@ -83,10 +83,10 @@ class Several:
                 "value on each path, or ask first whether it is None"
             )
         who = [m.who(mask)[0] for mask, _ in active]
-        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {said}: {why}", *who)
+        raise m.stop("unsupported" if same else "not-a-kernel", f"{name} is {values}: {why}", *who)
 
 
-def _told(thing: Any) -> str:
+def _text(thing: Any) -> str:
     if thing is None or isinstance(thing, str):
         return repr(thing)
     if isinstance(thing, _NUMBERS):
@@ -99,45 +99,45 @@ _NUMBERS = (int, float, complex, np.ndarray, np.generic)
 
 
 def _parts(thing: Any) -> list[tuple[Any, Any]]:
-    kept = isinstance(thing, Choice | Several)
-    return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
+    divergent = isinstance(thing, Choice | DivergentValue)
+    return thing.parts if divergent else [(np.ones((1, 1), bool), thing)]
 
 
-def _join(known: Any, thing: Any) -> bool:
-    """Whether two things are one variable of each thread: numbers, or tuples of as many."""
-    if isinstance(known, tuple) and isinstance(thing, tuple) and len(known) == len(thing):
-        return all(map(_join, known, thing))
-    return isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS)
+def _join(old: Any, new: Any) -> bool:
+    """Whether two values can be merged: numbers, or tuples of equal length."""
+    if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
+        return all(map(_join, old, new))
+    return isinstance(old, _NUMBERS) and isinstance(new, _NUMBERS)
 
 
 def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
-    """`new` for the threads in the mask, `old` for the others, each thing once."""
-    found: list[tuple[Any, Any]] = []
+    """`new` for the threads in the mask, `old` for the others, each object once."""
+    parts: list[tuple[Any, Any]] = []
     for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
         for part, thing in things:
             here = own & part
-            for n, (other, known) in enumerate(found):
-                if known is thing:
-                    found[n] = (other | here, thing)
+            for n, (other, previous) in enumerate(parts):
+                if previous is thing:
+                    parts[n] = (other | here, thing)
                     break
-                if _join(known, thing):
-                    found[n] = (other | here, where(here, thing, known))
+                if _join(previous, thing):
+                    parts[n] = (other | here, where(here, thing, previous))
                     break
             else:
                 if here.any():
-                    found.append((here, thing))
-    return found
+                    parts.append((here, thing))
+    return parts
 
 
 def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Choice:
     """`new` for the threads in the mask, `old` for the others."""
-    found = _split(old, new, mask)
-    return found[0][1] if len(found) == 1 else Choice(found)
+    parts = _split(old, new, mask)
+    return parts[0][1] if len(parts) == 1 else Choice(parts)
 
 
 def several(old: Any, new: Any, mask: Any) -> Any:
-    """`new` for the threads in the mask, `old` for the others, whatever they are."""
+    """`new` for the threads in the mask, `old` for the others, of any kind."""
     if mask is EMPTY:
         return old
-    found = _split(old, new, mask)
-    return found[0][1] if len(found) == 1 else Several(found)
+    parts = _split(old, new, mask)
+    return parts[0][1] if len(parts) == 1 else DivergentValue(parts)

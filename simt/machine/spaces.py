@@ -20,7 +20,7 @@ Lanes = np.ndarray[Any, Any]
 
 
 class TooLarge(Exception):  # noqa: N818 - asks for another attempt
-    """The chunk's own arrays would take too much memory: `blocks` of them would do."""
+    """The chunk's own arrays would take too much memory; `blocks` blocks would fit."""
 
     def __init__(self, blocks: int) -> None:
         super().__init__(blocks)
@@ -45,9 +45,9 @@ class Spaces:
         if space == "shared" and count == 0:
             return self._dynamic(m.blocks, dtype, name)
         size = aligned(count)
-        many = m.blocks if space == "shared" else m.blocks * m.threads
-        self._affordable(m, space, size, size * many)
-        data = np.empty(size * many, np.uint8)
+        copies = m.blocks if space == "shared" else m.blocks * m.threads
+        self._affordable(m, space, size, size * copies)
+        data = np.empty(size * copies, np.uint8)
         poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
         allocation = Allocation(space, data, size)
         allocation.columns = columns

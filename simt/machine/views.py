@@ -104,8 +104,8 @@ def in_place(m: Chunk, view: View) -> View:
     size = view.dtype.itemsize // (2 if view.dtype.kind == "c" else 1)
     if view.aligned or view.dtype.kind == "V" or m.mask is EMPTY:
         return view
-    apart: Value = True if any(s % size for s in view.strides) else view.offset % size != 0
-    if np.any(np.logical_and(apart, True if m.mask is None else m.mask)):
+    misaligned: Value = True if any(s % size for s in view.strides) else view.offset % size != 0
+    if np.any(np.logical_and(misaligned, True if m.mask is None else m.mask)):
         message = (
             f"{view.name} lies at no multiple of {size}, the size of its numbers, where a GPU "
             "fails: make the records with np.dtype(..., align=True), or begin a view elsewhere"

@@ -1,7 +1,7 @@
 """The code that a GPU would carry out, made without a GPU: PTX, and PTX after linking.
 
 `compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
-GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimises once
+GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimizes once
 more while it links. This module takes that way, with the options that a launch has.
 """
 
@@ -58,14 +58,14 @@ def _ptx(
         return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
 
 
-BRINGS = "pip install 'gpulearn[ptx]' brings it"
+INSTALL = "pip install 'gpulearn[ptx]' brings it"
 
 
 @functools.cache
 def compiler_fault() -> str | None:
     """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
     if importlib.util.find_spec("numba_cuda") is None:
-        return f"numba-cuda is not here, and the target that numba itself has is old; {BRINGS}"
+        return f"numba-cuda is not here, and the target that numba itself has is old; {INSTALL}"
     return _fault("no CUDA compiler here", lambda: _ptx(_nothing, "void()", CAPABILITY))
 
 
@@ -80,8 +80,8 @@ def _fault(what: str, attempt: Callable[[], str]) -> str | None:
     try:
         attempt()
     except Exception as error:  # what a missing library raises differs between versions
-        said = next(iter(str(error).split("\n")), "") or type(error).__name__
-        return f"{what} ({said}); {BRINGS}"
+        detail = next(iter(str(error).split("\n")), "") or type(error).__name__
+        return f"{what} ({detail}); {INSTALL}"
     return None
 
 

@@ -13,7 +13,7 @@ from simt.core.memory import View
 from simt.errors import MissingPackage
 from simt.frontend.numba_bridge import CAPABILITY
 from simt.frontend.typecheck import argument_types
-from simt.host.arguments import Marshalled, marshal
+from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Kernel
 from simt.numba_ptx.codegen import linked_ptx, linker_fault
 from simt.ptx.launch import PreparedPtx, PtxListing
@@ -28,16 +28,16 @@ def parameters(values: Iterable[Any]) -> list[Any]:
     An array is seven or more parameters: meminfo and parent (both null), the number of elements,
     the bytes of each, the address, then a length and a stride for each axis. A tuple is its items.
     """
-    made: list[Any] = []
+    result: list[Any] = []
     for value in values:
         if isinstance(value, View):
             size, item = value.size, value.dtype.itemsize
-            made += [0, 0, size, item, value, *value.shape, *value.strides]
+            result += [0, 0, size, item, value, *value.shape, *value.strides]
         elif isinstance(value, tuple):
-            made += parameters(value)
+            result += parameters(value)
         else:
-            made.append(value)
-    return made
+            result.append(value)
+    return result
 
 
 class CompiledKernel:
@@ -61,10 +61,10 @@ class CompiledKernel:
         """A launch with its arguments taken, to be carried out now or when its turn comes."""
         return PreparedPtx(
             self.__name__, grid, block, sharedmem, lambda: self._take(args),
-            words=_named, xray=xray, watch=watch,
+            words=_without_mangled_names, xray=xray, watch=watch,
         )  # fmt: skip
 
-    def _take(self, args: tuple[Any, ...]) -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+    def _take(self, args: tuple[Any, ...]) -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
         kernel = self._kernel
         source = kernel.source
         marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
@@ -73,15 +73,15 @@ class CompiledKernel:
         values = tuple(parameters(overload.values(types, marshalled.values)))
         names = [f"parameter {k}" for k in range(len(values))]
         listing = PtxListing(source.name, names, source.lines, file=source.file)
-        text = _compiled(kernel.py_func, overload.argument_types)
+        text = _compile(kernel.py_func, overload.argument_types)
         return PtxProgram(text, None, listing), marshalled, values
 
 
-def _named(finding: Finding) -> Finding:
+def _without_mangled_names(finding: Finding) -> Finding:
     """The finding without the names that the compiler gives to shared arrays."""
     return replace(finding, message=re.sub(r"_cudapy_smem\w*", "shared", finding.message))
 
 
 @cache
-def _compiled(function: Any, types: tuple[Any, ...]) -> str:
+def _compile(function: Any, types: tuple[Any, ...]) -> str:
     return linked_ptx(function, types, CAPABILITY, lines=True)

@@ -40,9 +40,9 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = Fals
         >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
         (True, 1, 10)
     """
-    found = as_kernel(kernel)
-    if compiled and isinstance(found, Kernel):
+    prepared = as_kernel(kernel)
+    if compiled and isinstance(prepared, Kernel):
         from simt.numba_ptx.kernel import CompiledKernel
 
-        return XRay(CompiledKernel(found), block)
-    return XRay(found, block)
+        return XRay(CompiledKernel(prepared), block)
+    return XRay(prepared, block)

@@ -1,1 +1,1 @@
-"""What watches a launch: counters, race detection, initialised memory, the trace."""
+"""What watches a launch: counters, race detection, initialized memory, the trace."""

@@ -39,7 +39,7 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View, views
 from simt.core.values import FLOAT32, FLOAT64, INT64, Value
 from simt.observers.balance import Balance
-from simt.observers.footprint import EVERYTHING, Footprint, Owner
+from simt.observers.footprint import WHOLE_LAUNCH, Footprint, Owner
 from simt.observers.observer import Index, Lanes, Observer
 from simt.observers.traffic import AWAY, SECTOR, WARP, touched, wavefronts
 
@@ -100,7 +100,7 @@ class Counts:
 
     @property
     def sectors_per_load(self) -> float:
-        """Sectors per global load request: 4 is perfect for 32 neighbouring 4-byte words."""
+        """Sectors per global load request: 4 is perfect for 32 neighboring 4-byte words."""
         return _ratio(self.global_load_sectors, self.global_load_requests)
 
     @property
@@ -145,7 +145,7 @@ class Counters(Observer):
         self.balance = Balance()
 
     def expect(self, values: tuple[object, ...]) -> None:
-        """Arguments that are arrays appear in the report even if nobody touches them."""
+        """Lists argument arrays in the report even if nothing touches them."""
         self.single = not any(isinstance(v, View) and v.dtype == FLOAT64 for v in values)
         for view in views(values):
             self.array(view)
@@ -163,24 +163,24 @@ class Counters(Observer):
             totals.add(counts)
         distinct, in_blocks = self.footprint.distinct(), self.footprint.in_blocks
         owners: list[tuple[Owner, Counts]] = [*self.lines.items(), *self.arrays.items()]
-        for owner, counts in [*owners, (EVERYTHING, totals)]:
+        for owner, counts in [*owners, (WHOLE_LAUNCH, totals)]:
             counts.distinct_sectors, counts.block_sectors = distinct[owner], in_blocks[owner]
         return totals
 
     def line(self, place: int) -> Counts:
         """The counts of a place in the source."""
-        found = self.lines.get(place)
-        if found is None:
-            found = self.lines[place] = Counts()
-        return found
+        counts = self.lines.get(place)
+        if counts is None:
+            counts = self.lines[place] = Counts()
+        return counts
 
     def array(self, view: View) -> Counts:
         """The counts of an array; the fields of a structured array count as one."""
         name = _name(view)
-        found = self.arrays.get(name)
-        if found is None:
-            found = self.arrays[name] = Counts()
-        return found
+        counts = self.arrays.get(name)
+        if counts is None:
+            counts = self.arrays[name] = Counts()
+        return counts
 
     def activity(self, m: Chunk) -> tuple[int, int]:
         """(warps with an active lane, active lanes) under the current mask."""
@@ -189,14 +189,14 @@ class Counters(Observer):
         if self._activity[0] is m and self._activity[1] is mask and mask is not EMPTY:
             return self._activity[2]
         if mask is None:
-            found = (m.blocks * m.warps, m.blocks * m.threads)
+            counts = (m.blocks * m.warps, m.blocks * m.threads)
         elif mask is EMPTY:
-            found = (0, 0)
+            counts = (0, 0)
         else:
             lanes = self.per_warp(m, mask)
-            found = (int(np.count_nonzero(lanes)), int(lanes.sum()))
-        self._activity = (m, mask, found)
-        return found
+            counts = (int(np.count_nonzero(lanes)), int(lanes.sum()))
+        self._activity = (m, mask, counts)
+        return counts
 
     def per_warp(self, m: Chunk, mask: Lanes) -> Lanes:
         """Active lanes of each warp, as (blocks, warps)."""
@@ -270,8 +270,8 @@ class Counters(Observer):
         rows = wide.reshape(-1, WARP)
         block = np.arange(len(rows)) // m.warps
         if m.mask is not None:
-            some = (rows != AWAY).any(axis=1)
-            return rows[some], block[some]
+            active = (rows != AWAY).any(axis=1)
+            return rows[active], block[active]
         return rows, block
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
@@ -285,9 +285,9 @@ class Counters(Observer):
         if type(slot) is int and view.space == "global" and kind != "atomic":  # one element for all
             first, last = slot * unit, slot * unit + size - 1
             sector = np.array(sorted({first // SECTOR, last // SECTOR}))
-            alike = m.mask is None or len(m.mask) == 1
-            blocks = np.arange(m.blocks) if alike else np.flatnonzero(m.mask.any(axis=1))
-            self._moved(m, view, kind, warps * len(sector), (blocks[:, None], sector))
+            same_in_blocks = m.mask is None or len(m.mask) == 1
+            blocks = np.arange(m.blocks) if same_in_blocks else np.flatnonzero(m.mask.any(axis=1))
+            self._count_sectors(m, view, kind, warps * len(sector), (blocks[:, None], sector))
             return
         addresses, block = self.rows(m, np.multiply(slot, unit))
         if not len(addresses):
@@ -306,10 +306,10 @@ class Counters(Observer):
             blocks = block[row]
             if times > 1:  # the same in every block
                 blocks, sector = np.arange(m.blocks)[:, None], np.unique(sector)
-            self._moved(m, view, kind, len(row) * times, (blocks, sector))
+            self._count_sectors(m, view, kind, len(row) * times, (blocks, sector))
 
-    def _moved(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
-        """A load or store of global memory: how many sectors, and which by which blocks."""
+    def _count_sectors(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
+        """Counts the sectors of a load or store of global memory, and which blocks touch them."""
         warps, lanes = self.activity(m)
         self.footprint.touch((m.line, _name(view), view.allocation), kind == "load", *which)
         for counts in (self.line(m.line), self.array(view)):
@@ -323,10 +323,10 @@ class Counters(Observer):
         key = (addresses.tobytes(), size, load) if addresses.size <= 4096 else None
         if key is not None and key in self._patterns:
             return self._patterns[key]
-        found = wavefronts(addresses, view.allocation.offset, size, load)
+        counts = wavefronts(addresses, view.allocation.offset, size, load)
         if key is not None and len(self._patterns) < 4096:
-            self._patterns[key] = found
-        return found
+            self._patterns[key] = counts
+        return counts
 
     def _atomic(self, line: Counts, array: Counts, rows: Lanes, lanes: int) -> None:
         ordered = np.sort(rows, axis=1)

@@ -15,18 +15,18 @@ import numpy as np
 from simt.core.memory import Allocation
 from simt.observers.traffic import SECTOR
 
-__all__ = ["EVERYTHING", "Footprint", "Owner"]
+__all__ = ["WHOLE_LAUNCH", "Footprint", "Owner"]
 
 Lanes = np.ndarray[Any, Any]
 Owner = int | str | None  # a line's place, an array's name, or
-EVERYTHING = None
+WHOLE_LAUNCH = None
 _Access = tuple[int, str, Allocation]  # place, name
-MOST = 1 << 20  # sectors that are waiting to be sorted
-DENSE = 4  # times as many as there are may be ticked off
+MAX_PENDING = 1 << 20  # sectors not yet sorted
+BITMAP_FACTOR = 4  # a bitmap may have so many bits for each number
 
 
-class _Touched:
-    """What the blocks of a chunk have touched of an allocation: (block, sector) as one number."""
+class _SectorSet:
+    """The sectors of an allocation that a chunk has touched: (block, sector) as one number."""
 
     def __init__(self) -> None:
         self.numbers = np.zeros(0, np.int64)  # distinct
@@ -36,7 +36,7 @@ class _Touched:
     def add(self, numbers: Lanes) -> None:
         self.waiting.append(numbers)
         self.count += len(numbers)
-        if self.count > max(MOST, len(self.numbers)):
+        if self.count > max(MAX_PENDING, len(self.numbers)):
             self.all()
 
     def all(self) -> Lanes:
@@ -52,7 +52,7 @@ class Footprint:
 
     def __init__(self) -> None:
         self.in_blocks: Counter[Owner] = Counter()  # loaded, of the chunks that have ended
-        self._chunk: defaultdict[tuple[bool, _Access], _Touched] = defaultdict(_Touched)
+        self._chunk: defaultdict[tuple[bool, _Access], _SectorSet] = defaultdict(_SectorSet)
         self._seen: dict[_Access, Lanes] = {}  # a bool for each sector
 
     def touch(self, access: _Access, loads: bool, blocks: Lanes, sectors: Lanes) -> None:
@@ -61,12 +61,12 @@ class Footprint:
         self._chunk[loads, access].add(numbers.ravel())
 
     def end_chunk(self) -> None:
-        """Other blocks begin."""
+        """Ends the chunk: adds its sectors to the totals."""
         parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
-        for (loads, access), touched in self._chunk.items():
+        for (loads, access), sectors in self._chunk.items():
             place, name, allocation = access
-            numbers = touched.all()
-            for owner in (place, name, EVERYTHING) if loads else ():
+            numbers = sectors.all()
+            for owner in (place, name, WHOLE_LAUNCH) if loads else ():
                 parts[owner, allocation].append(numbers)
             size = 1 << _bits_of(allocation)
             seen = self._seen.get(access)
@@ -81,28 +81,28 @@ class Footprint:
         """The sectors of all blocks that have ended, by owner."""
         parts: dict[tuple[Owner, Allocation], Lanes] = {}
         for (place, name, allocation), seen in self._seen.items():
-            for owner in (place, name, EVERYTHING):
+            for owner in (place, name, WHOLE_LAUNCH):
                 key = owner, allocation
                 parts[key] = parts[key] | seen if key in parts else seen
-        found: Counter[Owner] = Counter()
+        counts: Counter[Owner] = Counter()
         for (owner, _), seen in parts.items():
-            found[owner] += int(np.count_nonzero(seen))
-        return found
+            counts[owner] += int(np.count_nonzero(seen))
+        return counts
 
 
 def _distinct(parts: list[Lanes]) -> Lanes:
     # many times as fast as np.unique
     numbers: Lanes = np.concatenate(parts)
     limit = int(numbers.max(initial=-1)) + 1
-    if limit < DENSE * len(numbers):
-        there = np.zeros(limit, bool)
-        there[numbers] = True
-        return np.flatnonzero(there)
+    if limit < BITMAP_FACTOR * len(numbers):
+        bitmap = np.zeros(limit, bool)
+        bitmap[numbers] = True
+        return np.flatnonzero(bitmap)
     if (numbers[1:] < numbers[:-1]).any():
         numbers.sort()
     new: Lanes = np.diff(numbers, prepend=-1) != 0
-    found: Lanes = numbers[new]
-    return found
+    result: Lanes = numbers[new]
+    return result
 
 
 def _bits_of(allocation: Allocation) -> int:

@@ -29,7 +29,7 @@ def warp_numbers(threads: Lanes, block: int) -> Lanes:
 
 
 class HappensBefore:
-    """The synchronisation of one launch so far."""
+    """The synchronization of one launch so far."""
 
     def __init__(self, blocks: int) -> None:
         self.time = 0
@@ -60,12 +60,12 @@ class HappensBefore:
         else:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
-        """A barrier of some warps of each block; who did not wait there has learnt nothing."""
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
+        """A barrier of some warps of each block; threads that only arrive acquire nothing."""
         self.groups = self.groups or WarpClocks()
         width = np.zeros((m.blocks, WARP * WARP), bool)
         rows: list[Lanes] = []
-        for lanes in (came, waited, np.ones_like(came)):
+        for lanes in (arrived, waiting, np.ones_like(arrived)):
             width[:, : m.threads] = lanes
             row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
             rows.append(row)
@@ -148,30 +148,30 @@ class WarpClocks:
     """
 
     def __init__(self) -> None:
-        self.everyone = 0  # all warps have met, whole, at this time
+        self.all_met_at = 0  # all warps have met, whole, at this time
         self.whole: Lanes | None = None  # when each warp last met whole
         self.clocks: Lanes | None = None  # [warp, lane, other lane], made by the first part
 
     @property
     def met(self) -> bool:
         """Whether any warp has met, or a part of one."""
-        return bool(self.everyone) or self.whole is not None
+        return bool(self.all_met_at) or self.whole is not None
 
     def all_meet(self, time: int) -> None:
-        """Every lane of every warp has come."""
-        self.everyone = time
+        """All lanes of all warps have met."""
+        self.all_met_at = time
         self.whole = self.clocks = None
 
     def meet(
         self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
     ) -> None:
-        """Some lanes have come, each with the mask of those it waits for, if it waits."""
+        """Some lanes have arrived, each with the mask of those it waits for, if it waits."""
         complete = (here | ~exists).all(axis=1)
         complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
         if waits is not None:
             complete &= (waits | ~exists).all(axis=1)
         if self.whole is None:
-            self.whole = np.full(len(here), self.everyone, np.int64)
+            self.whole = np.full(len(here), self.all_met_at, np.int64)
         self.whole = np.where(complete, time, self.whole)
         if self.clocks is not None:
             self.clocks[complete] = time
@@ -188,19 +188,19 @@ class WarpClocks:
             self._join(rows, group, group if waits is None else group & waits, time)
 
     def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
-        """Those who learn now know all that any of the group knew, and all of the group."""
+        """Merges the clocks of a group into those of its lanes that wait."""
         assert self.clocks is not None
         group, learn = group[rows], learn[rows]
-        known = self.clocks[rows]
-        joint = np.where(group[:, :, None], known, 0).max(axis=1)
+        clocks = self.clocks[rows]
+        joint = np.where(group[:, :, None], clocks, 0).max(axis=1)
         joint = np.where(group, time, joint)
-        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], known)
+        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], clocks)
 
     def until(self, warp: Lanes, lane: Lanes, other: Lanes) -> Any:
         """Until when what lane `other` of the same warp did comes before `lane` now."""
         if self.clocks is not None:
             return self.clocks[warp, lane, other]
-        return self.everyone if self.whole is None else self.whole[warp]
+        return self.all_met_at if self.whole is None else self.whole[warp]
 
 
 class ReleaseAcquire:

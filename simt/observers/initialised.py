@@ -1,4 +1,4 @@
-"""Initialised memory: reads of what nobody has written, of device arrays that began so as well."""
+"""Initialized memory: reads of unwritten elements of shared, local and device arrays."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["Initialised", "Written"]
+__all__ = ["UninitializedReads", "WriteMap"]
 
 
-class Initialised(Observer):
-    """What has been written of the arrays that the blocks of a chunk made for themselves.
+class UninitializedReads(Observer):
+    """Reports reads of unwritten memory; tracks the shared and local arrays of a chunk.
 
     Of device arrays each allocation keeps that itself, from launch to launch.
     """
 
     def __init__(self) -> None:
-        self._arrays: dict[int, Written] = {}
-        self._before: dict[Allocation, Written] = {}  # this launch
+        self._arrays: dict[int, WriteMap] = {}
+        self._before: dict[Allocation, WriteMap] = {}  # this launch
 
     def restart(self) -> None:
-        """Takes back what the launch has written in vain."""
+        """Undoes the marks of an abandoned attempt."""
         for allocation, written in self._before.items():
             allocation.written = written
         self._before.clear()
@@ -37,44 +37,44 @@ class Initialised(Observer):
         self._arrays.clear()
 
     def unset(self, m: Chunk, name: str, finding: Finding) -> None:
-        """Reports a read of a variable that nobody has set."""
+        """Reports a read of a variable without a value."""
         key = ("uninitialised-read", name, m.line)
         if not m.findings.again(key, finding.count):
             m.note(key, finding)
 
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
-        known = self._known(write.view)
-        if known is not None and not known.complete:
-            known.mark(write)
+        written = self._write_map(write.view)
+        if written is not None and not written.complete:
+            written.mark(write)
 
-    def _known(self, view: View) -> Written | None:
-        """What has been written of an array; None if all of it."""
+    def _write_map(self, view: View) -> WriteMap | None:
+        """The write map of an array; None if all of it has been written."""
         allocation = view.allocation
         if view.space not in ("shared", "local"):
-            written: Written | None = allocation.written
+            written: WriteMap | None = allocation.written
             if written is not None and allocation not in self._before:
                 if written.full():  # since a launch before this one
                     allocation.written = None
                     return None
                 self._before[allocation] = copy.deepcopy(written)
             return written
-        found = self._arrays.get(allocation.number)
-        if found is None:
+        tracked = self._arrays.get(allocation.number)
+        if tracked is None:
             grain = view.dtype.itemsize if view.aligned else 1
-            found = self._arrays[allocation.number] = Written(len(allocation.data), grain)
-        return found
+            tracked = self._arrays[allocation.number] = WriteMap(len(allocation.data), grain)
+        return tracked
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
-        """Reports a read of what nobody has written."""
-        known = None if kind == "store" or m.copying else self._known(view)
-        if known is None or known.full():
+        """Reports a read of unwritten memory."""
+        written = None if kind == "store" or m.copying else self._write_map(view)
+        if written is None or written.full():
             return
-        alike = m.in_each_block(view, slot, m.mask)
-        if alike is not None and known.in_blocks(m)[alike[1]].all():
+        table = m.in_each_block(view, slot, m.mask)
+        if table is not None and written.in_blocks(m)[table[1]].all():
             return
         lane, slots = m.active_slots(view, slot, m.mask)
-        missing = np.flatnonzero(~known.at(view, slots))
+        missing = np.flatnonzero(~written.at(view, slots))
         if not len(missing):
             return
         key = ("uninitialised-read", view.name, m.line)
@@ -94,7 +94,7 @@ class Initialised(Observer):
         m.note(key, finding)
 
 
-class Written:
+class WriteMap:
     """Which elements of an allocation have been written, of `grain` bytes each."""
 
     def __init__(self, size: int, grain: int) -> None:
@@ -133,8 +133,8 @@ class Written:
     def at(self, view: View, slots: Lanes) -> Lanes:
         """For each slot, whether it has been written."""
         elements, parts = self._elements(view, slots)
-        known: Lanes = self.done[elements]
+        done: Lanes = self.done[elements]
         if parts == 1:
-            return known
-        every: Any = known.reshape(-1, parts).all(axis=1)
+            return done
+        every: Any = done.reshape(-1, parts).all(axis=1)
         return every  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Observers: the events of a launch, and what may watch them.
+"""Observers: the events of a launch, and the base class for what watches them.
 
 The machine knows no observer by name. It tells of each access, barrier, branch and operation;
 who overrides a method of `Observer` is told. `m` is the chunk that runs, `m.mask` the threads
@@ -23,7 +23,7 @@ __all__ = ["Events", "Observer"]
 
 Lanes = np.ndarray[Any, Any]
 Index = tuple[Value, ...]
-Told = tuple[Callable[..., None], ...]
+Callbacks = tuple[Callable[..., None], ...]
 
 
 class Observer:
@@ -48,7 +48,7 @@ class Observer:
         """A statement begins."""
 
     def branch(self, m: Chunk, taken: Mask, other: Mask) -> None:
-        """The active threads part."""
+        """The active threads diverge."""
 
     def operation(self, m: Chunk, value: Value) -> None:
         """Arithmetic that gives this value."""
@@ -78,7 +78,7 @@ class Observer:
     def arrive(self, m: Chunk) -> None:
         """The active threads come to a barrier of some threads of their block."""
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """All have come to a barrier of some threads (bool, as lanes), some to wait for others."""
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
@@ -92,36 +92,36 @@ class Observer:
 
 
 @cache
-def _watched(kind: Any) -> frozenset[str]:
-    """The events that a class of observers overrides."""
-    return frozenset(n for n, own in vars(Observer).items() if getattr(kind, n) is not own)
+def _overrides(kind: Any) -> frozenset[str]:
+    """The events that an observer class overrides."""
+    return frozenset(n for n, default in vars(Observer).items() if getattr(kind, n) is not default)
 
 
 class Events:
-    """For each event the methods to call, bound once: what nobody watches costs nothing."""
+    """The callbacks of each event, bound once: an event without observers costs nothing."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         kinds: list[Any] = [type(o) for o in observers]
 
-        def told(event: str) -> Any:
+        def callbacks(event: str) -> Any:
             pairs = zip(observers, kinds, strict=True)
-            return tuple(getattr(o, event) for o, kind in pairs if event in _watched(kind))
+            return tuple(getattr(o, event) for o, kind in pairs if event in _overrides(kind))
 
-        self.chunk: Told = told("chunk")
-        self.statement: Told = told("statement")
-        self.branch: Told = told("branch")
-        self.operation: Told = told("operation")
-        self.widened: Told = told("widened")
-        self.unset: Told = told("unset")
-        self.access: Told = told("access")
-        self.write: Told = told("write")
-        self.begin: Told = told("begin")
-        self.barrier: Told = told("barrier")
-        self.arrive: Told = told("arrive")
-        self.gathered: Told = told("gathered")
-        self.warp_barrier: Told = told("warp_barrier")
-        self.fence: Told = told("fence")
-        changing: tuple[Callable[..., Value], ...] = told("older")
+        self.chunk: Callbacks = callbacks("chunk")
+        self.statement: Callbacks = callbacks("statement")
+        self.branch: Callbacks = callbacks("branch")
+        self.operation: Callbacks = callbacks("operation")
+        self.widened: Callbacks = callbacks("widened")
+        self.unset: Callbacks = callbacks("unset")
+        self.access: Callbacks = callbacks("access")
+        self.write: Callbacks = callbacks("write")
+        self.begin: Callbacks = callbacks("begin")
+        self.barrier: Callbacks = callbacks("barrier")
+        self.arrive: Callbacks = callbacks("arrive")
+        self.gathered: Callbacks = callbacks("gathered")
+        self.warp_barrier: Callbacks = callbacks("warp_barrier")
+        self.fence: Callbacks = callbacks("fence")
+        changing: tuple[Callable[..., Value], ...] = callbacks("older")
         if len(changing) > 1:
             raise ValueError("two observers of one launch cannot both choose what a load gives")
         self.older = changing[0] if changing else None

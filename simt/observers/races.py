@@ -33,8 +33,8 @@ from simt.observers.shadow import Read, Shadow, Table
 
 __all__ = ["Races"]
 
-NOBODY = np.zeros(0, np.int64)
-REMEMBERED = 256  # reads noted down before they are entered all the same
+NO_THREADS = np.zeros(0, np.int64)
+MAX_PENDING_READS = 256  # reads noted before they are entered
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
 
 
@@ -80,31 +80,31 @@ class Races(Observer):
         self.restart()
 
     def restart(self) -> None:
-        """Nothing has happened yet."""
+        """Forgets everything: the launch starts again."""
         self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.patches: Patches = {}
-        self.found: Patches = {}
+        self.tears: Patches = {}
 
     def replay(self) -> bool:
         """Whether reads were seen that must give older values when the launch runs again."""
-        found = self.found
-        if found:
+        patches = self.tears
+        if patches:
             self.restart()
-            self.replaying, self.patches = True, found
-        return bool(found)
+            self.replaying, self.patches = True, patches
+        return bool(patches)
 
     # --- what orders accesses
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks begin: reads noted until now are of lanes of the last ones."""
-        kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
-        for shadow in kept.values():
+        shadows = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
+        for shadow in shadows.values():
             if last is not None:
                 self._enter(last, shadow)
             shadow.entered.clear()
         self.order.new_chunk()
-        self.shadows = kept
+        self.shadows = shadows
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""
@@ -116,9 +116,9 @@ class Races(Observer):
                 shadow.noted.clear()
                 shadow.entered.clear()
 
-    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
-        """A barrier of some threads orders them, and nobody else."""
-        self.order.gathered(m, came, waited)
+    def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
+        """A barrier of some threads orders only those."""
+        self.order.gathered(m, arrived, waiting)
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
@@ -132,7 +132,7 @@ class Races(Observer):
         self.order.fence(m, block_only=block_only)
 
     def quiet(self, shadow: Shadow) -> int:
-        """Accesses up to this time can no longer race with anybody's."""
+        """The time up to which accesses can no longer race."""
         order = self.order
         return order.floor if shadow.allocation.space == "shared" else order.grid_sync
 
@@ -143,13 +143,13 @@ class Races(Observer):
         allocation, size = view.allocation, view.dtype.itemsize
         shadow = self.shadows.get(allocation.number)
         if shadow is None:
-            made = Shadow(allocation, size if view.aligned else 1)
+            fresh = Shadow(allocation, size if view.aligned else 1)
         elif shadow.grain == 1 or (view.aligned and size % shadow.grain == 0):
             return shadow
         else:  # another type now shares the memory: go by bytes
-            made = shadow.by_bytes()
-        self.shadows[allocation.number] = made
-        return made
+            fresh = shadow.by_bytes()
+        self.shadows[allocation.number] = fresh
+        return fresh
 
     def _access(
         self,
@@ -163,7 +163,7 @@ class Races(Observer):
     ) -> _Access:
         elements, parts = view.elements(slots, shadow.grain)
         me = m.thread_numbers.ravel()
-        me = me if lane is m.everyone else me[lane]
+        me = me if lane is m.all_lanes else me[lane]
         return _Access(
             m, view, index, verb, lane, slots, elements, parts,
             me if parts == 1 else np.repeat(me, parts),
@@ -181,29 +181,29 @@ class Races(Observer):
         written = shadow.written(floor, strong=m.strong)
         if m.strong:
             self.order.look(m, m.lanes(m.mask), shared=view.space != "global")
-        found = m.in_each_block(view, slot, m.mask) if written else None
-        if written and not self._alike(m, shadow, found, written, floor):
+        table = m.in_each_block(view, slot, m.mask) if written else None
+        if written and not self._first_block(m, shadow, table, written, floor):
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
         shadow.noted.append(Read(view, slot, m.mask, time, m.strong))
-        if len(shadow.noted) > REMEMBERED:
+        if len(shadow.noted) > MAX_PENDING_READS:
             self._enter(m, shadow)
         patch = self.patches.get(time)
         if patch is not None:
-            value = _torn(m, value, *patch)
+            value = _replace_lanes(m, value, *patch)
         return value
 
     def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
         for who, when in shadow.written(floor, strong=a.m.strong):
-            racing, position = self._against(a, who, when, floor, "writes")
+            racing, position = self._report_against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
             torn = ~_same_warp(a.m, who[a.elements[racing]], a.me[racing])
             if shadow.rivals is not None:  # what stood there before a thread's own write is gone
                 torn &= ~shadow.rivals[a.me[racing]]
             if len(far := position[torn]):
-                value = _torn(a.m, value, a.lane[far], shadow.kept(a.view)[a.slots[far]])
+                value = _replace_lanes(a.m, value, a.lane[far], shadow.kept(a.view)[a.slots[far]])
         return value
 
     def _enter(self, m: Chunk, shadow: Shadow) -> None:
@@ -212,8 +212,8 @@ class Races(Observer):
         for read in shadow.noted:
             if read.time <= floor:
                 continue
-            found = m.in_each_block(read.view, read.slot, read.mask)
-            alike = self._alike(m, shadow, found, (), floor)
+            table = m.in_each_block(read.view, read.slot, read.mask)
+            alike = self._first_block(m, shadow, table, (), floor)
             if alike is None:
                 touched = m.active_slots(read.view, read.slot, read.mask)
                 a = self._access(m, shadow, read.view, (), "reads", *touched)
@@ -222,7 +222,7 @@ class Races(Observer):
             shadow.enter(elements, me, read.time, floor, m.threads, strong=read.strong)
             if not self.replaying:
                 shadow.entered.append(read)
-        del shadow.entered[:-REMEMBERED]
+        del shadow.entered[:-MAX_PENDING_READS]
         shadow.noted = []
 
     # --- writes
@@ -246,11 +246,11 @@ class Races(Observer):
         """A copy under way: whoever else touches the place meanwhile races with it."""
         self.write(m, write, index)
 
-    def _alike(
+    def _first_block(
         self,
         m: Chunk,
         shadow: Shadow,
-        found: Table | None,
+        table: Table | None,
         tables: Sequence[Table],
         floor: int,
     ) -> Table | None:
@@ -259,8 +259,8 @@ class Races(Observer):
         Else, or if an entry of the tables may race with it, each block has its own tables.
         """
         together = shadow.alike and not isinstance(self.order.block_sync, np.ndarray)
-        if together and found is not None:
-            thread, elements = found
+        if together and table is not None:
+            thread, elements = table
             me = m.thread_numbers[0, thread]
             if not any(
                 ((when[elements] > floor) & (who[elements] != me)).any() for who, when in tables
@@ -273,11 +273,11 @@ class Races(Observer):
         """Notes a write that is the same in all blocks and races with nothing, if it is one."""
         m, floor = write.m, self.quiet(shadow)
         tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
-        found = None if write.values is None else write.in_each_block
-        alike = self._alike(m, shadow, found, tables, floor)
-        if alike is None:
+        table = None if write.values is None else write.in_each_block
+        entry = self._first_block(m, shadow, table, tables, floor)
+        if entry is None:
             return False
-        me, elements = alike
+        me, elements = entry
         before = shadow.writer[elements]
         shadow.writer[elements] = me
         if (shadow.writer[elements] != me).any():  # two threads write one element
@@ -299,9 +299,9 @@ class Races(Observer):
         m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
         if tables := shadow.read(floor, atomic=atomic):
-            racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
+            racing = [self._report_against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
-                self._remember_tear(shadow, a, values, np.concatenate(racing))
+                self._note_tear(shadow, a, values, np.concatenate(racing))
         if shadow.last_write <= floor:
             shadow.rivals = None
         else:
@@ -313,11 +313,11 @@ class Races(Observer):
                 changed = None  # writing what is there already harms nobody
                 if not atomic and view.aligned:
                     changed = ~_same(view.flat[a.slots], values)
-                self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
+                self._report_against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
             if not atomic and shadow.atomics is not None:
                 for table in shadow.atomics.tables:
-                    self._against(a, *table, floor, "writes")
-        self._save(shadow, a, floor)
+                    self._report_against(a, *table, floor, "writes")
+        self._save_values(shadow, a, floor)
         shadow.last_write = time
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
@@ -346,7 +346,7 @@ class Races(Observer):
             first = int(beaten[differs[0]])
             self._report(a, first, int(winner[first]), time, "writes", len(differs))
 
-    def _against(
+    def _report_against(
         self,
         a: _Access,
         who: Lanes,
@@ -359,7 +359,7 @@ class Races(Observer):
         times = when[a.elements]
         fresh = times > floor
         if not fresh.any():
-            return NOBODY, NOBODY
+            return NO_THREADS, NO_THREADS
         others = who[a.elements]
         chosen = np.flatnonzero(fresh & (others != a.me))
         if changed is not None and len(chosen):
@@ -377,7 +377,7 @@ class Races(Observer):
 
     # --- what the values become
 
-    def _save(self, shadow: Shadow, a: _Access, quiet: int) -> None:
+    def _save_values(self, shadow: Shadow, a: _Access, quiet: int) -> None:
         """Keeps what stood in an element before the first write of the interval."""
         view = a.view
         floor: Value = quiet
@@ -389,7 +389,7 @@ class Races(Observer):
         first = a.slots[shadow.wrote[a.last] <= floor]
         shadow.kept(view)[first] = view.flat[first]
 
-    def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
+    def _note_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
         """Another warp's write came after the read: notes what the read could have seen."""
         if not len(racing) or not a.view.aligned:
             return
@@ -400,7 +400,7 @@ class Races(Observer):
         numbers = a.m.thread_numbers.ravel()
         for read in shadow.entered:
             fits = read.view.dtype == a.view.dtype and read.view.aligned
-            if read.time <= self.quiet(shadow) or not fits or read.time in self.found:
+            if read.time <= self.quiet(shadow) or not fits or read.time in self.tears:
                 continue
             readers, places = a.m.active_slots(read.view, read.slot, read.mask)
             hit = table[places]
@@ -410,7 +410,7 @@ class Races(Observer):
             racing_pair = self.order.unordered(a.m, reader, np.full(len(reader), read.time), writer)
             chosen = chosen[racing_pair & ~_same_warp(a.m, numbers[writer], reader)]
             if len(chosen):
-                self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
+                self.tears[read.time] = (readers[chosen], values[hit[chosen]].copy())
 
     # --- the finding
 
@@ -450,8 +450,8 @@ class Races(Observer):
         m.note(key, finding)
 
 
-def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
-    """A value with other numbers in some lanes."""
+def _replace_lanes(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
+    """A value with the numbers of some lanes replaced."""
     value = np.array(m.spread(value), order="C")
     value.ravel()[lanes] = new
     return value

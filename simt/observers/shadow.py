@@ -1,4 +1,4 @@
-"""Shadows: who last touched each element of an allocation, and what stood there before."""
+"""Shadows: which thread last touched each element of an allocation, and its old value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simt.observers.observer import Lanes
 
 __all__ = ["Read", "Shadow", "Table"]
 
-COPIED = 32  # bytes for each thread of an allocation that is kept whole from before an interval
+SNAPSHOT_BYTES = 32  # a thread, up to which an allocation is copied whole before an interval
 Table = tuple[Lanes, Lanes]  # a thread for each element, and when it touched it
 
 
@@ -36,8 +36,8 @@ class Read:
     strong: bool = False  # an atomic may go beside it
 
 
-class Touched:
-    """Two threads that touched each element, of two warps if there are such, and when."""
+class AccessTable:
+    """The last two threads that touched each element, of two warps if possible, and when."""
 
     def __init__(self, count: int) -> None:
         self.tables = tuple(
@@ -65,15 +65,15 @@ class Touched:
                 second[elements[chosen]] = me[chosen]
                 second_at[elements[chosen]] = time
 
-    def repeated(self, times: int) -> Touched:
+    def repeated(self, times: int) -> AccessTable:
         """The same with `times` elements for each."""
-        made = Touched(0)
-        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
-        return made
+        result = AccessTable(0)
+        result.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return result
 
 
 class Shadow:
-    """Who touched each element of an allocation; times are 0 where nobody did."""
+    """The threads that touched each element of an allocation; times are 0 where none did."""
 
     def __init__(self, allocation: Allocation, grain: int) -> None:
         self.allocation = allocation
@@ -83,9 +83,9 @@ class Shadow:
         count = (allocation.pitch if self.alike else len(allocation.data)) // grain
         self.writer = np.full(count, -1, np.int64)
         self.wrote = np.zeros(count, np.int32)
-        self.atomics: Touched | None = None
-        self.readers: Touched | None = None
-        self.strong: Touched | None = None  # reads that an atomic may go beside
+        self.atomics: AccessTable | None = None
+        self.readers: AccessTable | None = None
+        self.strong: AccessTable | None = None  # reads that an atomic may go beside
         self.rivals: Lanes | None = None  # threads that wrote where another thread did too
         self.before: Lanes | None = None  # bytes from before the interval
         self.whole = False  # all of them, also of what has not been written since
@@ -96,25 +96,25 @@ class Shadow:
 
     def by_bytes(self) -> Shadow:
         """The same shadow with one element for each byte."""
-        made = Shadow(self.allocation, 1)
-        made.writer = np.repeat(self.writer, self.grain)
-        made.wrote = np.repeat(self.wrote, self.grain)
-        made.readers = self.readers and self.readers.repeated(self.grain)
-        made.strong = self.strong and self.strong.repeated(self.grain)
-        made.atomics = self.atomics and self.atomics.repeated(self.grain)
-        made.last_write, made.last_entered = self.last_write, self.last_entered
-        made.noted, made.entered = self.noted, self.entered
-        made.before, made.whole, made.rivals = self.before, self.whole, self.rivals
-        return made
+        shadow = Shadow(self.allocation, 1)
+        shadow.writer = np.repeat(self.writer, self.grain)
+        shadow.wrote = np.repeat(self.wrote, self.grain)
+        shadow.readers = self.readers and self.readers.repeated(self.grain)
+        shadow.strong = self.strong and self.strong.repeated(self.grain)
+        shadow.atomics = self.atomics and self.atomics.repeated(self.grain)
+        shadow.last_write, shadow.last_entered = self.last_write, self.last_entered
+        shadow.noted, shadow.entered = self.noted, self.entered
+        shadow.before, shadow.whole, shadow.rivals = self.before, self.whole, self.rivals
+        return shadow
 
     def of_each_block(self, m: Chunk) -> None:
         """From now on every block has tables of its own."""
         if self.alike:
             self.alike = False
             self.writer, self.wrote = _for_all(m, self.writer, self.wrote)
-            for touched in (self.atomics, self.readers, self.strong):
-                if touched is not None:
-                    touched.tables = tuple(_for_all(m, *table) for table in touched.tables)
+            for tables in (self.atomics, self.readers, self.strong):
+                if tables is not None:
+                    tables.tables = tuple(_for_all(m, *table) for table in tables.tables)
 
     def written(self, floor: int, *, strong: bool = False) -> list[Table]:
         """Who has written what, if anything since `floor`; for a strong read not by an atomic."""
@@ -135,9 +135,9 @@ class Shadow:
     ) -> None:
         """Enters a read by threads `me`; `block` is the number of threads of a block."""
         if strong:
-            self.strong = self.strong or Touched(len(self.writer))
+            self.strong = self.strong or AccessTable(len(self.writer))
         else:
-            self.readers = self.readers or Touched(len(self.writer))
+            self.readers = self.readers or AccessTable(len(self.writer))
         kind = self.strong if strong else self.readers
         assert kind is not None
         kind.enter(elements, me, time, floor, block)
@@ -146,7 +146,7 @@ class Shadow:
     def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
         """Enters an atomic by threads `me`."""
         if self.atomics is None:
-            self.atomics = Touched(len(self.writer))
+            self.atomics = AccessTable(len(self.writer))
         self.atomics.enter(elements, me, time, floor, block)
 
     def rival(self, elements: Lanes, me: Lanes, threads: int) -> None:
@@ -164,13 +164,13 @@ class Shadow:
         if self.before is None:
             self.before, self.whole = data.copy(), True
         elif self.last_write <= floor:
-            self.whole = len(data) <= COPIED * m.blocks * m.threads
+            self.whole = len(data) <= SNAPSHOT_BYTES * m.blocks * m.threads
             if self.whole:
                 self.before[:] = data
         return self.whole
 
     def kept(self, view: View) -> Lanes:
-        """What stood in an array before the interval, where that is kept."""
+        """The values of an array before the interval, where they are kept."""
         assert self.before is not None
         size = view.dtype.itemsize
         return self.before[: len(self.before) // size * size].view(view.dtype)

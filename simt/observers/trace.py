@@ -128,7 +128,7 @@ class Steps:
 
 
 class Recorder(Observer):
-    """Listens to a launch for one block (its number in the grid)."""
+    """Records the steps of one block (its number in the grid)."""
 
     once = True
 
@@ -141,50 +141,50 @@ class Recorder(Observer):
         self._chunk: Any = None
 
     def restart(self) -> None:
-        """Forgets what was heard: the launch starts again."""
+        """Forgets what was recorded: the launch starts again."""
         self._steps, self._touches, self._chunk = [], [], None
 
-    def _here(self, m: Chunk) -> bool:
+    def _is_watched(self, m: Chunk) -> bool:
         """Whether the watched block is in this chunk and takes part."""
         if self._chunk is not m:
             self._chunk = m
-            found = np.flatnonzero(m.block_numbers == self.block)
-            self._row = int(found[0]) if len(found) else -1
+            rows = np.flatnonzero(m.block_numbers == self.block)
+            self._row = int(rows[0]) if len(rows) else -1
             self.threads = m.threads
         if self._row < 0 or m.mask is EMPTY:
             return False
-        return m.mask is None or bool(self._mine(m, m.mask).any())
+        return m.mask is None or bool(self._row_of(m, m.mask).any())
 
-    def _mine(self, m: Chunk, value: Any) -> Any:
+    def _row_of(self, m: Chunk, value: Any) -> Any:
         """The row of the watched block."""
         return value[self._row if value.shape[0] > 1 else 0]
 
     def statement(self, m: Chunk) -> None:
         """A statement begins."""
-        if len(self._steps) < LIMIT and self._here(m):
-            self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
+        if len(self._steps) < LIMIT and self._is_watched(m):
+            self._steps.append((m.line, None if m.mask is None else self._row_of(m, m.mask).copy()))
             self._touches.append([])
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic; those of local memory are not shown."""
-        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._here(m):
+        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._is_watched(m):
             return
         if isinstance(slot, np.ndarray):
-            slot = self._mine(m, slot).copy()
-        mask = None if m.mask is None else self._mine(m, m.mask).copy()
+            slot = self._row_of(m, slot).copy()
+        mask = None if m.mask is None else self._row_of(m, m.mask).copy()
         self._touches[-1].append((view, kind, (slot, mask)))
 
     def finish(self) -> Steps:
-        """What was heard."""
-        heard = []
+        """The recorded steps."""
+        records = []
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
-            heard.append((where.name, line, mask, [_Heard.of(*touch) for touch in touches]))
-        return Steps(self.block, self.threads, partial(_plain, heard, self.threads))
+            records.append((where.name, line, mask, [_Access.of(*touch) for touch in touches]))
+        return Steps(self.block, self.threads, partial(_plain, records, self.threads))
 
 
-class _Heard(NamedTuple):
-    """An access as it was heard: what of the array is told, without its memory."""
+class _Access(NamedTuple):
+    """A recorded access: the facts about the array, without its memory."""
 
     array: str
     kind: str
@@ -194,26 +194,26 @@ class _Heard(NamedTuple):
     mask: Any
 
     @classmethod
-    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Heard:
+    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Access:
         size = view.dtype.itemsize if view.aligned else 1
         return cls(view.name, kind, view.space, size, *where)
 
 
-def _plain(heard: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
-    """What was heard, as plain data."""
-    made = []
-    for name, line, mask, touches in heard:
-        told = []
+def _plain(records: list[tuple[str, int, Any, list[_Access]]], threads: int) -> list[TraceStep]:
+    """The recorded steps as plain data."""
+    steps = []
+    for name, line, mask, touches in records:
+        accesses = []
         for array, kind, space, size, slot, active_here in touches:
             slots = slot if active_here is None else np.where(active_here, slot, IDLE)
-            told.append(Touch(array, kind, space, size, _each(slots, threads)))
+            accesses.append(Touch(array, kind, space, size, _each(slots, threads)))
         active = _each(True if mask is None else mask, threads)
-        made.append(TraceStep(line, name, active, told))
-    return made
+        steps.append(TraceStep(line, name, active, accesses))
+    return steps
 
 
 def _each(value: Any, threads: int) -> list[Any]:
-    """A value for each thread; one of all stands for all."""
+    """A value for each thread; a single value stands for all."""
     values: list[Any] = np.ravel(value).tolist()
     return values if len(values) == threads else values * threads
 

@@ -21,8 +21,8 @@ BANK_BYTES = 4
 AWAY = 1 << 62  # a multiple of every size
 Lanes = np.ndarray[Any, Any]
 
-MOST_KNOWN = 1 << 15
-_known: dict[tuple[bytes, int, int, bool], tuple[int, int]] = {}
+MAX_PATTERNS = 1 << 15
+_pattern_counts: dict[tuple[bytes, int, int, bool], tuple[int, int]] = {}
 
 
 def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
@@ -31,7 +31,7 @@ def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
     Rows are byte addresses of words of `size` bytes, a power of two.
 
     >>> rows = np.array([[0, 4, 0, 36], [64, 64, 64, 64]])
-    >>> [found.tolist() for found in touched(rows, 4)]
+    >>> [part.tolist() for part in touched(rows, 4)]
     [[0, 0, 1], [0, 1, 2]]
     """
     rows = addresses >> SECTOR_BITS
@@ -48,8 +48,8 @@ def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
     new[::width] = True
     if (sector[width - 1 :: width] == AWAY >> SECTOR_BITS).any():
         new &= sector != AWAY >> SECTOR_BITS
-    found = np.flatnonzero(new)
-    return found // width, sector[found]
+    firsts = np.flatnonzero(new)
+    return firsts // width, sector[firsts]
 
 
 def sectors(addresses: Lanes, size: int) -> Lanes:
@@ -66,12 +66,12 @@ def sectors(addresses: Lanes, size: int) -> Lanes:
 def _worst_bank(words: Lanes) -> Lanes:
     """The most different words that fall into one bank, for each row of word numbers."""
     here = words != AWAY
-    ordered = np.sort(np.where(here, (words % BANKS << 40) | words, AWAY), axis=1)
-    new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    new &= ordered != AWAY
+    sorted_words = np.sort(np.where(here, (words % BANKS << 40) | words, AWAY), axis=1)
+    new = np.ones(sorted_words.shape, bool)
+    new[:, 1:] = sorted_words[:, 1:] != sorted_words[:, :-1]
+    new &= sorted_words != AWAY
     row, column = np.nonzero(new)
-    bank = ordered[row, column] >> 40
+    bank = sorted_words[row, column] >> 40
     counts = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS)
     worst: Lanes = counts.reshape(len(words), BANKS).max(axis=1)
     return worst
@@ -105,10 +105,10 @@ def bank_passes(addresses: Lanes, size: int, load: bool = True) -> tuple[Lanes, 
         passes = _worst_bank(words)
         return passes, (passes > 0).astype(np.int64)
     parts = min(size // BANK_BYTES, WARP)
-    total, ideal = _in_parts(addresses, size, parts)
+    total, ideal = _passes_in_parts(addresses, size, parts)
     paired = _pairs(addresses) if load else np.zeros(len(addresses), bool)
     if paired.any():
-        total[paired], ideal[paired] = _in_parts(addresses[paired], size, parts // 2)
+        total[paired], ideal[paired] = _passes_in_parts(addresses[paired], size, parts // 2)
     return total, ideal
 
 
@@ -123,27 +123,27 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
     """
     pattern = blake2b(addresses.tobytes(), digest_size=16).digest()
     key = pattern, offset % (BANKS * BANK_BYTES), size, load
-    found = _known.get(key)
-    if found is None:
-        moved = np.where(addresses == AWAY, AWAY, addresses + offset)
-        passes, ideal = bank_passes(moved, size, load)
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        found = _known[key] = int(passes.sum()), int(ideal.sum())
-    return found
+    counts = _pattern_counts.get(key)
+    if counts is None:
+        placed = np.where(addresses == AWAY, AWAY, addresses + offset)
+        passes, ideal = bank_passes(placed, size, load)
+        if len(_pattern_counts) >= MAX_PATTERNS:
+            _pattern_counts.clear()
+        counts = _pattern_counts[key] = int(passes.sum()), int(ideal.sum())
+    return counts
 
 
 def _pairs(addresses: Lanes) -> Lanes:
-    """Whether a row's active lanes agree two by two, with their neighbours or the next but one."""
-    found = np.zeros(len(addresses), bool)
+    """Whether a row's active lanes agree two by two, with their neighbors or the next but one."""
+    agreeing = np.zeros(len(addresses), bool)
     for distance in (1, 2):
         other = addresses[:, np.arange(WARP) ^ distance]
         agree = (addresses == other) | (addresses == AWAY) | (other == AWAY)
-        found |= agree.all(axis=1)
-    return found
+        agreeing |= agree.all(axis=1)
+    return agreeing
 
 
-def _in_parts(addresses: Lanes, size: int, parts: int) -> tuple[Lanes, Lanes]:
+def _passes_in_parts(addresses: Lanes, size: int, parts: int) -> tuple[Lanes, Lanes]:
     """Passes, and parts with an active lane, if a warp is served in so many parts."""
     split = addresses.reshape(len(addresses) * parts, WARP // parts)
     first = np.where(split == AWAY, AWAY, split // BANK_BYTES)

@@ -25,7 +25,7 @@ from simt.programs.launches import Launches
 
 __all__ = ["carry_out", "common_options", "main"]
 
-KNOWN = "a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
+PROGRAM_KINDS = "a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
 
 
 def common_options() -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on after a notebook's cell that fails, and tell of it",
     )
-    parser.add_argument("program", type=Path, help=KNOWN)
+    parser.add_argument("program", type=Path, help=PROGRAM_KINDS)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     program: Path = options.program
     if not program.is_file():
-        parser.error(f"{str(program)!r} is no file: give {KNOWN}")
+        parser.error(f"{str(program)!r} is no file: give {PROGRAM_KINDS}")
     if program.suffix == ".ipynb" and options.arguments:
         parser.error(f"{program.name} is a notebook, which takes no arguments")
     os.environ[selection.ENVIRONMENT_VARIABLE] = "cpu"  # for what the program starts too

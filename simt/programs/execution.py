@@ -28,7 +28,7 @@ def run_script(script: Path, arguments: list[str]) -> int:
     except SystemExit as end:
         return _status(end)
     except BaseException as error:
-        _tell(traceback.TracebackException.from_exception(error))
+        _print_traceback(traceback.TracebackException.from_exception(error))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -40,15 +40,15 @@ def _status(end: SystemExit) -> int:
     return 1
 
 
-def _tell(told: traceback.TracebackException) -> None:
-    """A traceback as the script's author would see it without us."""
-    chain: list[traceback.TracebackException | None] = [told]
-    for one in chain:
-        if one is not None:
-            kept = [f for f in one.stack if not _is_ours(f.filename)]
-            one.stack[:] = kept
-            chain += [one.__cause__, one.__context__]
-    print("".join(told.format()), end="", file=sys.stderr)
+def _print_traceback(error: traceback.TracebackException) -> None:
+    """Prints a traceback without the frames of this package."""
+    chain: list[traceback.TracebackException | None] = [error]
+    for link in chain:
+        if link is not None:
+            frames = [f for f in link.stack if not _is_ours(f.filename)]
+            link.stack[:] = frames
+            chain += [link.__cause__, link.__context__]
+    print("".join(error.format()), end="", file=sys.stderr)
 
 
 def _is_ours(file: str) -> bool:
@@ -77,7 +77,7 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
     shell = Shell.instance()
     os.environ.setdefault("MPLBACKEND", "agg")
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    elsewhere = []
+    others = []
     sys.path.insert(0, str(notebook.resolve().parent))
     home = Path.cwd()
     os.chdir(notebook.resolve().parent)
@@ -88,11 +88,11 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
                 continue
             name = f"{notebook.name}, cell {number}"
             shell.compile.get_code_name = lambda *_, name=name: name
-            done = shell.run_cell(source, store_history=True)
+            result = shell.run_cell(source, store_history=True)
             if source.startswith("!python"):
-                elsewhere.append(str(number))
-            if not done.success and "raises-exception" not in cell["metadata"].get("tags", []):
-                error = done.error_before_exec or done.error_in_exec
+                others.append(str(number))
+            if not result.success and "raises-exception" not in cell["metadata"].get("tags", []):
+                error = result.error_before_exec or result.error_in_exec
                 print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
                 if not (allow_errors and isinstance(error, Exception)):
                     return 1
@@ -100,9 +100,9 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
     finally:
         os.chdir(home)
         Shell.clear_instance()
-        if elsewhere:
+        if others:
             print(
-                f"{notebook.name}, cell {', '.join(elsewhere)}: !python starts another process, "
+                f"{notebook.name}, cell {', '.join(others)}: !python starts another process, "
                 "whose kernels are not on the SIMT machine: write %run instead",
                 file=sys.stderr,
             )

@@ -1,4 +1,4 @@
-"""What the launches of a program left: each finding once, and a report of each kernel."""
+"""The results of a program's launches: each finding once, and a report of each kernel."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Launches:
 
     def keep(self, kernel: Any, report: Report) -> None:
         """The report of a launch, of which there is one for each kernel."""
-        known = self._reports.setdefault(kernel, report)
-        if known.ok and not report.ok and not self.in_detail:
+        earlier = self._reports.setdefault(kernel, report)
+        if earlier.ok and not report.ok and not self.in_detail:
             self._reports[kernel] = report
 
     def add(self, file: str, finding: Finding) -> None:
@@ -63,14 +63,14 @@ class Launches:
 
     def sentences(self) -> list[str]:
         """Each finding with its file and line."""
-        said = []
+        lines = []
         for file, finding in self._findings.values():
             if finding.file is not None and not Path(finding.file).is_file():  # a cell
-                said.append(f"{_short(file)}: {finding}")
+                lines.append(f"{_short(file)}: {finding}")
             else:
                 line = f":{finding.line}" if finding.line else ""
-                said.append(f"{_short(finding.file or file)}{line}: {finding.message}")
-        return said + self.notes
+                lines.append(f"{_short(finding.file or file)}{line}: {finding.message}")
+        return lines + self.notes
 
     def write(self, target: Path) -> None:
         """The report of each kernel: a page each in a folder, or all on one page."""

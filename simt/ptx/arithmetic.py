@@ -52,8 +52,8 @@ TYPES: dict[str, Any] = {
     "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
 }  # fmt: skip
 
-HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
-BEYOND = np.int64((1 << 29) - 1)
+TAIL_HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
+TAIL_MASK = np.int64((1 << 29) - 1)
 
 
 def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
@@ -68,15 +68,15 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
         if a.dtype != np.float64 or mode != "rn":
             raise not_covered(f"fma.{mode} of {a.dtype}")
         rows = np.broadcast(a, b, c)
-        found = [fused_one(*map(float, row)) for row in rows]
-        return np.array(found, np.float64).reshape(rows.shape)
+        results = [fused_one(*map(float, row)) for row in rows]
+        return np.array(results, np.float64).reshape(rows.shape)
     p = a.astype(np.float64) * b
     s = p + c
     if mode != "rn":
         return rounded(odd_sum(p, c.astype(np.float64)), mode)
     near = s.astype(np.float32)
-    doubtful = (s.view(np.int64) & BEYOND) == HALF
-    doubtful |= np.abs(near) < TINY
+    doubtful = (s.view(np.int64) & TAIL_MASK) == TAIL_HALF
+    doubtful |= np.abs(near) < MIN_NORMAL
     if not doubtful.any():
         return near
     doubtful &= s != 0
@@ -87,7 +87,7 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     return near
 
 
-TINY = np.finfo(np.float32).tiny
+MIN_NORMAL = np.finfo(np.float32).tiny
 
 
 def odd_sum(p: Array, c: Array) -> Array:
@@ -142,7 +142,7 @@ def saturated(x: Array) -> Array:
 
 def flushed(x: Array) -> Array:
     """Numbers too small for a float32 of full width as zeros of their sign."""
-    return np.where(np.abs(x) < TINY, np.copysign(np.float32(0), x), x)
+    return np.where(np.abs(x) < MIN_NORMAL, np.copysign(np.float32(0), x), x)
 
 
 def times(a: Array, b: Array) -> Array:
@@ -209,24 +209,24 @@ def operation(op: tuple[str, ...]) -> Operation:
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
-        found = directed(name, modes.pop()) if kind == "f32" else None
+        function = directed(name, modes.pop()) if kind == "f32" else None
     elif name == "mad" and floats:
-        found = fused
+        function = fused
     elif name in ("mul", "mad") and not floats:
-        found = whole(name, words)
+        function = whole(name, words)
     elif name == "mul24" or name == "mad24":
-        found = None
+        function = None
     elif name == "bfind" and "shiftamt" in words:
-        found = shift_to_highest
+        function = shift_to_highest
     elif name == "dp2a":
-        found = partial(dot_of_halves, high="hi" in words)
+        function = partial(dot_of_halves, high="hi" in words)
     elif name == "shf":
-        found = partial(funnel, "l" in words, wrap="wrap" in words)
+        function = partial(funnel, "l" in words, wrap="wrap" in words)
     else:
-        found = PLAIN.get(name)
-    if found is None:
+        function = PLAIN.get(name)
+    if function is None:
         raise not_covered(".".join(op))
-    steps = [found]
+    steps = [function]
     if "ftz" in words:
         steps.append(flushed)
     if "sat" in words:
@@ -234,12 +234,12 @@ def operation(op: tuple[str, ...]) -> Operation:
     if "relu" in words:
         raise not_covered(".".join(op))
     if len(steps) == 1:
-        return found
-    return lambda *given: _through(steps, *given)
+        return function
+    return lambda *operands: _through(steps, *operands)
 
 
-def _through(steps: list[Operation], *given: Array) -> Array:
-    result = steps[0](*given)
+def _through(steps: list[Operation], *operands: Array) -> Array:
+    result = steps[0](*operands)
     for step in steps[1:]:
         result = step(result)
     return result

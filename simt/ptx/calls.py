@@ -19,7 +19,7 @@ DEPTH = 64  # functions inside functions
 
 
 class FunctionCalls(WarpOperations):
-    """What carries out functions inside functions."""
+    """Calls of device functions."""
 
     _values: dict[str, bytes]  # the kernel's own parameters
 
@@ -34,40 +34,40 @@ class FunctionCalls(WarpOperations):
         """Carries a function out for the active threads, until all have come to its end."""
         raise NotImplementedError
 
-    def call(self, called: Any, results: list[str], given: list[str]) -> None:
+    def call(self, function: Any, results: list[str], arguments: list[str]) -> None:
         """A function for the active threads, by its name or by addresses.
 
-        What it takes and gives stands in parameters.
+        Arguments and results are passed in parameters.
         """
-        if isinstance(called, str):
-            self._call(called, results, given)
+        if isinstance(function, str):
+            self._call(function, results, arguments)
         else:
-            self._call_each(called, results, given)
+            self._call_each(function, results, arguments)
 
-    def _call_each(self, addresses: Lanes, results: list[str], given: list[str]) -> None:
+    def _call_each(self, addresses: Lanes, results: list[str], arguments: list[str]) -> None:
         """The functions at the addresses that threads have, one after the other."""
-        before, left = self.mask, EMPTY
+        before, returned = self.mask, EMPTY
         if before is EMPTY:
             return
-        held = self.params[-1]
-        made: dict[str, dict[int, Any]] = {name: {} for name in results}
+        params = self.params[-1]
+        merged_results: dict[str, dict[int, Any]] = {name: {} for name in results}
         for address in np.unique(self.active_values(addresses, self.lanes(before))).tolist():
             here, _ = split(before, np.asarray(addresses == address))
             self.mask = here
-            self._call(self._function_at(address, given), results, given)
-            left = union(left, self.mask)
-            for name, old in made.items():
-                for at, value in held.get(name, {}).items():
-                    known = old.get(at)
-                    merged = known is not None and here is not None
-                    old[at] = np.where(here, value, known) if merged else value
-        held.update(made)
-        self.mask = left
+            self._call(self._function_at(address, arguments), results, arguments)
+            returned = union(returned, self.mask)
+            for name, old in merged_results.items():
+                for at, value in params.get(name, {}).items():
+                    previous = old.get(at)
+                    merged = previous is not None and here is not None
+                    old[at] = np.where(here, value, previous) if merged else value
+        params.update(merged_results)
+        self.mask = returned
 
-    def _function_at(self, address: int, given: list[str]) -> str:
+    def _function_at(self, address: int, arguments: list[str]) -> str:
         """The name of the function at an address."""
         for name, code in self.codes.items():
-            if address == function_address(name) and len(code.function.params) == len(given):
+            if address == function_address(name) and len(code.function.params) == len(arguments):
                 return name
         who = self.who(self.mask)
         what = (
@@ -75,28 +75,28 @@ class FunctionCalls(WarpOperations):
         )
         raise self.stop("out-of-bounds", f"{self.text(who[0])} calls {what}", *who)
 
-    def _call(self, name: str, results: list[str], given: list[str]) -> None:
+    def _call(self, name: str, results: list[str], arguments: list[str]) -> None:
         code = self.codes.get(name)
         if code is None:
-            self.system(name, results, given)
+            self.system(name, results, arguments)
             return
         if self.depth >= DEPTH:
             message = f"calls nest deeper than {DEPTH}: {name} never stops calling itself"
             raise self.stop("no-progress", message)
         place, merge = self.line, self.merge
-        mine = self.params[-1] if self.params else {}
-        own = (
-            {p.name: mine[g] for p, g in zip(code.function.params, given, strict=True)}
-            if given
+        caller = self.params[-1] if self.params else {}
+        callee = (
+            {p.name: caller[g] for p, g in zip(code.function.params, arguments, strict=True)}
+            if arguments
             else {}
         )
-        self.params.append(own)
+        self.params.append(callee)
         self.depth += 1
         self.run(code)
         self.depth -= 1
         self.params.pop()
-        for theirs, ours in zip(code.function.results, results, strict=False):
-            mine[ours] = own.get(theirs, {})
+        for result, target in zip(code.function.results, results, strict=False):
+            caller[target] = callee.get(result, {})
         self.line, self.merge = place, merge
 
     # --- parameters
@@ -106,10 +106,10 @@ class FunctionCalls(WarpOperations):
         content = self._values.get(name)
         if content is not None:
             return np.frombuffer(content, dtype, 1, offset).reshape(1, 1)
-        held = self.params[-1].get(name, {})
-        value = held.get(offset)
+        parts = self.params[-1].get(name, {})
+        value = parts.get(offset)
         if value is None:
-            return self._part(held, offset, dtype)
+            return self._part(parts, offset, dtype)
         if value.dtype == dtype:
             return value
         if value.dtype.itemsize == dtype.itemsize:
@@ -117,9 +117,9 @@ class FunctionCalls(WarpOperations):
         bits = value.view(f"u{value.dtype.itemsize}")
         return bits.astype(f"u{dtype.itemsize}").view(dtype)
 
-    def _part(self, held: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
+    def _part(self, parts: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
         """A part of a wider value that was handed over, or something wider than its parts."""
-        for start, value in held.items():
+        for start, value in parts.items():
             if start < offset < start + value.dtype.itemsize:
                 bits = value.view(f"u{value.dtype.itemsize}")
                 shifted = bits >> bits.dtype.type(8 * (offset - start))
@@ -128,8 +128,8 @@ class FunctionCalls(WarpOperations):
 
     def set_param(self, name: str, offset: int, value: Lanes) -> None:
         """Hands over a value to a function that is called next, or back from it."""
-        held = self.params[-1].setdefault(name, {})
-        old = held.get(offset)
+        parts = self.params[-1].setdefault(name, {})
+        old = parts.get(offset)
         if (
             old is not None
             and self.mask is not None
@@ -137,4 +137,4 @@ class FunctionCalls(WarpOperations):
             and self.mask is not EMPTY
         ):
             value = np.where(self.mask, value, old)
-        held[offset] = value
+        parts[offset] = value

@@ -40,27 +40,27 @@ class AsyncCopies(MemoryAccess):
         self.groups: list[list[Copy]] = []  # under way
 
     def copy_later(
-        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, given: Any
+        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, src_size: Any
     ) -> None:  # fmt: skip
-        """`cp.async`: reads now, writes when it is waited for; beyond `given` bytes zeros."""
+        """`cp.async`: reads now, writes when it is waited for; beyond `src_size` zeros."""
         if self.mask is EMPTY:
             return
         word = np.dtype(np.uint32)
         value = self.load("global", of, begin, word, size // 4)
         parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
-        if given is not None and bool((given != size).any()):
-            parts = [np.where(given > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
+        if src_size is not None and bool((src_size != size).any()):
+            parts = [np.where(src_size > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
         many = (parts[0], word) if size == 4 else joined(tuple(parts), word)
         self.copies.append(Copy(self.line, self.mask, to, start, *many))
-        self._tell(self.copies[-1:])
+        self._notify(self.copies[-1:])
 
-    def _tell(self, copies: list[Copy]) -> None:
-        """Tells who watches of copies that are under way."""
+    def _notify(self, copies: list[Copy]) -> None:
+        """Notifies observers of copies in flight."""
 
         def begin(view: View, slot: Any) -> None:
-            made = Write(self, view, slot, copy.value)
-            for tell in self.events.begin:
-                tell(self, made, (slot,))
+            write = Write(self, view, slot, copy.value)
+            for callback in self.events.begin:
+                callback(self, write, (slot,))
 
         before, line = self.mask, self.line
         for copy in copies if self.events.begin else ():
@@ -69,9 +69,9 @@ class AsyncCopies(MemoryAccess):
         self.mask, self.line = before, line
 
     def still_copying(self) -> None:
-        """Behind a barrier, copies are as likely to write as before it."""
+        """Repeats the notification after a barrier: the copies may still write."""
         for copies in (*self.groups, self.copies):
-            self._tell(copies)
+            self._notify(copies)
 
     def commit_copies(self) -> None:
         """Makes one group of all copies that have begun since the last."""
@@ -79,10 +79,10 @@ class AsyncCopies(MemoryAccess):
             self.groups.append(self.copies)
             self.copies = []
 
-    def wait_for_copies(self, left: int) -> None:
-        """Waits until at most so many groups of copies are under way."""
+    def wait_for_copies(self, pending: int) -> None:
+        """Waits until at most `pending` groups of copies are in flight."""
         before, line = self.mask, self.line
-        while len(self.groups) > left and before is not EMPTY:
+        while len(self.groups) > pending and before is not EMPTY:
             for copy in self.groups.pop(0):
                 self.line, self.mask = copy.line, copy.mask
                 self.store("shared", copy.to, copy.start, copy.dtype, copy.value)

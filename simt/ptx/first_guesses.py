@@ -20,7 +20,7 @@ Origins = dict[str, tuple[str, int]]
 def first_guesses(function: Function) -> set[int]:
     """The numbers of the loads whose value an atomic of the same address checks."""
     code = function.instructions
-    origin = _copied(code)
+    origin = _copy_origins(code)
     confirmed: dict[tuple[str, int], list[int]] = {}
     for at, i in enumerate(code):
         if i.op[0] == "atom" and {"cas", "exch"} & set(i.op):
@@ -30,29 +30,29 @@ def first_guesses(function: Function) -> set[int]:
         for at, i in enumerate(code)
         if i.op[0] == "bra" and function.labels[i.operands[0]] <= at
     ]
-    found = set()
+    guesses = set()
     for at, i in enumerate(code):
         if i.op[0] != "ld" or "param" in i.op or not confirmed:
             continue
         for atomic in confirmed.get(_address(i.operands[1], origin), ()):
             again = any(first <= at <= last and first <= atomic <= last for first, last in loops)
             if "cas" in code[atomic].op or again:
-                found.add(at)
-    return found
+                guesses.add(at)
+    return guesses
 
 
-def _copied(code: list[Instruction]) -> Origins:
+def _copy_origins(code: list[Instruction]) -> Origins:
     """For each register that is only ever another one and a number, these two."""
     copies: Origins = {}
-    written: set[str] = set()
+    stored: set[str] = set()
     for i in code:
         target = i.operands[0] if i.operands else ""
         added = i.operands[2] if i.op[0] == "add" else "0"
-        if i.op[0] in COPIES and target not in written and re.fullmatch(r"-?\d+", added):
+        if i.op[0] in COPIES and target not in stored and re.fullmatch(r"-?\d+", added):
             copies[target] = i.operands[1], int(added)
         else:
             copies.pop(target, None)
-        written.add(target)
+        stored.add(target)
     return copies
 
 
@@ -61,8 +61,8 @@ def _address(operand: str, origin: Origins) -> tuple[str, int]:
     register, _, offset = operand.strip("[]").partition("+")
     at = int(offset or 0)
     while register in origin:
-        register, more = origin[register]
-        at += more
+        register, addend = origin[register]
+        at += addend
     return register, at
 
 

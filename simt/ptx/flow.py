@@ -1,4 +1,4 @@
-"""Basic blocks, and where threads that part meet again.
+"""Basic blocks, and where diverging threads reconverge.
 
 A branch parts threads; they meet at its immediate post-dominator, the first place that every way
 from the branch to the end leads through. That is where the machine code of recent GPUs makes
@@ -58,17 +58,17 @@ class Graph:
         return self._code[at].op[0] in ("ret", "exit") and not self._code[at].guard
 
     def _next(self, start: int) -> set[int]:
-        """Where a block's threads go on; a way that only ends is none, if there is another."""
+        """The successors of a block, without those that only end, if there are others."""
         last = self._code[self.stops[start] - 1]
         after = self.place(self.stops[start])
-        found = {after}
+        successors = {after}
         if last.op[0] in ("bra", "brx"):
-            found = {*self.targets(last), after} if last.guard else {*self.targets(last)}
+            successors = {*self.targets(last), after} if last.guard else {*self.targets(last)}
         elif last.op[0] in ENDS and not last.guard:
-            found = {END}
-        living = {node for node in found if not self.dies(node)}
+            successors = {END}
+        living = {node for node in successors if not self.dies(node)}
         # behind a loop there may be nothing but the end, and that is where its threads go on
-        ends_here = living != found and not any(node > start for node in living)
+        ends_here = living != successors and not any(node > start for node in living)
         return living | {END} if ends_here else living
 
     def _ways(self) -> dict[int, set[int]]:
@@ -88,29 +88,27 @@ class Graph:
         return ways
 
     def _leads_to_end(self, ways: dict[int, set[int]]) -> set[int]:
-        """The blocks from which some way leads to the end."""
-        found, grown = {END}, True
-        while grown:
-            more = {node for node in ways if node not in found and ways[node] & found}
-            found, grown = found | more, bool(more)
-        return found
+        """The blocks from which some path leads to the end."""
+        reaching, changed = {END}, True
+        while changed:
+            more = {node for node in ways if node not in reaching and ways[node] & reaching}
+            reaching, changed = reaching | more, bool(more)
+        return reaching
 
     def _post_dominators(self) -> dict[int, int]:
-        """Of each block the nearest one that all its ways to the end lead through."""
+        """The immediate post-dominator of each block."""
         nodes = [*self.order, END]
-        found = {node: set(nodes) for node in self.order} | {END: {END}}
+        dom = {node: set(nodes) for node in self.order} | {END: {END}}
         ways = self._ways()
         changed = True
         while changed:
             changed = False
             for node in reversed(self.order):
-                new = {node} | set.intersection(*(found[n] for n in ways[node]))
-                changed |= new != found[node]
-                found[node] = new
+                new = {node} | set.intersection(*(dom[n] for n in ways[node]))
+                changed |= new != dom[node]
+                dom[node] = new
         # of the others, the nearest is the one that has all the others behind it
-        meets = {
-            node: max(found[node] - {node}, key=lambda n: len(found[n])) for node in self.order
-        }
+        meets = {node: max(dom[node] - {node}, key=lambda n: len(dom[n])) for node in self.order}
         for node in self.order:
             back, on = [n for n in ways[node] if END < n <= node], ways[node]
             if meets[node] == END and back and len(on) == 2:  # a loop that is also left elsewhere

@@ -64,9 +64,9 @@ def high_half(a: Array, b: Array) -> Array:
     return (wide(a) * wide(b) >> bits).astype(a.dtype)
 
 
-def with_carry(op: tuple[str, ...], *given: Array) -> tuple[Array, Array]:
+def with_carry(op: tuple[str, ...], *operands: Array) -> tuple[Array, Array]:
     """`add.cc`, `madc.hi` and their kin: the result, and what is carried on; a carry comes last."""
-    *numbers, carry = (x.view(f"u{x.dtype.itemsize}") for x in given)
+    *numbers, carry = (x.view(f"u{x.dtype.itemsize}") for x in operands)
     if op[0].startswith("mad"):
         a, b, y = numbers
         x = high_half(a, b) if "hi" in op else a * b
@@ -75,13 +75,13 @@ def with_carry(op: tuple[str, ...], *given: Array) -> tuple[Array, Array]:
     carry = carry.astype(x.dtype)
     if op[0].startswith("sub"):
         first = x - y
-        found = first - carry
+        result = first - carry
         over = (x < y) | (first < carry)
     else:
         first = x + y
-        found = first + carry
-        over = (first < x) | (found < first)
-    return found.view(given[0].dtype), over.astype(np.uint8)
+        result = first + carry
+        over = (first < x) | (result < first)
+    return result.view(operands[0].dtype), over.astype(np.uint8)
 
 
 def shift_left(a: Array, amount: Array) -> Array:
@@ -130,18 +130,18 @@ def leading_zeros(a: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     halves = [a >> a.dtype.type(32), a & a.dtype.type(0xFFFFFFFF)] if bits == 64 else [a]
     top, *low = (32 - np.frexp(half.astype(np.float64))[1] for half in halves)
-    found = np.where(top == 32, 32 + low[0], top) if low else top
-    return found.astype(np.uint32)
+    zeros = np.where(top == 32, 32 + low[0], top) if low else top
+    return zeros.astype(np.uint32)
 
 
 def reversed_bits(a: Array) -> Array:
     """The bits in reverse order."""
-    found = np.zeros_like(a)
+    result = np.zeros_like(a)
     one = a.dtype.type(1)
     for _ in range(8 * a.dtype.itemsize):
-        found = (found << one) | (a & one)
+        result = (result << one) | (a & one)
         a = a >> one
-    return found
+    return result
 
 
 def highest_bit(a: Array) -> Array:
@@ -183,25 +183,25 @@ def dot_of_halves(a: Array, b: Array, c: Array, *, high: bool) -> Array:
 def permuted(a: Array, b: Array, choice: Array) -> Array:
     """`prmt`: four of the eight bytes of b:a, each with its own number or its sign."""
     both = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)
-    found = np.zeros(np.broadcast_shapes(both.shape, choice.shape), np.uint32)
+    result = np.zeros(np.broadcast_shapes(both.shape, choice.shape), np.uint32)
     for k in range(4):
         pick = (choice >> np.uint32(4 * k)) & np.uint32(15)
         byte = (both >> (8 * (pick & 7)).astype(np.uint64)).astype(np.uint32) & np.uint32(255)
         sign = np.where(byte >= 128, np.uint32(255), np.uint32(0))
         byte = np.where(pick >= 8, sign, byte)
-        found |= byte << np.uint32(8 * k)
-    return found
+        result |= byte << np.uint32(8 * k)
+    return result
 
 
 def lookup(a: Array, b: Array, c: Array, table: Array) -> Array:
     """`lop3`: bit by bit, what a table of eight bits says."""
-    found = np.zeros_like(a)
+    result = np.zeros_like(a)
     for k in range(8):
         if int(table.flat[0]) >> k & 1:
             parts = (x if k >> n & 1 else ~x for x, n in ((a, 2), (b, 1), (c, 0)))
             x, y, z = parts
-            found = found | (x & y & z)
-    return found
+            result = result | (x & y & z)
+    return result
 
 
 def funnel(left: bool, low: Array, high: Array, amount: Array, wrap: bool) -> Array:
@@ -216,5 +216,5 @@ def funnel(left: bool, low: Array, high: Array, amount: Array, wrap: bool) -> Ar
 
 def absolute_difference(a: Array, b: Array, *c: Array) -> Array:
     """The distance of two numbers, plus c."""
-    found = np.where(a > b, a - b, b - a)
-    return found + c[0] if c else found
+    distance = np.where(a > b, a - b, b - a)
+    return distance + c[0] if c else distance

@@ -28,7 +28,7 @@ SHUFFLES = {
     "idx": "shfl_sync",
 }
 GRID_BARRIER = "cudaCGSynchronize"
-HANDLES = ("cudaCGGetIntrinsicHandle",)
+INTRINSIC_HANDLES = ("cudaCGGetIntrinsicHandle",)
 REDUCE: dict[str, Any] = {
     "add": np.add, "min": np.minimum, "max": np.maximum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
@@ -41,11 +41,11 @@ def _plain(mask: Lanes) -> Any:
 
 
 class WarpOperations(AsyncCopies):
-    """The instructions with which threads meet or tell each other something."""
+    """The instructions by which threads synchronize or exchange values."""
 
     params: list[dict[str, dict[int, Any]]]
     registers: dict[str, Lanes]  # special ones
-    came: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
+    arrivals: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
 
     # --- barriers
 
@@ -56,11 +56,11 @@ class WarpOperations(AsyncCopies):
         self.still_copying()
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
-        """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""
+        """`bar.red`: a barrier that counts or combines the predicates of its threads."""
         name = {"popc": "count", "and": "and", "or": "or"}[mode]
-        found = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
-        found = found.reshape(-1, 1)
-        return found.astype(np.uint32) if mode == "popc" else found.astype(bool)
+        result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
+        result = result.reshape(-1, 1)
+        return result.astype(np.uint32) if mode == "popc" else result.astype(bool)
 
     def come_to(self, number: int, count: int, *, arrive: bool) -> bool:
         """`bar.sync a, n` and `bar.arrive a, n`: a barrier of n threads of a block, by its number.
@@ -75,19 +75,19 @@ class WarpOperations(AsyncCopies):
             if self.program.cooperative:
                 raise not_covered("a barrier of some threads beside one of the whole grid")
             raise TooLarge(1)  # one block after the other
-        for told in self.events.arrive:
-            told(self)
-        came, waited = self.came.pop(number, (False, False))
-        came, waited = came | mine, waited | (mine & (not arrive))
-        total = int(came.sum())
+        for callback in self.events.arrive:
+            callback(self)
+        arrived, waiting = self.arrivals.pop(number, (False, False))
+        arrived, waiting = arrived | mine, waiting | (mine & (not arrive))
+        total = int(arrived.sum())
         if total > count:
             message = f"{total} threads come to barrier {number}, which is one of {count}"
             raise self.stop("barrier-divergence", message, *self.who(self.mask))
         if total < count:
-            self.came[number] = came, waited
+            self.arrivals[number] = arrived, waiting
             return arrive
-        for told in self.events.gathered:
-            told(self, came, waited)
+        for callback in self.events.gathered:
+            callback(self, arrived, waiting)
         self.still_copying()
         return True
 
@@ -103,7 +103,7 @@ class WarpOperations(AsyncCopies):
         self.registers["%envreg1"], self.registers["%envreg2"] = halves.reshape(2, 1, 1)
 
     def trapped(self, who: Any) -> Stop:
-        """That threads end the kernel, as they do at the grid's barrier if it cannot work."""
+        """The error for threads that trap, as at a barrier of the grid that cannot work."""
         message = "a thread ends the kernel by a trap"
         if "%envreg1" in self.registers and not self.program.cooperative:
             name = self.program.source.name
@@ -120,12 +120,12 @@ class WarpOperations(AsyncCopies):
     def fence(self, block_only: bool) -> None:
         """`membar`, C++'s `__threadfence()` and its kin."""
         if self.mask is not EMPTY:
-            for told in self.events.fence:
-                told(self, block_only)
+            for callback in self.events.fence:
+                callback(self, block_only)
 
     # --- the lanes of a warp
 
-    def _met(self, mask: Lanes, name: str) -> None:
+    def _check_mask(self, mask: Lanes, name: str) -> None:
         machine: Any = self
         warps.meet(machine, _plain(mask), name)
 
@@ -144,7 +144,7 @@ class WarpOperations(AsyncCopies):
 
         A lane that asks beyond its segment keeps its own.
         """
-        self._met(mask, SHUFFLES[mode])
+        self._check_mask(mask, SHUFFLES[mode])
         mine = np.arange(WARP)
         b, c = (self._rows(x).astype(np.int64) for x in (lane, clamp))
         b &= 31
@@ -156,32 +156,32 @@ class WarpOperations(AsyncCopies):
         }[mode]  # fmt: skip
         valid = source >= top if mode == "up" else source <= top
         source = np.where(valid, source, mine)
-        found = np.take_along_axis(self._rows(value), source, axis=1)
-        return self._flat(found), self._flat(valid)
+        result = np.take_along_axis(self._rows(value), source, axis=1)
+        return self._flat(result), self._flat(valid)
 
-    def vote(self, mode: str, said: Lanes, mask: Lanes) -> Lanes:
+    def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
         name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
             mode
         ]
-        found = np.asarray(intrinsics()[name].run(self, _plain(mask), said))
-        if found.ndim < 2:
-            found = found.reshape(1, 1)
-        return found.astype(np.uint32) if mode == "ballot" else found
+        result = np.asarray(intrinsics()[name].run(self, _plain(mask), predicate))
+        if result.ndim < 2:
+            result = result.reshape(1, 1)
+        return result.astype(np.uint32) if mode == "ballot" else result
 
     def match(self, mode: str, value: Lanes, mask: Lanes) -> tuple[Lanes, Lanes]:
         """`match.sync`: the lanes with the same value; for all, and whether they have it."""
         if mode == "any":
-            found = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
-            return found.astype(np.uint32), np.ones((1, 1), bool)
-        found, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
-        return found.astype(np.uint32), agree
+            lanes = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
+            return lanes.astype(np.uint32), np.ones((1, 1), bool)
+        lanes, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
+        return lanes.astype(np.uint32), agree
 
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
-        self._met(mask, "reduce_sync")
-        rows, named = self._rows(value), self._rows(mask).astype(np.int64)
-        bit = (named[:, :, None] >> np.arange(WARP)) & 1
+        self._check_mask(mask, "reduce_sync")
+        rows, masks = self._rows(value), self._rows(mask).astype(np.int64)
+        bit = (masks[:, :, None] >> np.arange(WARP)) & 1
         machine: Any = self
         here = warps.taking_part(machine, _plain(mask))
         ufunc = REDUCE[name]
@@ -191,8 +191,8 @@ class WarpOperations(AsyncCopies):
         else:
             nothing = -1 if name == "and" else 0
         filler = np.array(nothing).astype(rows.dtype)
-        chosen = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
-        return self._flat(ufunc.reduce(chosen, axis=2, dtype=rows.dtype))
+        selected = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
+        return self._flat(ufunc.reduce(selected, axis=2, dtype=rows.dtype))
 
     def active_mask(self) -> Lanes:
         """`activemask`."""
@@ -200,21 +200,21 @@ class WarpOperations(AsyncCopies):
 
     # --- functions of the system
 
-    def system(self, name: str, results: list[str], given: list[str]) -> None:
+    def system(self, name: str, results: list[str], arguments: list[str]) -> None:
         """A function that is not in the program: printf, assert, the barrier of the grid."""
-        held = self.params[-1]
+        params = self.params[-1]
         zero = {0: np.zeros((1, 1), np.uint64)}
         if name == "vprintf":
-            self._print(*(held[g][0] for g in given))
+            self._print(*(params[g][0] for g in arguments))
         elif name == "__assertfail":
-            self._fail(held, given)
+            self._fail(params, arguments)
         elif name == GRID_BARRIER:
             machine: Any = self
             sync.GridGroup().kernel_sync(machine)
-        elif name not in HANDLES:
+        elif name not in INTRINSIC_HANDLES:
             raise not_covered(f"a call of {name}", self.here())
         for result in results:
-            held[result] = zero
+            params[result] = zero
 
     def _text(self, address: int) -> str:
         """The string at an address."""
@@ -236,15 +236,15 @@ class WarpOperations(AsyncCopies):
             self.mask = here
             pieces: list[tuple[str, str, Any]] = []
             offset = 0
-            for literal, found in _conversions(text):
-                if not found:
+            for literal, spec in _conversions(text):
+                if not spec:
                     pieces.append((literal, "", None))
                     continue
-                size = 8 if found[-1] in "fFeEgGaAsp" or "l" in found or "z" in found else 4
+                size = 8 if spec[-1] in "fFeEgGaAsp" or "l" in spec or "z" in spec else 4
                 offset = -(-offset // size) * size
                 dtype = wide if size == 8 else np.dtype(np.int32)
                 value = self.spread(self.load("generic", arguments, offset, dtype, 1)).ravel()
-                pieces.append((literal, found, value))
+                pieces.append((literal, spec, value))
                 offset += size
             for lane in self.lanes(here).tolist():
                 print(self._line(pieces, lane), end="")
@@ -273,13 +273,13 @@ class WarpOperations(AsyncCopies):
                 out.append((plain[:-1] + ("d" if kind == "u" else kind)) % whole)
         return "".join(out)
 
-    def _fail(self, held: dict[str, dict[int, Any]], given: list[str]) -> None:
+    def _fail(self, params: dict[str, dict[int, Any]], arguments: list[str]) -> None:
         if self.mask is EMPTY:
             return
         lane = int(self.lanes(self.mask)[0])
-        said = self._text(int(self.spread(held[given[0]][0]).ravel()[lane]))
+        assertion = self._text(int(self.spread(params[arguments[0]][0]).ravel()[lane]))
         who = self.thread_name(lane)
-        message = f"{self.text(who)} fails the assertion `{said}`"
+        message = f"{self.text(who)} fails the assertion `{assertion}`"
         raise Stop(Finding("exception", self.here(), message, [who]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from simt.core.findings import Finding, Stop
 from simt.core.memory import View
 from simt.core.source import Listing
-from simt.host.arguments import Marshalled
+from simt.host.arguments import LaunchArguments
 from simt.host.settings import current_seed, keeps_going
 from simt.host.work.prepared import Prepared, arrays_of, observers_of
 from simt.machine.execution import LaunchResult, launch
@@ -59,7 +59,7 @@ class PreparedPtx(Prepared):
 
     def __init__(
         self, name: str, grid: Any, block: Any, sharedmem: int,
-        take: Callable[[], tuple[PtxProgram, Marshalled, tuple[Any, ...]]], *,
+        take: Callable[[], tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]], *,
         listing: Listing | None = None, words: Callable[[Finding], Finding],
         xray: bool = False, watch: int | tuple[int, ...] = 0,
     ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""The executor of PTX: a chunk of blocks, all of whose threads go on in step under a mask.
+"""The executor of PTX: a chunk of blocks, whose threads run in lockstep under a mask.
 
 A branch narrows the mask to one side, then to the other; where both meet (see `flow`) it is what
 it was before.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.masks import EMPTY, Leavers, Mask, split, union
+from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Allocation
 from simt.core.source import LINE_BITS
 from simt.machine.control_flow import waiting
@@ -25,7 +25,7 @@ __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
-LOOK, FIRST_LOOK = 512, 16  # turns of loops between two that are watched, and before the first
+WATCH_INTERVAL, FIRST_WATCH = 512, 16  # loop iterations between two watches, before the first
 
 
 class PtxMachine(FunctionCalls):
@@ -36,20 +36,20 @@ class PtxMachine(FunctionCalls):
     def __init__(self, program: PtxProgram, *where: Any, dynamic: int, **options: Any) -> None:
         super().__init__(program, *where, dynamic=dynamic, **options)
         self.dynamic = dynamic
-        self.frames = [Leavers()]
+        self.frames = [DivergentExits()]
         self.registers: dict[str, Lanes] = {}  # special ones
-        self.came = {}
+        self.arrivals = {}
         self.asked = 0  # for the time
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
-    def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
-        """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
+    def start(self, codes: dict[str, Code], values: dict[str, bytes], memory: Any) -> None:
+        """Carries the kernel out: `values` are its parameters as bytes, `memory` its arrays."""
         self.line = self.source.unit << LINE_BITS
         self.codes, self._values = codes, values
-        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **given.tables}
+        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **memory.tables}
         self.limits = {}
-        self.prepare(tables, dict(given.names))
+        self.prepare(tables, dict(memory.names))
         for number, array in self.program.own_arrays:
             self.own_array(array, number, columns=self.program.columns[array.space])
             if array.space == "shared":
@@ -62,9 +62,9 @@ class PtxMachine(FunctionCalls):
     # --- progress
 
     def flop(self, value: Lanes) -> None:
-        """Tells of a floating-point operation."""
-        for told in self.events.operation:
-            told(self, value)
+        """Notifies observers of a floating-point operation."""
+        for callback in self.events.operation:
+            callback(self, value)
 
     def run(self, code: Code) -> None:
         """Carries a function out for the active threads, until all have come to its end."""
@@ -77,14 +77,14 @@ class PtxMachine(FunctionCalls):
         kernel = code.function.entry
         while stack:
             top = stack[-1]
-            at, meet, mask, known = top[:4]
+            at, meet, mask, version = top[:4]
             if at < END:
                 self._let_others_go_on(stack, code)
                 continue
             if at in (meet, END):
                 stack.pop()
                 continue
-            if known != seen:
+            if version != seen:
                 mask, top[3] = split(mask, ~gone)[0] if gone is not None else EMPTY, seen
                 top[2] = mask
                 if mask is EMPTY:
@@ -122,11 +122,11 @@ class PtxMachine(FunctionCalls):
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
                 take_turns(stack)
-                self._turn(stack[-1][0], len(stack), registers)
+                self._count_turn(stack[-1][0], len(stack), registers)
         self.mask = entered
-        left = leavers.left
-        if not kernel and left is not EMPTY:
-            self.mask = EMPTY if left is None else split(entered, ~left)[0]
+        exited = leavers.left
+        if not kernel and exited is not EMPTY:
+            self.mask = EMPTY if exited is None else split(entered, ~exited)[0]
 
     def _gather(
         self, stack: list[list[Any]], block: Block, number: Lanes, count: Lanes, arrive: bool
@@ -134,14 +134,14 @@ class PtxMachine(FunctionCalls):
         """The top way's threads come to a barrier of some threads of their block, or to several."""
         top, lanes = stack[-1], self.lanes(self.mask)
         at, top[0] = top[0], block.after
-        chosen, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
-        if len(chosen) > 1:
-            parts = [split(self.mask, np.asarray(number == one))[0] for one in chosen]
+        ids, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        if len(ids) > 1:
+            parts = [split(self.mask, np.asarray(number == i))[0] for i in ids]
             stack.extend([at, block.after, part, top[3]] for part in parts)
-        elif not self.come_to(chosen[0], sizes[0], arrive=arrive):
-            wait(top, chosen[0], block.after)
-        elif chosen[0] not in self.came:
-            go_on(stack, chosen[0])
+        elif not self.come_to(ids[0], sizes[0], arrive=arrive):
+            wait(top, ids[0], block.after)
+        elif ids[0] not in self.arrivals:
+            go_on(stack, ids[0])
 
     def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
         """The uppermost way waits at a barrier: another one takes its place."""
@@ -151,19 +151,19 @@ class PtxMachine(FunctionCalls):
             return
         if go_ahead(stack, code.graph.meets, self.spread):
             return
-        number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
-        who = self.who(waited)
+        number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
+        who = self.who(waiters)
         message = (
             f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
             "have come there, and no other comes before this one goes on"
         )
         raise self.stop("barrier-divergence", message, *who)
 
-    def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
-        """Counts a turn of a loop, and now and then asks whether one changes anything."""
+    def _count_turn(self, at: int, depth: int, registers: list[Any]) -> None:
+        """Counts an iteration of a loop, and now and then checks whether one changes anything."""
         self.turns += 1
-        doubled = self.turns >= FIRST_LOOK and not self.turns & (self.turns - 1)
-        if doubled or self.turns % LOOK == 0:
+        doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
+        if doubled or self.turns % WATCH_INTERVAL == 0:
             self.watching = True  # from now on, only changes count
             self.sample = at, depth, registers, list(registers), self.mask, self.written
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
@@ -190,8 +190,8 @@ class PtxMachine(FunctionCalls):
             return self._switch(stack, block, condition)
         target, after = block.targets[0], block.after
         taken, other = split(self.mask, condition)
-        for told in self.events.branch:
-            told(self, taken, other)
+        for callback in self.events.branch:
+            callback(self, taken, other)
         if other is EMPTY or taken is EMPTY:
             top[0] = target if other is EMPTY else after
             return EMPTY
@@ -233,12 +233,12 @@ class PtxMachine(FunctionCalls):
             self.asked += 1  # two questions in one block have two answers
             wide = "64" in name or "timer" in name
             return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
-        found = self.registers.get(name)
-        if found is None:
-            found = self.registers[name] = self._made_special(name)
-        return found
+        value = self.registers.get(name)
+        if value is None:
+            value = self.registers[name] = self._compute_special(name)
+        return value
 
-    def _made_special(self, name: str) -> Lanes:
+    def _compute_special(self, name: str) -> Lanes:
         word, _, axis = name[1:].partition(".")
         places = {"tid": self.threadIdx, "ntid": self.blockDim, "ctaid": self.blockIdx,
                   "nctaid": self.gridDim}  # fmt: skip
@@ -256,11 +256,11 @@ class PtxMachine(FunctionCalls):
                 "dynamic_smem_size": self.dynamic,
                 "total_smem_size": self.dynamic + self.spaces.static_bytes,
             }[word]  # fmt: skip
-        made = np.asarray(value)
-        return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
+        register = np.asarray(value)
+        return register.reshape((1, 1) if register.ndim == 0 else register.shape).astype(np.uint32)
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:
-    """Who has come to the end of a function, with some more; None if that is everybody."""
+    """The threads that have ended, with some more; None if those are all."""
     both = union(gone, ended)
     return None if isinstance(both, np.ndarray) and bool(m.spread(both).all()) else both

@@ -24,16 +24,16 @@ from simt.ptx.translate import WINDOWS
 __all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
 
 GLOBAL_BITS, LOCAL_BITS = 40, 18
-KNOWN = 64  # arrays of addresses of which something is known
+MAX_ADDRESS_ARRAYS = 64  # whose properties are cached
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer
 POISON = np.frombuffer(b"\xfb\x7f", np.uint8)
 WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "c8", 16: "c16"}  # types of so many bytes, as one word
-ONE = (1, 1, 1)
+UNIT = (1, 1, 1)
 Lanes = Any
 
 
 class _Addresses:
-    """What is known of an array of addresses: as int64, its extremes, its words."""
+    """The cached properties of an array of addresses: as int64, its extremes, its words."""
 
     __slots__ = ("array", "high", "low", "whole", "words")
 
@@ -58,7 +58,7 @@ class MemoryAccess(Lockstep):
         self.names = names  # by the number of an allocation
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
-        self._known: dict[int, _Addresses] = {}
+        self._cache: dict[int, _Addresses] = {}
         self._views: dict[tuple[int, Any], View] = {}
 
     def own_array(self, array: Array, number: int, *, columns: bool) -> None:
@@ -76,26 +76,26 @@ class MemoryAccess(Lockstep):
 
     # --- where an address lies
 
-    def _of(self, array: Lanes) -> _Addresses:
-        known = self._known.get(id(array))
-        if known is None or known.array() is not array:
-            if len(self._known) >= KNOWN:
-                self._known.clear()
-            known = self._known[id(array)] = _Addresses(array)
-        return known
+    def _addresses_of(self, array: Lanes) -> _Addresses:
+        entry = self._cache.get(id(array))
+        if entry is None or entry.array() is not array:
+            if len(self._cache) >= MAX_ADDRESS_ARRAYS:
+                self._cache.clear()
+            entry = self._cache[id(array)] = _Addresses(array)
+        return entry
 
     def _view(self, allocation: Allocation, dtype: np.dtype[Any]) -> View:
         key = (allocation.number, dtype)
-        found = self._views.get(key)
-        if found is None:
+        view = self._views.get(key)
+        if view is None:
             size = allocation.pitch if allocation.pitch else allocation.data.size
             if allocation.space == "shared" and self.limits.get(allocation.number) is not None:
                 size = self.limits[allocation.number]
             shape = (size // dtype.itemsize,)
             name = self.names[allocation.number]
-            found = View(allocation, dtype, shape, (dtype.itemsize,), 0, name)
-            self._views[key] = found
-        return found
+            view = View(allocation, dtype, shape, (dtype.itemsize,), 0, name)
+            self._views[key] = view
+        return view
 
     limits: dict[int, int]  # bytes of arrays that take more room than they have
 
@@ -108,40 +108,40 @@ class MemoryAccess(Lockstep):
             return self._generic(array, offset, dtype, access)
         table = self.tables[space]
         bits = GLOBAL_BITS if space in ("global", "const") else LOCAL_BITS
-        known, half = self._of(array), 1 << (bits - 1)
-        number = (known.low + offset + half) >> bits
+        entry, half = self._addresses_of(array), 1 << (bits - 1)
+        number = (entry.low + offset + half) >> bits
         allocation = table.get(number)
         size = dtype.itemsize
         if allocation is not None:
             view = self._view(allocation, dtype)
             base = (number << bits) - offset
             # slots beyond the last whole word are outside
-            if known.low >= base and known.high - base <= (view.shape[0] - 1) * size:
-                slot = self._slots(known, base, size)
+            if entry.low >= base and entry.high - base <= (view.shape[0] - 1) * size:
+                slot = self._slots(entry, base, size)
                 if slot is not None:
                     return access(view, slot)
-        return self._apart(space, known.whole, offset, dtype, access, bits)
+        return self._access_by_array(space, entry.whole, offset, dtype, access, bits)
 
-    def _slots(self, known: _Addresses, base: int, size: int) -> Any:
+    def _slots(self, addresses: _Addresses, base: int, size: int) -> Any:
         """The numbers of the words at addresses; None if one lies at no multiple of its size."""
-        if known.whole.size == 1:
-            return None if (known.low - base) % size else (known.low - base) // size
+        if addresses.whole.size == 1:
+            return None if (addresses.low - base) % size else (addresses.low - base) // size
         key = size, base % size
-        words = known.words.get(key)
+        words = addresses.words.get(key)
         if words is None:
-            moved = known.whole - base % size if base % size else known.whole
+            moved = addresses.whole - base % size if base % size else addresses.whole
             if size > 1 and (moved & (size - 1)).any():
                 return None
             shift = size.bit_length() - 1
-            words = known.words[key] = moved >> shift if shift else moved
+            words = addresses.words[key] = moved >> shift if shift else moved
         start = (base - base % size) // size
         return words - start if start else words
 
-    def _apart(
+    def _access_by_array(
         self, space: str, whole: Lanes, offset: int, dtype: np.dtype[Any],
         access: Callable[[View, Any], Any], bits: int,
     ) -> Any:  # fmt: skip
-        """The slow way: by array, and without those who take no part."""
+        """The slow path: by array, and without inactive threads."""
         if self.mask is EMPTY:
             return np.zeros((1, 1), dtype)
         size = dtype.itemsize
@@ -158,21 +158,21 @@ class MemoryAccess(Lockstep):
             try:
                 allocation = self.tables[space].get(number)
                 if allocation is None:
-                    raise self._nowhere(space, addresses)
-                found = self._within(allocation, number << bits, addresses, dtype, size, access)
+                    raise self._no_allocation(space, addresses)
+                part = self._within(allocation, number << bits, addresses, dtype, size, access)
             finally:
                 self.mask = before
-            if found is not None:
+            if part is not None:
                 if result is not None:
-                    found = np.where(True if here is None else here, found, result)
-                result = found
+                    part = np.where(True if here is None else here, part, result)
+                result = part
         return result
 
     def _within(
         self, allocation: Allocation, base: int, addresses: Lanes, dtype: np.dtype[Any],
         size: int, access: Callable[[View, Any], Any],
     ) -> Any:  # fmt: skip
-        """An access of the active threads, who all mean one array."""
+        """An access of the active threads, all to one array."""
         view = self._view(allocation, dtype)
         places = addresses - base
         mask = True if self.mask is None else self.mask
@@ -223,7 +223,7 @@ class MemoryAccess(Lockstep):
         )
         return Finding("misaligned", self.here(), message, [who], view.name)
 
-    def _nowhere(self, space: str, addresses: Lanes) -> Stop:
+    def _no_allocation(self, space: str, addresses: Lanes) -> Stop:
         lane = int(self.lanes(self.mask)[0])
         address = int(self.spread(addresses).ravel()[lane])
         who = self.thread_name(lane)
@@ -235,7 +235,7 @@ class MemoryAccess(Lockstep):
         self, array: Lanes, offset: int, dtype: np.dtype[Any], access: Callable[[View, Any], Any]
     ) -> Any:
         """An address that may lie in any space."""
-        whole = self._of(array).whole
+        whole = self._addresses_of(array).whole
         before, result = self.mask, None
         local, shared = WINDOWS["local"], WINDOWS["shared"]
         edge, far = 1 << (LOCAL_BITS - 1), 1 << (GLOBAL_BITS - 1)
@@ -256,15 +256,15 @@ class MemoryAccess(Lockstep):
             self.mask = here
             try:
                 if space == "nowhere":
-                    raise self._nowhere("global", whole + offset)
+                    raise self._no_allocation("global", whole + offset)
                 moved = whole - WINDOWS.get(space, 0)
-                found = self._each(space, moved, offset, dtype, access)
+                part = self._each(space, moved, offset, dtype, access)
             finally:
                 self.mask = before
-            if found is not None:
+            if part is not None:
                 if result is not None:
-                    found = np.where(True if here is None else here, found, result)
-                result = found
+                    part = np.where(True if here is None else here, part, result)
+                result = part
         if result is None and before is EMPTY:
             result = np.zeros((1, 1), dtype)
         return result
@@ -274,17 +274,17 @@ class MemoryAccess(Lockstep):
     def load(
         self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: str = ""
     ) -> Lanes:  # fmt: skip
-        """What stands at addresses; of a vector the parts along a last axis."""
+        """The values at addresses; the parts of a vector along a last axis."""
         self.strong = self._everywhere(space, strong)
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
-        found = self._each(space, array, offset, _word(dtype, count), self._load)
-        whole = np.ascontiguousarray(found)
+        words = self._each(space, array, offset, _word(dtype, count), self._load)
+        whole = np.ascontiguousarray(words)
         return whole.view(dtype).reshape(*whole.shape, count)
 
     def _load(self, view: View, slot: Any) -> Lanes:
-        for told in self.events.access:
-            told(self, view, slot, (slot,), "load")
+        for callback in self.events.access:
+            callback(self, view, slot, (slot,), "load")
         if type(slot) is int and view.space in ("global", "const"):
             value = view.flat[slot : slot + 1].reshape(1, 1).copy()
         else:
@@ -295,8 +295,8 @@ class MemoryAccess(Lockstep):
         return value
 
     def _everywhere(self, space: str, strong: str) -> bool:
-        """Whether an operation is strong for all who may reach the memory."""
-        return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == ONE))
+        """Whether an operation is strong for all threads that can reach the memory."""
+        return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == UNIT))
 
     def store(
         self, space: str, array: Lanes, offset: int, dtype: Any, value: Any, strong: str = ""
@@ -308,15 +308,15 @@ class MemoryAccess(Lockstep):
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)
-            for told in self.events.access:
-                told(self, view, slot, (slot,), "store")
-            made = Write(self, view, slot, value)
+            for callback in self.events.access:
+                callback(self, view, slot, (slot,), "store")
+            store = Write(self, view, slot, value)
             # a strong write goes beside others as an atomic does, and publishes as one
-            seen = Write(self, view, slot, None) if relaxed and self.events.write else made
-            for tell in self.events.write:
-                tell(self, seen, (slot,))
+            event = Write(self, view, slot, None) if relaxed and self.events.write else store
+            for callback in self.events.write:
+                callback(self, event, (slot,))
             before = view.flat.copy() if self.watching else None
-            made.carry_out()
+            store.carry_out()
             if before is None or (before != view.flat).any():
                 self.written += 1
 
@@ -332,16 +332,16 @@ class MemoryAccess(Lockstep):
     def atomic(
         self, space: str, array: Lanes, offset: int, dtype: Any, name: str, values: Any, used: bool
     ) -> Any:
-        """An atomic operation at addresses; what was there before."""
+        """An atomic operation at addresses; the old values."""
 
         def update(view: View, slot: Any) -> Any:
             self._writable(view)
             steady = name in ("min", "max")
             machine: Any = self
-            found = update_slots(
+            old = update_slots(
                 machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady
             )
-            return found if used else None
+            return old if used else None
 
         return self._each(space, array, offset, dtype, update)
 

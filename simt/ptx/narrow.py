@@ -13,10 +13,10 @@ __all__ = ["by_halves", "from_bfloat16", "in_bfloat16", "to_bfloat16"]
 Array = Any  # of NumPy
 
 
-def by_halves(function: Callable[..., Array], *given: Array) -> Array:
+def by_halves(function: Callable[..., Array], *operands: Array) -> Array:
     """An operation on both 16-bit halves of a 32-bit register."""
     kind = np.uint16 if _of_bits(function) else np.float16
-    halves = [np.ascontiguousarray(x).view(kind).reshape(*x.shape, 2) for x in given]
+    halves = [np.ascontiguousarray(x).view(kind).reshape(*x.shape, 2) for x in operands]
     return np.ascontiguousarray(function(*halves)).view(np.uint32)[..., 0]
 
 
@@ -25,9 +25,9 @@ def _of_bits(function: Callable[..., Array]) -> bool:
     return isinstance(function, partial) and function.func is in_bfloat16
 
 
-def in_bfloat16(function: Callable[..., Array], *given: Array) -> Array:
+def in_bfloat16(function: Callable[..., Array], *operands: Array) -> Array:
     """An operation of float32 on the bits of bfloat16."""
-    return to_bfloat16(function(*map(from_bfloat16, given)))
+    return to_bfloat16(function(*map(from_bfloat16, operands)))
 
 
 def from_bfloat16(x: Array) -> Array:

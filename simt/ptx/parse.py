@@ -74,10 +74,10 @@ class Function:
 
     def width(self, register: str) -> int:
         """Bits of a register; 0 for a predicate."""
-        found = self.registers.get(register)
-        if found is None:
-            found = self.registers[re.sub(r"\d+$", "", register)]
-        return found
+        bits = self.registers.get(register)
+        if bits is None:
+            bits = self.registers[re.sub(r"\d+$", "", register)]
+        return bits
 
 
 @dataclass
@@ -116,7 +116,7 @@ def parse(text: str) -> Module:
     Raises:
         Stop: it holds what is not covered.
     """
-    own = _own_file(text)
+    own_file = _own_file(text)
     text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
@@ -128,13 +128,13 @@ def parse(text: str) -> Module:
         if head["end"] == ";":
             continue
         stop = _closing(text, at)
-        function = _function(head, text[at:stop], own)
+        function = _function(head, text[at:stop], own_file)
         module.functions[function.name] = function
         at = stop + 1
     outside.append(text[at:])
     for statement in "\n".join(outside).split(";"):
-        if found := ARRAY.search(statement.strip()):
-            array = _array(found, module.functions)
+        if declaration := ARRAY.search(statement.strip()):
+            array = _array(declaration, module.functions)
             module.arrays[array.name] = array
     return module
 
@@ -142,17 +142,17 @@ def parse(text: str) -> Module:
 def _own_file(text: str) -> str:
     """The number of the file that was compiled, among those that it includes."""
     files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, flags=re.MULTILINE)
-    own = [number for number, name in files if name.endswith(".cu")]
-    return own[0] if own else files[0][0] if files else "1"
+    numbers = [number for number, name in files if name.endswith(".cu")]
+    return numbers[0] if numbers else files[0][0] if files else "1"
 
 
 def _closing(text: str, at: int) -> int:
     """Where the brace that was opened before `at` is closed."""
     depth = 1
-    for found in re.finditer(r"[{}]", text[at:]):
-        depth += 1 if found[0] == "{" else -1
+    for brace in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return at + found.start()
+            return at + brace.start()
     return len(text)
 
 
@@ -160,19 +160,19 @@ def _size(kind: str) -> int:
     return int(re.sub(r"\D", "", kind)) // 8
 
 
-def _array(found: re.Match[str], functions: Iterable[str] = ()) -> Array:
-    size = _size(found["kind"])
-    for count in re.findall(r"\[(\d*)\]", found["axes"]):
+def _array(declaration: re.Match[str], functions: Iterable[str] = ()) -> Array:
+    size = _size(declaration["kind"])
+    for count in re.findall(r"\[(\d*)\]", declaration["axes"]):
         size *= int(count or 0)
     content = b""
-    if found["init"]:
+    if declaration["init"]:
         content = b"".join(
-            _bytes(one.strip(), _size(found["kind"]), functions)
-            for one in found["init"].strip("{} ").split(",")
-            if one.strip()
+            _bytes(item.strip(), _size(declaration["kind"]), functions)
+            for item in declaration["init"].strip("{} ").split(",")
+            if item.strip()
         )
-    align = int(found["align"] or _size(found["kind"]))
-    return Array(found["name"], found["space"], align, size, content.ljust(size, b"\0"))
+    align = int(declaration["align"] or _size(declaration["kind"]))
+    return Array(declaration["name"], declaration["space"], align, size, content.ljust(size, b"\0"))
 
 
 def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
@@ -189,34 +189,34 @@ def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
 
 def _parameters(text: str | None) -> tuple[list[Array], list[str]]:
     arrays, kinds = [], []
-    for found in PARAM.finditer((text or "").strip()):
-        size = _size(found["kind"]) * int(found["count"] or 1)
-        arrays.append(Array(found["name"], "param", int(found["align"] or size), size))
-        kinds.append(found["kind"])
+    for declaration in PARAM.finditer((text or "").strip()):
+        size = _size(declaration["kind"]) * int(declaration["count"] or 1)
+        arrays.append(Array(declaration["name"], "param", int(declaration["align"] or size), size))
+        kinds.append(declaration["kind"])
     return arrays, kinds
 
 
-def _function(head: re.Match[str], body: str, own: str) -> Function:
+def _function(head: re.Match[str], body: str, own_file: str) -> Function:
     params, kinds = _parameters(head["params"])
     results = [array.name for array in _parameters(head["results"])[0]]
-    made = Function(head["name"], head["kind"] == "entry", params, kinds, results)
+    function = Function(head["name"], head["kind"] == "entry", params, kinds, results)
     line = 0
     for statement in _statements(body):
         if statement.startswith(".loc "):
-            line = _line(statement, own, line)
+            line = _line(statement, own_file, line)
         else:
-            _read(made, statement, line)
-    known = 0  # the compiler has made one of what stood on several lines: the next one uses it
-    for at in range(len(made.instructions) - 1, -1, -1):
-        known = made.instructions[at].line or known
-        made.instructions[at] = replace(made.instructions[at], line=known)
-    return made
+            _read(function, statement, line)
+    next_line = 0  # an instruction without one has that of the next
+    for at in range(len(function.instructions) - 1, -1, -1):
+        next_line = function.instructions[at].line or next_line
+        function.instructions[at] = replace(function.instructions[at], line=next_line)
+    return function
 
 
-def _line(statement: str, own: str, last: int) -> int:
+def _line(statement: str, own_file: str, last: int) -> int:
     """The line of the compiled file that a `.loc` stands for: a header's is where it is used."""
     places = re.findall(r"(?:\.loc|inlined_at) (\d+) (\d+)", statement)
-    return next((int(line) for file, line in places if file == own), last)
+    return next((int(line) for file, line in places if file == own_file), last)
 
 
 def _statements(body: str) -> Iterator[str]:
@@ -230,28 +230,28 @@ def _statements(body: str) -> Iterator[str]:
             yield " ".join(rest.split())
 
 
-def _read(made: Function, statement: str, line: int) -> None:
+def _read(fn: Function, statement: str, line: int) -> None:
     if statement.endswith(":"):
-        made.labels[statement[:-1]] = len(made.instructions)
-    elif declared := re.match(r"\.reg (?:\.v\d )?\.(\w+) (.*)", statement):
-        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)|x2$", "", declared[1])
-        for name in declared[2].split(","):
-            made.registers[re.sub(r"<\d+>", "", name.strip())] = WIDTHS[bits]
+        fn.labels[statement[:-1]] = len(fn.instructions)
+    elif registers := re.match(r"\.reg (?:\.v\d )?\.(\w+) (.*)", statement):
+        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)|x2$", "", registers[1])
+        for name in registers[2].split(","):
+            fn.registers[re.sub(r"<\d+>", "", name.strip())] = WIDTHS[bits]
     elif statement.startswith((".branchtargets", ".calltargets")):
-        label = next(name for name, at in made.labels.items() if at == len(made.instructions))
+        label = next(name for name, at in fn.labels.items() if at == len(fn.instructions))
         targets = statement.partition(" ")[2].split(",")
-        made.tables[label] = tuple(name.strip() for name in targets)
+        fn.tables[label] = tuple(name.strip() for name in targets)
     elif statement.startswith(".") or ".callprototype" in statement:
-        if found := ARRAY.match(statement):
-            array = _array(found)
-            made.arrays[array.name] = array
+        if declaration := ARRAY.match(statement):
+            array = _array(declaration)
+            fn.arrays[array.name] = array
     else:
         guard, negated = "", False
         if guarded := re.match(r"@(!?)(%?[\w$]+) (.*)", statement):
             negated, guard, statement = bool(guarded[1]), guarded[2], guarded[3]
         op, _, rest = statement.partition(" ")
         operands = tuple(_split(rest))
-        made.instructions.append(Instruction(tuple(op.split(".")), operands, guard, negated, line))
+        fn.instructions.append(Instruction(tuple(op.split(".")), operands, guard, negated, line))
 
 
 def _split(operands: str) -> list[str]:

@@ -24,11 +24,11 @@ from simt.ptx.parse import (
 )
 from simt.ptx.translate import Code, translated
 
-__all__ = ["Given", "Memory", "PtxProgram"]
+__all__ = ["LaunchMemory", "Memory", "PtxProgram"]
 
 
 @dataclass
-class Given:
+class LaunchMemory:
     """The memory that a launch reaches: allocations by the upper bits of addresses, names."""
 
     tables: dict[str, dict[int, Allocation]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class PtxProgram:
         self.function = self.module.functions[kernel]
         self.source = source
         self.memory = memory or Memory(self.module)
-        self.used = self._reached()
+        self.used = self._reachable_functions()
         numbered = enumerate(self._arrays(), 1)
         self.own_arrays: list[tuple[int, Array]] = list(numbered)
         self._numbers = {array.name: number for number, array in self.own_arrays}
@@ -93,7 +93,7 @@ class PtxProgram:
         calls = {o for i in every if i.op[0] == "call" for o in i.operands}
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
-        self.written_parameters = self._written()
+        self.written_parameters = self._stored_parameters()
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self._codes: dict[bool, dict[str, Code]] = {}
 
@@ -105,8 +105,8 @@ class PtxProgram:
     @property
     def constants(self) -> list[View]:
         """The variables in constant memory that the kernel names, which a copy may write."""
-        named = self._named
-        return [view for view in self._variables("const") if view.name in named]
+        words = self._operand_words
+        return [view for view in self._variables("const") if view.name in words]
 
     def _variables(self, space: str) -> list[View]:
         return [
@@ -115,35 +115,35 @@ class PtxProgram:
             if a.space == space
         ]
 
-    def _reached(self) -> list[Function]:
+    def _reachable_functions(self) -> list[Function]:
         """The kernel, and the functions that it calls; all of them, if it calls by address."""
-        found, waiting = {self.function.name: self.function}, [self.function]
+        functions, waiting = {self.function.name: self.function}, [self.function]
         while waiting:
             for i in waiting.pop().instructions:
                 if i.op[0] != "call":
                     continue
-                named = [o for o in i.operands if o in self.module.functions]
+                callees = [o for o in i.operands if o in self.module.functions]
                 if any(o.startswith("%") for o in i.operands):
-                    named += [f.name for f in self.module.functions.values() if not f.entry]
-                for name in named:
-                    if name not in found:
-                        found[name] = self.module.functions[name]
-                        waiting.append(found[name])
-        return list(found.values())
+                    callees += [f.name for f in self.module.functions.values() if not f.entry]
+                for name in callees:
+                    if name not in functions:
+                        functions[name] = self.module.functions[name]
+                        waiting.append(functions[name])
+        return list(functions.values())
 
     @cached_property
-    def _named(self) -> set[str]:
+    def _operand_words(self) -> set[str]:
         """The words in operands."""
         used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
         return set(re.findall(r"[\w$]+", used))
 
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
-        words = self._named
+        words = self._operand_words
         every = [a for f in self.used for a in f.arrays.values()] + list(
             self.module.arrays.values()
         )
-        found, dynamic = [], False
+        arrays, dynamic = [], False
         for array in every:
             if array.space not in ("shared", "local") or array.name not in words:
                 continue
@@ -151,27 +151,27 @@ class PtxProgram:
                 if dynamic:
                     continue
                 dynamic = True
-            found.append(array)
+            arrays.append(array)
         # the dynamic one lies behind the others
-        return sorted(found, key=lambda a: a.size == 0 and a.space == "shared")
+        return sorted(arrays, key=lambda a: a.size == 0 and a.space == "shared")
 
     def _sizes(self, space: str) -> set[int]:
         """The bytes that accesses to a space take at once."""
-        found = set()
+        sizes = set()
         for function in self.used:
             for i in function.instructions:
                 if i.op[0] == "cp" and len(i.operands) > 2:
-                    found.add(int(i.operands[2]))
+                    sizes.add(int(i.operands[2]))
                 if space == "local" and "vprintf" in i.operands:
-                    found |= {4, 8}  # what it prints, by its format
+                    sizes |= {4, 8}  # what it prints, by its format
                 if i.op[0] in ("ld", "st", "atom", "red") and "param" not in i.op:
                     spaces = {"global", "shared", "local", "const"} & {
                         w.partition("::")[0] for w in i.op
                     }
                     if not spaces or space in spaces:
                         vector = next((int(w[1]) for w in i.op if re.fullmatch(r"v\d", w)), 1)
-                        found.add(int(re.sub(r"\D", "", i.op[-1])[:2]) // 8 * vector)
-        return found
+                        sizes.add(int(re.sub(r"\D", "", i.op[-1])[:2]) // 8 * vector)
+        return sizes
 
     def symbol(self, name: str) -> int | None:
         """The address of a variable or a function of the program."""
@@ -184,7 +184,7 @@ class PtxProgram:
         return None if allocation is None else allocation.address
 
     def codes(self, *, counting: bool) -> dict[str, Code]:
-        """The functions by name, translated; with or without the calls that tell of each line."""
+        """The functions by name, translated, with or without the calls that report each line."""
         if counting not in self._codes:
             unit = self.source.unit << LINE_BITS
             self._codes[counting] = {
@@ -197,34 +197,34 @@ class PtxProgram:
         codes = self.codes(counting=counting)
 
         def run(machine: Any, *values: Any) -> None:
-            machine.start(codes, self.parameters(values), self.given(values))
+            machine.start(codes, self.parameters(values), self.launch_memory(values))
 
         return run
 
-    def given(self, values: tuple[Any, ...]) -> Given:
+    def launch_memory(self, values: tuple[Any, ...]) -> LaunchMemory:
         """The memory that a launch with these arguments reaches."""
-        made = Given({"global": {}, "const": {}})
+        memory = LaunchMemory({"global": {}, "const": {}})
         for name, allocation in (self.memory.allocations | self.reached).items():
-            made.tables[allocation.space][allocation.address >> 40] = allocation
-            made.names[allocation.number] = name
+            memory.tables[allocation.space][allocation.address >> 40] = allocation
+            memory.names[allocation.number] = name
         for value in values:
             if isinstance(value, View):
-                made.tables["global"][value.allocation.address >> 40] = value.allocation
-                made.names.setdefault(value.allocation.number, value.name)
-        return made
+                memory.tables["global"][value.allocation.address >> 40] = value.allocation
+                memory.names.setdefault(value.allocation.number, value.name)
+        return memory
 
     def parameters(self, values: tuple[Any, ...]) -> dict[str, bytes]:
         """The bytes of each parameter; an array is the address of its first element."""
-        made = {}
+        parameter_bytes = {}
         for array, kind, value in zip(
             self.function.params, self.function.kinds, values, strict=True
         ):
-            made[array.name] = _as_bytes(value, kind, array.size)
-        return made
+            parameter_bytes[array.name] = _as_bytes(value, kind, array.size)
+        return parameter_bytes
 
-    def _written(self) -> set[str]:
+    def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
-        written: set[int] = set()
+        parameters: set[int] = set()
         if len(self.used) > 1:
             return set(self.source.parameters)
         reach = _provenance(self.function)
@@ -232,9 +232,9 @@ class PtxProgram:
             if i.op[0] in ("st", "atom", "red") and "param" not in i.op and "shared" not in i.op:
                 operand = i.operands[1 if i.op[0] == "atom" else 0]
                 for register in re.findall(r"%\w+", operand):
-                    written |= reach.get(register, set())
+                    parameters |= reach.get(register, set())
         names = self.source.parameters
-        return set(names) if -1 in written else {names[k] for k in written}
+        return set(names) if -1 in parameters else {names[k] for k in parameters}
 
 
 def _provenance(function: Function) -> dict[str, set[int]]:
@@ -247,10 +247,10 @@ def _provenance(function: Function) -> dict[str, set[int]]:
         for i in function.instructions:
             if not i.operands or i.op[0] in ("st", "red", "bra", "call"):
                 continue
-            found = _comes_from(i, numbers, reach)
+            sources = _comes_from(i, numbers, reach)
             for target in re.findall(r"%\w+", i.operands[0]):
-                if is_register(function, target) and not found <= reach.setdefault(target, set()):
-                    reach[target] |= found
+                if is_register(function, target) and not sources <= reach.setdefault(target, set()):
+                    reach[target] |= sources
                     changed = True
     return reach
 
@@ -263,11 +263,11 @@ def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[in
         return {-1} if i.op[-1] in ("u64", "b64", "s64") else set()
     if i.op[0] == "setp":
         return set()
-    found: set[int] = set()
+    sources: set[int] = set()
     for operand in i.operands[1:]:
         for register in re.findall(r"%\w+", operand):
-            found |= reach.get(register, set())
-    return found
+            sources |= reach.get(register, set())
+    return sources
 
 
 def _as_bytes(value: Any, kind: str, size: int) -> bytes:

@@ -30,7 +30,7 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
-SILENT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
+NO_RESULT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
@@ -98,9 +98,9 @@ def names(operand: str) -> list[str]:
     return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
 
 
-def _written(function: Function, i: Instruction) -> list[str]:
+def _written_registers(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
-    if i.op[0] in SILENT or not i.operands or i.op[0] == "call":
+    if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
         return []
     if i.op[0] in ("bar", "barrier") and "red" not in i.op:
         return []
@@ -132,14 +132,14 @@ class _Translator:
         for start in self._graph.order:
             for pc in range(start, self._graph.stops[start]):
                 i = self._function.instructions[pc]
-                written = _written(self._function, i)
-                for name in written:
+                registers = _written_registers(self._function, i)
+                for name in registers:
                     self._home(name, i)
                     if i.guard:
                         guarded.add(name)
                 for name in self._registers_of(i):
                     blocks.setdefault(name, set()).add(start)
-                    reads = name not in written or name in self._read_by(i)
+                    reads = name not in registers or name in self._read_by(i)
                     first.setdefault(name, (start, not reads))
         for name, where in blocks.items():
             if len(where) > 1 or name in guarded or not first[name][1]:
@@ -170,8 +170,8 @@ class _Translator:
             self._homes[name] = kind
 
     def _registers_of(self, i: Instruction) -> set[str]:
-        found = re.findall(r"%?[\w$]+(?:\.[xyz]\b)?", " ".join((*i.operands, i.guard)))
-        return {name for name in found if is_register(self._function, name)}
+        words = re.findall(r"%?[\w$]+(?:\.[xyz]\b)?", " ".join((*i.operands, i.guard)))
+        return {name for name in words if is_register(self._function, name)}
 
     def _read_by(self, i: Instruction) -> set[str]:
         rest = Instruction(i.op, i.operands[1:], i.guard)
@@ -207,7 +207,7 @@ class _Translator:
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
             if ends_block(i):
                 end = i.op[0]
-                condition = self._ending(i)
+                condition = self._block_end(i)
                 break
             try:
                 self._instruction(i)
@@ -228,7 +228,7 @@ class _Translator:
     def _place(self, line: int) -> int:
         return self._unit + line
 
-    def _ending(self, i: Instruction) -> str:
+    def _block_end(self, i: Instruction) -> str:
         condition = "None"
         if i.op[0] in ("bar", "barrier"):
             if i.guard:
@@ -268,26 +268,26 @@ class _Translator:
             special(i)
             return
         kinds = operand_kinds(i.op)
-        given = [self.read(o, kind) for o, kind in zip(i.operands[1:], kinds, strict=False)]
+        operands = [self.read(o, kind) for o, kind in zip(i.operands[1:], kinds, strict=False)]
         simple = len(i.op) == 2 or i.op[1:-1] in (("rn",), ("lo",), ("wrapping",))
         function = operation(i.op)
         if simple and i.op[0] in INLINE:
-            value = f"({given[0]} {INLINE[i.op[0]]} {given[1]})"
+            value = f"({operands[0]} {INLINE[i.op[0]]} {operands[1]})"
         elif simple and i.op[0] == "mul" and "wide" not in i.op:
-            value = f"({given[0]} * {given[1]})"
+            value = f"({operands[0]} * {operands[1]})"
         elif i.op == ("mad", "lo", "s32") or i.op == ("mad", "lo", "u32"):
-            value = f"({given[0]} * {given[1]} + {given[2]})"
+            value = f"({operands[0]} * {operands[1]} + {operands[2]})"
         else:
-            value = f"{self._given(function)}({', '.join(given)})"
+            value = f"{self._object_name(function)}({', '.join(operands)})"
         self.write(i.operands[0], value, _result_kind(i), flops=self._flops(i))
 
     def _with_carry(self, i: Instruction) -> None:
         """Numbers of several registers: one instruction carries into the next."""
         kind = i.op[-1]
-        given = [self.read(o, kind) for o in i.operands[1:]]
-        given.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
-        function = self._given(partial(with_carry, i.op))
-        self._emit(f"p, cc = {function}({', '.join(given)})")
+        operands = [self.read(o, kind) for o in i.operands[1:]]
+        operands.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
+        function = self._object_name(partial(with_carry, i.op))
+        self._emit(f"p, cc = {function}({', '.join(operands)})")
         self.write(i.operands[0], "p", kind)
 
     def _flops(self, i: Instruction) -> int:
@@ -297,8 +297,8 @@ class _Translator:
 
     # --- operands
 
-    def _given(self, thing: Any) -> str:
-        """A name in the generated code for an object of ours."""
+    def _object_name(self, thing: Any) -> str:
+        """A name in the generated code for a Python object."""
         name = f"g{len(self._scope)}"
         self._scope[name] = thing
         return name
@@ -306,7 +306,7 @@ class _Translator:
     def _constant(self, value: Any, kind: str) -> str:
         key = (np.asarray(value).tobytes(), kind)
         if key not in self._constants:
-            self._constants[key] = self._given(np.array([[value]], TYPES[kind]))
+            self._constants[key] = self._object_name(np.array([[value]], TYPES[kind]))
         return self._constants[key]
 
     def _fetch(self, name: str) -> None:
@@ -332,7 +332,7 @@ class _Translator:
         return self._constant(_number(operand, kind), kind)
 
     def raw(self, operand: str) -> str:
-        """A register as it is kept, for an address."""
+        """A register as it is stored, for an address."""
         if is_register(self._function, operand):
             if operand in self._numbers and operand not in self._cached:
                 self._fetch(operand)
@@ -340,24 +340,24 @@ class _Translator:
             value = f"v{self._number(operand)}"
             if home in ("s32", "s64"):
                 return value
-            made = _viewed(value, home, f"s{home[1:]}")
-            known = f"a{self._number(operand)}"
+            expression = _viewed(value, home, f"s{home[1:]}")
+            cached = f"a{self._number(operand)}"
             if operand not in self._addresses:
                 if self._depth > 1:  # a guarded instruction, which may not take place
-                    return made
-                self._emit(f"{known} = {made}")
+                    return expression
+                self._emit(f"{cached} = {expression}")
                 self._addresses.add(operand)
-            return known
+            return cached
         address = self._symbols(operand)
         number = address if address is not None else int(operand, 0)
         return self._constant(np.int64(number), "s64")
 
     def address(self, operand: str) -> tuple[str, int]:
         """`[%rd1+4]` as an expression and a number of bytes."""
-        found = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
-        if not found:
+        match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
+        if not match:
             raise not_covered(f"the address {operand}")
-        return self.raw(found[1]), int(found[2] or "0", 0)
+        return self.raw(match[1]), int(match[2] or "0", 0)
 
     def write(self, target: str, value: str, kind: str, *, flops: int = 0) -> None:
         """An assignment to a register, of an expression of the given type."""
@@ -388,8 +388,8 @@ class _Translator:
         if source.startswith("<"):
             parts = names(source)
             half = f"u{8 * PACKED[kind] // len(parts)}"
-            given = ", ".join(self.read(s, half) for s in parts)
-            self.write(target, f"packed(({given},), {PACKED[kind]})", f"u{8 * PACKED[kind]}")
+            halves = ", ".join(self.read(s, half) for s in parts)
+            self.write(target, f"packed(({halves},), {PACKED[kind]})", f"u{8 * PACKED[kind]}")
         elif target.startswith("<"):
             parts = names(target)
             half = f"u{8 * PACKED[kind] // len(parts)}"
@@ -407,7 +407,7 @@ class _Translator:
         space = next((word for word in i.op if word in SPACES), "global")
         value = self.read(i.operands[1], "s64")
         if space in ("shared", "local"):
-            base = self._given(np.array([[WINDOWS[space]]], np.int64))
+            base = self._object_name(np.array([[WINDOWS[space]]], np.int64))
             value = f"({value} - {base})" if "to" in i.op else f"({value} + {base})"
         self.write(i.operands[0], value, "s64")
 
@@ -415,7 +415,7 @@ class _Translator:
         to, of = i.op[-2:]
         if to.endswith("x2") and of == "f32" and len(i.operands) == 3:
             both = ", ".join(self.read(o, of) for o in i.operands[1:])
-            self.write(i.operands[0], f"{self._given(convert(i.op))}({both})", to)
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({both})", to)
             return
         if to.endswith("x2") or len(i.operands) > 2:
             raise not_covered(str(i), i.line)
@@ -425,7 +425,7 @@ class _Translator:
         if plain or near or i.op[1:] == ("f64", "f32"):
             self.write(i.operands[0], f"{value}.astype({self._type(to)})", to)
         else:
-            self.write(i.operands[0], f"{self._given(convert(i.op))}({value})", to)
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({value})", to)
 
     def _type(self, kind: str) -> str:
         name = f"t_{kind}"
@@ -441,17 +441,17 @@ class _Translator:
     def _do_setp(self, i: Instruction) -> None:
         kind = i.op[-1]
         a, b = (self.read(o, kind) for o in i.operands[1:3])
-        found = f"{self._given(compare(i.op))}({a}, {b})"
+        condition = f"{self._object_name(compare(i.op))}({a}, {b})"
         target, *opposite = names(i.operands[0])
         if len(i.operands) == 4:
             sign = {"and": "&", "or": "|", "xor": "^"}[i.op[2]]
             other = self.read(i.operands[3], "pred")
             if opposite:
-                self._emit(f"q = ~({found}) {sign} {other}")
-            found = f"({found} {sign} {other})"
+                self._emit(f"q = ~({condition}) {sign} {other}")
+            condition = f"({condition} {sign} {other})"
         elif opposite:
-            self._emit(f"q = ~({found})")
-        self.write(target, found, "pred")
+            self._emit(f"q = ~({condition})")
+        self.write(target, condition, "pred")
         if opposite:
             self.write(opposite[0], "q", "pred")
 
@@ -495,8 +495,8 @@ class _Translator:
         to, start = self.address(i.operands[0])
         of, begin = self.address(i.operands[1])
         size = int(i.operands[2])
-        given = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
-        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {given})")
+        source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
+        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
 
     def _do_nanosleep(self, i: Instruction) -> None:
         self._emit("pass")
@@ -525,12 +525,12 @@ class _Translator:
     _do_ldu = _do_ld
 
     def _load_param(self, i: Instruction, registers: list[str], kind: str) -> None:
-        found = re.fullmatch(r"\[(%?[\w$]+)(?:\+(-?\d+))?\]", i.operands[1])
-        if not found or is_register(self._function, found[1]):
+        match = re.fullmatch(r"\[(%?[\w$]+)(?:\+(-?\d+))?\]", i.operands[1])
+        if not match or is_register(self._function, match[1]):
             raise not_covered(f"the address {i.operands[1]}", i.line)
-        offset, size = int(found[2] or 0), np.dtype(TYPES[kind]).itemsize
+        offset, size = int(match[2] or 0), np.dtype(TYPES[kind]).itemsize
         for k, register in enumerate(registers):
-            where = f"{found[1]!r}, {offset + k * size}"
+            where = f"{match[1]!r}, {offset + k * size}"
             self.write(register, f"m.param({where}, {self._type(kind)})", kind)
 
     def _do_st(self, i: Instruction) -> None:
@@ -538,13 +538,13 @@ class _Translator:
         space = _space(i)
         values = [self.read(register, kind) for register in registers]
         if space == "param":
-            found = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
-            if not found:
+            match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
+            if not match:
                 raise not_covered(str(i), i.line)
             size = np.dtype(TYPES[kind]).itemsize
             for k, value in enumerate(values):
-                offset = int(found[2] or 0) + k * size
-                self._emit(f"m.set_param({found[1]!r}, {offset}, {value})")
+                offset = int(match[2] or 0) + k * size
+                self._emit(f"m.set_param({match[1]!r}, {offset}, {value})")
             return
         address, offset = self.address(i.operands[0])
         many = f"({', '.join(values)},)" if len(values) > 1 else values[0]
@@ -557,9 +557,9 @@ class _Translator:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         function = parts.pop(0)
-        given = names(parts[0].strip("()")) if parts else []
+        arguments = names(parts[0].strip("()")) if parts else []
         what = self.read(function, "s64") if function.startswith("%") else repr(function)
-        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in given if g]!r})")
+        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in arguments if g]!r})")
 
     def _do_atom(self, i: Instruction) -> None:
         self._atomic(i, i.operands[0], i.operands[1:])
@@ -596,10 +596,10 @@ class _Translator:
             self.write(predicate[0], "q", "pred")
 
     def _do_vote(self, i: Instruction) -> None:
-        said, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
+        predicate, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
         mode = i.op[2]
         kind = "u32" if mode == "ballot" else "pred"
-        self.write(i.operands[0], f"m.vote({mode!r}, {said}, {mask})", kind)
+        self.write(i.operands[0], f"m.vote({mode!r}, {predicate}, {mask})", kind)
 
     def _do_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
@@ -623,7 +623,7 @@ WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a 
 
 
 def put(mask: Mask, old: Any, new: Any) -> Any:
-    """What a register holds after the threads of a mask wrote to it."""
+    """The value of a register after the threads of a mask wrote to it."""
     return np.where(mask, new, old)
 
 
@@ -681,18 +681,18 @@ def _viewed(value: str, of: str, to: str, *, fresh: bool = False) -> str:
 
 def _number(text: str, kind: str) -> Any:
     """A number as PTX writes it: -3, 0x1f, 0f3F800000 (the bits of a float32)."""
-    wanted = np.dtype(TYPES[kind])
+    dtype = np.dtype(TYPES[kind])
     if text[:2] in ("0f", "0F"):
-        return np.array([int(text[2:], 16)], np.uint32).view(np.float32).astype(wanted)[0]
+        return np.array([int(text[2:], 16)], np.uint32).view(np.float32).astype(dtype)[0]
     if text[:2] in ("0d", "0D"):
-        return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
+        return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(dtype)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
         raise not_covered(f"a pointer to {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)
-    if wanted.kind == "f":
+    if dtype.kind == "f":
         if kind == "f16":  # bits
             return np.array([number], np.uint16).view(np.float16)[0]
-        return wanted.type(number)
-    return np.array([number % (1 << 64)], np.uint64).astype(wanted)[0]
+        return dtype.type(number)
+    return np.array([number % (1 << 64)], np.uint64).astype(dtype)[0]

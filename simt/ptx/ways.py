@@ -1,8 +1,8 @@
 """Ways: where the threads of a function are while it is carried out.
 
 A stack of them, the one that goes on on top: `[where, until where, who, what they know]`. Ways
-that part stand behind the place where they meet, each with what parted from it. One that waits at
-a barrier is at `WAITS - number`, and keeps behind the rest where it goes on. A warp goes on from
+that part stand behind the place where they meet, each with what parted from it. A way that waits
+at a barrier is at `FIRST_BARRIER - number` and keeps, last, where it goes on. A warp goes on from
 where threads meet without those of other warps: they are only kept together while nobody waits.
 """
 
@@ -18,20 +18,20 @@ from simt.ptx.flow import END
 
 __all__ = ["go_ahead", "go_on", "leaf", "on_top", "same", "take_turns", "wait"]
 
-WAITS = END - 1
+FIRST_BARRIER = END - 1
 Stack = list[list[Any]]
 
 
 def wait(way: list[Any], number: int, after: int) -> None:
     """A way waits at a barrier, and goes on at `after`."""
-    way[0] = WAITS - number
+    way[0] = FIRST_BARRIER - number
     way.append(after)
 
 
 def go_on(stack: Stack, number: int) -> None:
-    """Those who waited at a barrier wait no more."""
+    """Releases the ways that wait at a barrier."""
     for way in stack:
-        if way[0] == WAITS - number:
+        if way[0] == FIRST_BARRIER - number:
             way[0] = way.pop()
 
 
@@ -58,12 +58,12 @@ def on_top(stack: Stack, k: int) -> None:
     def ordered(first: int, last: int) -> Stack:
         others, mine = [], (k, k + 1)
         while first < last:
-            one = first, _behind(stack, first)
-            if one[0] <= k < one[1]:
-                mine = one
+            span = first, _behind(stack, first)
+            if span[0] <= k < span[1]:
+                mine = span
             else:
-                others += stack[slice(*one)]
-            first = one[1]
+                others += stack[slice(*span)]
+            first = span[1]
         rest = ordered(mine[0] + 1, mine[1]) if mine[0] < k else []
         return [*others, stack[mine[0]], *rest]
 

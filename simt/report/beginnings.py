@@ -24,7 +24,7 @@ def begins_plain(report: Report, line: int) -> bool:
             for name, value in _pairs(target, node.value):
                 values.setdefault(name, []).append(value)
     here = [n for n in nodes if isinstance(n, ast.stmt) and n.lineno == line - numbers[0] + 1]
-    parts = [part for one in here for part in ast.walk(one)]
+    parts = [part for statement in here for part in ast.walk(statement)]
     places = {id(n) for p in parts if isinstance(p, ast.Subscript) for n in ast.walk(p.slice)}
     names = {p.id for p in parts if isinstance(p, ast.Name) and id(p) not in places}
     return any(_plain(value, values) for name in names for value in values.get(name, ()))
@@ -33,8 +33,8 @@ def begins_plain(report: Report, line: int) -> bool:
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
     """Each variable with its value, in `a = 0.0` and in `a, b = 0.0, 1.0`."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        both = zip(target.elts, value.elts, strict=False)
-        return [pair for one, other in both for pair in _pairs(one, other)]
+        pairs = zip(target.elts, value.elts, strict=False)
+        return [pair for part, other in pairs for pair in _pairs(part, other)]
     return [(target.id, value)] if isinstance(target, ast.Name) else []
 
 
@@ -45,6 +45,6 @@ def _plain(value: ast.expr, values: dict[str, list[ast.expr]]) -> bool:
     if isinstance(value, ast.UnaryOp):
         return _plain(value.operand, values)
     if isinstance(value, ast.Name):
-        others = {name: found for name, found in values.items() if name != value.id}
-        return any(_plain(one, others) for one in values.get(value.id, ()))
+        others = {name: assigned for name, assigned in values.items() if name != value.id}
+        return any(_plain(other, others) for other in values.get(value.id, ()))
     return isinstance(value, ast.Constant) and isinstance(value.value, (int, float))

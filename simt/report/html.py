@@ -1,6 +1,6 @@
 """The report in a notebook: the kernel's own source with its costs beside each line.
 
-Nothing here depends on colour or on a mouse: the worst line carries a mark and words, bars
+Nothing here depends on color or on a mouse: the worst line carries a mark and words, bars
 repeat numbers that are printed, and the table reads line by line.
 """
 
@@ -53,7 +53,7 @@ def _source(report: Report) -> str:
     rows = []
     for number, text in code_lines(report).items():
         counts = report.lines.get(number)
-        said = ", ".join(notes(counts)) if counts else ""
+        remarks = ", ".join(notes(counts)) if counts else ""
         bar = ""
         if counts and most and cost(counts):
             share = 100 * cost(counts) / most
@@ -66,17 +66,17 @@ def _source(report: Report) -> str:
             mark = "✗" if wrong[number].severity == "error" else "!"
             extra = (
                 f"<b>{escape(wrong[number].kind)}</b>; "
-                if said
+                if remarks
                 else (f"<b>{escape(wrong[number].kind)}</b>")
             )
         elif number == worst:
-            mark, extra = "►", "<b>costs most</b>: " if said else "<b>costs most</b>"
+            mark, extra = "►", "<b>costs most</b>: " if remarks else "<b>costs most</b>"
         edge = ";border-left:3px solid currentColor" if mark else ""
         rows.append(
             f'<tr><td style="{_NUMBER}">{number}</td>'
             f'<td style="{_CELL}{edge}">{mark}</td>'
             f'<td style="{_CELL}"><pre style="{_PRE}">{escape(text) or " "}</pre></td>'
-            f'<td style="{_CELL}">{extra}{escape(said)}{bar}</td></tr>'
+            f'<td style="{_CELL}">{extra}{escape(remarks)}{bar}</td></tr>'
         )
     for place, counts in report.elsewhere.items():
         name, _, number_there = place.partition(":")

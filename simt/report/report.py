@@ -159,12 +159,12 @@ class Diff:
     @property
     def changes(self) -> dict[str, tuple[int, int]]:
         """Totals that differ: name -> (left, right)."""
-        found = {}
+        differences = {}
         for f in fields(Counts):
             a, b = getattr(self.left.totals, f.name), getattr(self.right.totals, f.name)
             if a != b:
-                found[f.name] = (a, b)
-        return found
+                differences[f.name] = (a, b)
+        return differences
 
     def __getitem__(self, name: str) -> tuple[int, int]:
         """(left, right) of one total, whether it differs or not."""

@@ -41,28 +41,28 @@ def _sectors(value: float, verb: str) -> str:
 
 def notes(counts: Counts) -> list[str]:
     """The few facts about a line that matter, in words."""
-    found = []
+    facts = []
     if counts.global_load_requests:
-        found.append(_sectors(counts.sectors_per_load, "load"))
+        facts.append(_sectors(counts.sectors_per_load, "load"))
     if counts.global_store_requests:
-        found.append(_sectors(counts.sectors_per_store, "store"))
+        facts.append(_sectors(counts.sectors_per_store, "store"))
     if passes := counts.shared_load_wavefronts + counts.shared_store_wavefronts:
-        found.append(f"{passes:,} shared pass{'es' * (passes > 1)}")
+        facts.append(f"{passes:,} shared pass{'es' * (passes > 1)}")
     if counts.shared_load_conflicts + counts.shared_store_conflicts:
         conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
-        found.append(f"{conflicts:,} bank conflict{'s' * (conflicts > 1)}")
+        facts.append(f"{conflicts:,} bank conflict{'s' * (conflicts > 1)}")
     if counts.divergent_branches:
         warps = "warp diverges" if counts.divergent_branches == 1 else "warps diverge"
-        found.append(f"{counts.divergent_branches:,} {warps}")
+        facts.append(f"{counts.divergent_branches:,} {warps}")
     if counts.atomics:
-        found.append(f"{counts.atomics:,} atomics, up to {counts.atomic_contention} on one address")
+        facts.append(f"{counts.atomics:,} atomics, up to {counts.atomic_contention} on one address")
     if counts.barriers:
-        found.append(f"{counts.barriers:,} barrier{'s' * (counts.barriers > 1)}")
+        facts.append(f"{counts.barriers:,} barrier{'s' * (counts.barriers > 1)}")
     if counts.flops64:
-        found.append(f"{counts.flops64:,} float64 operations")
+        facts.append(f"{counts.flops64:,} float64 operations")
     if counts.instructions and counts.lanes_per_instruction < 31.95:
-        found.append(f"{_ratio(counts.lanes_per_instruction)} of 32 lanes active")
-    return found
+        facts.append(f"{_ratio(counts.lanes_per_instruction)} of 32 lanes active")
+    return facts
 
 
 def cost(counts: Counts) -> int:
@@ -92,10 +92,10 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
     if t.global_store_requests:
         rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBOURS))
     if t.bytes_moved:
-        said = f"the lanes asked for {t.bytes_requested:,}"
+        detail = f"the lanes asked for {t.bytes_requested:,}"
         if t.distinct_sectors:  # older reports have not counted them
-            said += f"; each sector once: {t.bytes_at_least:,}"
-        rows.append(("bytes moved", f"{t.bytes_moved:,}", said))
+            detail += f"; each sector once: {t.bytes_at_least:,}"
+        rows.append(("bytes moved", f"{t.bytes_moved:,}", detail))
     if t.shared_load_wavefronts + t.shared_store_wavefronts:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
         rows.append(("bank conflicts", f"{conflicts:,}", "best: 0"))
@@ -158,9 +158,9 @@ def as_text(report: Report) -> str:
         width = max((len(t) for t in shown.values()), default=0)
         for number, text in shown.items():
             counts = report.lines.get(number)
-            said = ", ".join(notes(counts)) if counts else ""
+            remarks = ", ".join(notes(counts)) if counts else ""
             mark = "►" if number == worst else " "
-            out.append(f"{mark}{number:>4} {text:<{width}}  {said}".rstrip())
+            out.append(f"{mark}{number:>4} {text:<{width}}  {remarks}".rstrip())
         for place, counts in report.elsewhere.items():
             out.append(f"      {place.replace(':', ', line ')}: {', '.join(notes(counts))}")
         if worst is not None:

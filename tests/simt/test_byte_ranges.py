@@ -7,7 +7,7 @@ import pytest
 
 from simt import cuda
 from simt.host.work.launches import PreparedLaunch
-from simt.host.work.ranges import TouchedBytes, of_array, of_view, overlap
+from simt.host.work.ranges import AccessRanges, of_array, of_view, overlap
 
 
 def addresses(array: np.ndarray) -> set[int]:
@@ -61,7 +61,7 @@ def test_the_bytes_of_a_launch() -> None:
     arguments = [cuda.to_device(index), cuda.to_device(np.ones(40, np.float32)), device]
     total = cuda.to_device(np.zeros(4, np.int64))
     prepared = PreparedLaunch(scatter, 1, 32, (*arguments, total), 0, xray=False)
-    watch = TouchedBytes()
+    watch = AccessRanges()
     prepared.carry_out([watch])
     found = {(one.name, one.kind): as_set(one.ranges) for one in watch.accesses()}
     views = {name: (view, written) for name, view, written in prepared.arrays()}

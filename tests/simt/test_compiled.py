@@ -402,7 +402,7 @@ def test_the_machine_goes_on_until_it_has_cost_a_second(monkeypatch) -> None:
 
 
 def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
-    monkeypatch.setattr(compiled, "COPIED", (16, 1))
+    monkeypatch.setattr(compiled, "SNAPSHOT_LIMIT", (16, 1))
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
     with simt.unchecked():

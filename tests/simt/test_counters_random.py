@@ -133,8 +133,8 @@ def test_distinct_sectors(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch)
     """Sets of (array, sector) for each line, array and launch; of loads, for each block too."""
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(execution, "CHUNK", int(rng.choice([1, 100, 1000])))
-    monkeypatch.setattr(footprint, "MOST", int(rng.choice([1, 50, 1 << 20])))
-    monkeypatch.setattr(footprint, "DENSE", int(rng.choice([0, 4, 1000])))
+    monkeypatch.setattr(footprint, "MAX_PENDING", int(rng.choice([1, 50, 1 << 20])))
+    monkeypatch.setattr(footprint, "BITMAP_FACTOR", int(rng.choice([0, 4, 1000])))
     block, grid, rounds = int(rng.choice([32, 33, 64])), int(rng.integers(1, 9)), 3
     n = block * grid
     index = rng.integers(0, 2 * n, (rounds, n))

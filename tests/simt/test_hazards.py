@@ -151,7 +151,7 @@ def test_what_saves_time_shows_nowhere(slow: str, monkeypatch: pytest.MonkeyPatc
     if slow != "each element apart":
         monkeypatch.setattr(Chunk, "in_each_block", lambda *access: None)
     if slow != "each block apart":
-        monkeypatch.setattr(shadow, "COPIED", 0)
+        monkeypatch.setattr(shadow, "SNAPSHOT_BYTES", 0)
     for plan, grid, (report, total, _) in zip(plans, grids, runs, strict=True):
         apart, want, _ = report_and_sum(in_shared_memory, plan, grid)
         assert report.findings == apart.findings

@@ -16,7 +16,7 @@ from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.errors import BadInput, KernelError
 from simt.host.work.operations import record_work
-from simt.host.work.queue import LONGEST, work_queue
+from simt.host.work.queue import MAX_QUEUED, work_queue
 
 N = 64
 
@@ -465,7 +465,7 @@ def test_the_record_of_a_program() -> None:
 def test_a_queue_that_is_full_makes_the_host_wait() -> None:
     stream, target, device = cuda.stream(), pinned(0), on_device(1)
     device.copy_to_host(target, stream=stream)
-    for _ in range(LONGEST):
+    for _ in range(MAX_QUEUED):
         device.copy_to_device(device, stream=stream)
     assert (target == 1).all()
     cuda.synchronize()

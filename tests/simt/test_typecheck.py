@@ -234,7 +234,7 @@ def test_a_verdict_that_fails_is_told_once_and_in_each_report(
         raise error
 
     monkeypatch.setattr(typecheck, "type_annotation", fails)
-    monkeypatch.setattr(typecheck, "_said", [])
+    monkeypatch.setattr(typecheck, "_reported", [])
     kernel, out = cuda.jit(kernel_of("out[i] = i")), cuda.to_device(np.zeros(32))
     said = rf"Numba could not be asked .*\({type(error).__name__}: "
     with pytest.warns(SimtWarning, match=said):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from simt.frontend.typecheck import UNJUDGED
+from simt.frontend.typecheck import UNCHECKED
 
 # the machine can run them, and only Numba says that a GPU would not take them
 NUMBAS = {"kernel_that_returns", "computed_shape", "shape_from_an_argument"}
@@ -40,9 +40,9 @@ def test_a_mistake_is_found_unless_only_numba_knows_it(found: Any) -> None:
 
 
 def test_the_missing_verdict_is_said_once_and_in_each_report(found: Any) -> None:
-    assert found["warned"] == [f"without_numba.py: {UNJUDGED}"]
+    assert found["warned"] == [f"without_numba.py: {UNCHECKED}"]
     assert found["doubled"] == [4.0 * i for i in range(40)]
-    assert found["report"].count(UNJUDGED) == 1
+    assert found["report"].count(UNCHECKED) == 1
 
 
 def test_what_needs_numba_says_so(found: Any) -> None:

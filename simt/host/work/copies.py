@@ -44,11 +44,11 @@ def copy_in(part: Array, value: Any, stream: Any, owner: Any) -> None:
         owner.gpu_data.written = None
 
     where = place()
-    theirs = where.name_of(value, source, source.base)
-    name = _device_name(where, owner, theirs)
+    host_name = where.name_of(value, source, source.base)
+    name = _device_name(where, owner, host_name)
     accesses = [Access(name, "store", of_array(part), part)]
     if host.pinned:
-        accesses.append(Access(theirs, "load", of_array(source), host.array))
+        accesses.append(Access(host_name, "load", of_array(source), host.array))
     work_queue.issue(
         "copy-in", stream, action, accesses=accesses, host=host, name=name, size=part.nbytes,
         waits=not stream, staged=not host.pinned, where=where,
@@ -69,8 +69,8 @@ def copy_out(target: Array, part: Array, stream: Any, owner: Any) -> None:
     name = _device_name(where, owner)
     accesses = [Access(name, "load", of_array(part), part)]
     if host.pinned:
-        theirs = where.name_of(target, target.base)
-        accesses.append(Access(theirs, "store", of_array(host.array), host.array))
+        host_name = where.name_of(target, target.base)
+        accesses.append(Access(host_name, "store", of_array(host.array), host.array))
     work_queue.issue(
         "copy-out", stream, action, accesses=accesses, host=host, name=name, size=part.nbytes,
         waits=not (stream and host.pinned), where=where,
@@ -91,10 +91,10 @@ def copy_on_device(
         owner.gpu_data.written = None
 
     where = place()
-    name, theirs = _device_name(where, owner), where.name_of(other, other.gpu_data)
+    name, other_name = _device_name(where, owner), where.name_of(other, other.gpu_data)
     accesses = [
         Access(name, "store", of_array(part), part),
-        Access(theirs, "load", of_array(source), source),
+        Access(other_name, "load", of_array(source), source),
     ]
     work_queue.issue(
         "copy-on-device", stream, action, accesses=accesses, name=name, size=part.nbytes,

@@ -20,7 +20,7 @@ from simt.host.work.order import Task
 from simt.host.work.pinned import HostMemory
 from simt.host.work.prepared import Prepared, arrays_of, observers_of
 from simt.host.work.queue import WorkQueue, work_queue
-from simt.host.work.ranges import Access, TouchedBytes, of_view
+from simt.host.work.ranges import Access, AccessRanges, of_view
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
 from simt.report.report import Report
@@ -33,20 +33,20 @@ __all__ = [
 
 def counted(stream: Any) -> bool:
     """Whether a record wants the counters of a launch on a stream."""
-    return not work_queue.direct(stream) and any(one.counters for one in recording())
+    return not work_queue.direct(stream) and any(record.counters for record in recording())
 
 
 def tell(report: Report) -> None:
-    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
-    said = set()
+    """Warns of the findings of a launch that has ended: each mistake in one sentence."""
+    mistakes = set()
     for finding in report.findings:
         if finding.kind == "no-type-check":  # said when it happened
             continue
         # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
         lines = frozenset((finding.line, finding.other_line or finding.line))
         mistake = (finding.kind, finding.array, lines, finding.function)
-        if mistake not in said:
-            said.add(mistake)
+        if mistake not in mistakes:
+            mistakes.add(mistake)
             place().warn(str(finding))
 
 
@@ -105,8 +105,8 @@ class PreparedLaunch(Prepared):
         assert marshalled is not None
         assert self.source is not None
         values, program = marshalled.values, overload.program
-        given = zip(self.source.parameters, values, strict=True)
-        idle = program.idle(frozenset(name for name, v in given if views(v)))
+        arguments = zip(self.source.parameters, values, strict=True)
+        idle = program.idle(frozenset(name for name, v in arguments if views(v)))
         hazards = self.only is None and self.hazards
         observers = observers_of(
             program, *self.shape, values, counters=self.counters, recorder=self.recorder,
@@ -118,7 +118,7 @@ class PreparedLaunch(Prepared):
                 seed=current_seed(), only=self.only, keep_going=keeps_going(),
             )  # fmt: skip
             if hazards and all(f.severity != "error" for f in result.findings):
-                overload.unchecked.passed(*self.shape, values)
+                overload.unchecked.mark_checked(*self.shape, values)
         else:
             result = overload.unchecked(*self.shape, values, self.sharedmem)
         if not hazards:  # nobody has seen what was written
@@ -134,7 +134,7 @@ class PreparedLaunch(Prepared):
 
 
 def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
-    """Carries a launch out, and tells of it: listeners too, where it has a function of Python's.
+    """Runs a launch and reports it, to listeners too if it has a Python function.
 
     Raises:
         KernelError: the kernel cannot go on.
@@ -145,8 +145,8 @@ def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
 
 def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
     if function is not None:
-        for one in listeners():
-            one.hear(function, report)
+        for listener in listeners():
+            listener.hear(function, report)
     if stopped is not None:
         raise error_for(replace(stopped), report) from None
     tell(report)
@@ -195,7 +195,7 @@ def issue_launch(
     arrays = prepared.arrays()
 
     def action(task: Task) -> list[Access] | None:
-        watch = TouchedBytes()
+        watch = AccessRanges()
         report, stopped = prepared.carry_out([watch])
         for record in queue.host.records():
             record.report(task.number, report)

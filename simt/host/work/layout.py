@@ -29,9 +29,9 @@ def dense(array: Array) -> bool:
     return bool(array.flags.c_contiguous or array.flags.f_contiguous)
 
 
-def same_order(one: Array, other: Array) -> bool:
+def same_order(a: Array, b: Array) -> bool:
     """Whether two arrays lie by rows, or by columns, alike."""
-    ours, theirs = one.flags, other.flags
+    ours, theirs = a.flags, b.flags
     return (ours.c_contiguous, ours.f_contiguous) == (theirs.c_contiguous, theirs.f_contiguous)
 
 

@@ -112,7 +112,7 @@ def record_work(*, counters: bool = False) -> Iterator[WorkRecord]:
         >>> with record_work() as work:
         ...     x = cuda.to_device(np.zeros(4), stream=stream)
         ...     stream.synchronize()
-        >>> [(one.kind, one.name, one.bytes, one.after) for one in work]
+        >>> [(op.kind, op.name, op.bytes, op.after) for op in work]
         [('copy-in', 'x', 32, ()), ('synchronise', '', 0, (0,))]
     """
     from simt.host.work.queue import work_queue  # which asks for the records

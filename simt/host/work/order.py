@@ -18,11 +18,11 @@ from simt.host.work.pinned import HostMemory
 from simt.host.work.ranges import Access
 
 __all__ = [
-    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
+    "ALL_STREAMS", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
     "merge", "nothing", "number_of",
 ]  # fmt: skip
 
-DEFAULT, PER_THREAD, ALL = 0, 2, -1  # numbers of streams; those that are made have the next
+DEFAULT, PER_THREAD, ALL_STREAMS = 0, 2, -1  # numbers of streams; those that are made have the next
 
 Clock = dict[int, int]  # the number of an operation by stream
 Action = Callable[["Task"], list[Access] | None]  # gives what was touched, if that is news
@@ -46,7 +46,7 @@ def clock_key(number: int) -> int:
 
 
 def merge(clock: Clock, other: Clock) -> None:
-    """All that is before the one is before the other, too."""
+    """Merges the clock `other` into `clock`."""
     for stream, time in other.items():
         if clock.get(stream, 0) < time:
             clock[stream] = time
@@ -98,7 +98,7 @@ class StreamOrders:
         clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
         previous = [*after]
         for stream, last in self._last.items():
-            if self._alike(key, stream):
+            if self._is_ordered(key, stream):
                 merge(clock, self._clocks[stream])
                 if last not in previous:
                     previous.append(last)
@@ -110,19 +110,19 @@ class StreamOrders:
         task.after = [t for t in previous if not t.done]
         return [t.number for t in previous]
 
-    def _alike(self, key: int, other: int) -> bool:
+    def _is_ordered(self, key: int, other: int) -> bool:
         """Whether work on one stream is in order with that on another."""
         return key == other or (DEFAULT in (key, other) and not {key, other} & self.apart)
 
     def meant(self, number: int) -> set[int]:
-        """The streams that one waits for who waits for a stream, as clocks count them."""
+        """The streams that a wait for a stream covers, as clocks count them."""
         key = clock_key(number)
         # cuStreamSynchronize "uses standard default stream semantics": as before any action on
         # the legacy default stream, the streams that are in order with it are waited for
         whole = key == DEFAULT
         return {
             k for k in self._last
-            if number == ALL or k == key or (whole and self._alike(key, k))
+            if number == ALL_STREAMS or k == key or (whole and self._is_ordered(key, k))
         }  # fmt: skip
 
     def last(self, streams: set[int]) -> list[Task]:
@@ -130,7 +130,7 @@ class StreamOrders:
         return [task for key, task in self._last.items() if key in streams]
 
     def clear(self) -> None:
-        """All that comes is after all that was."""
+        """Starts over: all later operations come after all earlier ones."""
         self._clocks.clear()
         self._last.clear()
 
@@ -145,16 +145,16 @@ def in_order(tasks: Sequence[Task], *, hasty: bool) -> list[Task]:
     If `hasty`, of two that race the one that was asked for later goes first where it may.
     """
     order: list[Task] = []
-    begun: set[int] = set()
+    entered: set[int] = set()
     for start in tasks:
         path: list[tuple[Task, list[Task]]] = []
         reached: Task | None = start
         while reached is not None or path:
             if reached is not None:
-                if reached.done or reached.number in begun:
+                if reached.done or reached.number in entered:
                     reached = None
                     continue
-                begun.add(reached.number)
+                entered.add(reached.number)
                 todo = reached.after[::-1]
                 path.append((reached, todo))
                 if hasty:

@@ -35,18 +35,18 @@ def _span(array: Array) -> tuple[int, int]:
 
 def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
     """A new array in pinned memory, which is pinned as long as it lives, or a view of it."""
-    made = np.empty(shape, dtype, order=order)
-    if not made.size:
-        return made
-    memory = made.reshape(-1, order="A").view(np.uint8)
+    storage = np.empty(shape, dtype, order=order)
+    if not storage.size:
+        return storage
+    memory = storage.reshape(-1, order="A").view(np.uint8)
     # a view refers to the array at the end of a chain of arrays: to what is given, therefore, if
     # no array lies below it
-    buffer: Any = (ctypes.c_uint8 * made.nbytes).from_buffer(memory.data)
-    given: Array = np.ndarray(made.shape, made.dtype, buffer, 0, made.strides)
-    region = _Region(*_span(made), None, memory)
-    region.owner = ref(given, lambda _: _regions.remove(region))
+    buffer: Any = (ctypes.c_uint8 * storage.nbytes).from_buffer(memory.data)
+    array: Array = np.ndarray(storage.shape, storage.dtype, buffer, 0, storage.strides)
+    region = _Region(*_span(storage), None, memory)
+    region.owner = ref(array, lambda _: _regions.remove(region))
     _regions.append(region)
-    return given
+    return array
 
 
 def pin(array: Array) -> _Region:
@@ -62,21 +62,21 @@ def unpin(region: Any) -> None:
 
 
 class HostMemory:
-    """The host's side of a copy: an array, and what can be known of its fate."""
+    """The host's side of a copy: an array, and whether it was freed or changed since."""
 
     def __init__(self, array: Array) -> None:
         low, high = _span(array)
-        found = [r for r in _regions if r.low <= low and high <= r.high] if array.size else []
-        self.pinned = bool(found)
+        regions = [r for r in _regions if r.low <= low and high <= r.high] if array.size else []
+        self.pinned = bool(regions)
         self.array = array
         self._owner: Any = lambda: array
         self._checksum: int | None = None
-        memory = found[0].memory if found else None
+        memory = regions[0].memory if regions else None
         if memory is not None:
             # over the same bytes, without what would keep their owner alive
-            start = array.__array_interface__["data"][0] - found[0].low
+            start = array.__array_interface__["data"][0] - regions[0].low
             self.array = np.ndarray(array.shape, array.dtype, memory.data, start, array.strides)
-            self._owner = found[0].owner
+            self._owner = regions[0].owner
 
     @property
     def freed(self) -> bool:
@@ -88,7 +88,7 @@ class HostMemory:
         return zlib.crc32(np.ascontiguousarray(flat).reshape(-1).view(np.uint8).data)
 
     def remember(self) -> None:
-        """From here on the host should leave the bytes alone."""
+        """Records a checksum: from here on the host must not change the bytes."""
         self._checksum = self._sum()
 
     @property
@@ -98,5 +98,5 @@ class HostMemory:
 
     @property
     def changed(self) -> bool:
-        """Whether the bytes are others than those that were remembered."""
+        """Whether the bytes have changed since."""
         return self.remembered and self._sum() != self._checksum

@@ -12,11 +12,11 @@ from simt.core.limits import check_shape
 from simt.core.memory import View, views
 from simt.core.program import MachineProgram
 from simt.core.source import Listing
-from simt.host.arguments import Marshalled
+from simt.host.arguments import LaunchArguments
 from simt.host.settings import checking
 from simt.machine.execution import LaunchResult
 from simt.observers.counters import Counters
-from simt.observers.initialised import Initialised
+from simt.observers.initialised import UninitializedReads
 from simt.observers.observer import Observer
 from simt.observers.races import Races
 from simt.observers.trace import Recorder, block_number
@@ -30,9 +30,9 @@ Outcome = tuple[Report, Finding | None]
 
 def arrays_of(program: MachineProgram, values: Sequence[Any]) -> list[tuple[str, View, bool]]:
     """The arrays that a kernel reaches: what it calls each, and whether it may write it."""
-    given = zip(program.source.parameters, values, strict=True)
+    arguments = zip(program.source.parameters, values, strict=True)
     return [
-        *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
+        *((name, v, name in program.written_parameters) for name, a in arguments for v in views(a)),
         *((v.name, v, True) for v in program.captured),
     ]
 
@@ -42,20 +42,20 @@ def observers_of(
     counters: Counters | None = None, recorder: Recorder | None = None, hazards: bool = True,
     further: Sequence[Observer] = (),
 ) -> list[Observer]:  # fmt: skip
-    """Who watches a launch; `further` do where hazards are looked for."""
-    found: list[Observer] = []
+    """The observers of a launch, with the `further` ones where hazards are looked for."""
+    observers: list[Observer] = []
     if recorder is not None:
-        found.append(recorder)
+        observers.append(recorder)
     if counters is not None:
         counters.expect(values)
-        found.append(counters)
+        observers.append(counters)
     if hazards:
-        found.append(Initialised())
+        observers.append(UninitializedReads())
         # a thread alone races with nobody but its own copies
         if math.prod(grid) * math.prod(block) > 1 or program.copies_go_on:
-            found.append(Races(math.prod(grid)))
-        found += further
-    return found
+            observers.append(Races(math.prod(grid)))
+        observers += further
+    return observers
 
 
 class Prepared(ABC):
@@ -64,7 +64,7 @@ class Prepared(ABC):
     def __init__(self, name: str, sharedmem: int, source: Listing | None, *, xray: bool) -> None:
         self.name, self.sharedmem, self.source = name, sharedmem, source
         self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
-        self.marshalled: Marshalled | None = None
+        self.marshalled: LaunchArguments | None = None
         self.stopped: Finding | None = None
         self.counters = Counters() if xray else None
         self.recorder = Recorder() if xray else None
@@ -81,7 +81,7 @@ class Prepared(ABC):
 
     @property
     def hazards(self) -> bool:
-        """Whether races and uninitialised reads are looked for."""
+        """Whether races and uninitialized reads are looked for."""
         return self.counters is not None or checking()
 
     @abstractmethod

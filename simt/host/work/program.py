@@ -23,7 +23,7 @@ class HostProgram:
         return place()
 
     def records(self) -> list[WorkRecord]:
-        """Who writes down what it asks for."""
+        """The records of what it asks for."""
         return recording()
 
     def name_of(self, access: Access) -> str:
@@ -38,13 +38,13 @@ class HostProgram:
         """What it calls to wait for a stream."""
         return f"{stream}.synchronize()"
 
-    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
+    def tell(self, findings: Sequence[tuple[str, Finding]]) -> None:
         """Hands findings with their files to the records, or warns where there is none."""
         records = self.records()
         for record in records:
-            record.findings += [finding for _, finding in found]
-        for file, finding in found:
-            for one in listeners():
-                one.hear_race(file, finding)
+            record.findings += [finding for _, finding in findings]
+        for file, finding in findings:
+            for listener in listeners():
+                listener.hear_race(file, finding)
             if not records:
                 self.place().warn(str(finding))

@@ -31,7 +31,7 @@ from simt.errors import BadInput
 from simt.host.settings import checking, current_seed
 from simt.host.work.operations import StreamOperation
 from simt.host.work.order import (
-    ALL,
+    ALL_STREAMS,
     DEFAULT,
     PER_THREAD,
     Action,
@@ -46,14 +46,15 @@ from simt.host.work.order import (
 from simt.host.work.pinned import HostMemory
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict, of_array, overlap
-from simt.host.work.stream_races import Told, changed, freed, race
+from simt.host.work.stream_races import FindingQueue, changed, freed, race
 
-__all__ = ["LONGEST", "WorkQueue", "work_queue"]
+__all__ = ["MAX_QUEUED", "WorkQueue", "work_queue"]
 
-_NAMED = {
-    ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
+_STREAM_NAMES = {
+    ALL_STREAMS: "all streams", DEFAULT: "the default stream",
+    PER_THREAD: "the per-thread default stream",
 }  # fmt: skip
-LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
+MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
 class WorkQueue:
@@ -63,14 +64,14 @@ class WorkQueue:
         self.host = host
         self._lock = threading.RLock()
         self._streams = StreamOrders()
-        self._known: Clock = {}  # what the host has waited for
+        self._host_clock: Clock = {}  # what the host has waited for
         self._waited = -1  # the number of the last operation that the host has waited for
         self._unseen: list[Task] = []  # those that the host has not waited for
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told = Told(host)
-        self._made = 0
+        self._findings = FindingQueue(host)
+        self._created = 0
 
     def new_stream(self, *, apart: bool = False) -> int:
         """The number of a stream that nobody has used.
@@ -79,8 +80,8 @@ class WorkQueue:
         the other.
         """
         with self._lock:
-            self._made += 1
-            number = PER_THREAD + self._made
+            self._created += 1
+            number = PER_THREAD + self._created
             if apart:
                 self._streams.apart.add(number)
             return number
@@ -110,7 +111,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             where = where or self.host.place()
             number = number_of(stream)
             pinned = host.pinned if host is not None else None
@@ -119,11 +120,11 @@ class WorkQueue:
                 waits or staged, line=where.line, text=where.text, **details,
             )  # fmt: skip
             where.forget()
-            watched = checking()
-            task = Task(operation, where, action, accesses if watched else (), host)
+            hazards = checking()
+            task = Task(operation, where, action, accesses if hazards else (), host)
             before = self._streams.enter(task, number, after)
             self._record(task, [*before, self._waited])
-            if watched:
+            if hazards:
                 self._find_rivals(task)
                 if host is not None and host.pinned:
                     host.remember()
@@ -131,8 +132,8 @@ class WorkQueue:
             if waits:
                 self._wait_for([task])
                 self._waited = task.number
-            elif len(self._unseen) > LONGEST:
-                self._wait_for(self._unseen[: LONGEST // 10])
+            elif len(self._unseen) > MAX_QUEUED:
+                self._wait_for(self._unseen[: MAX_QUEUED // 10])
             return task
 
     def _record(self, task: Task, before: Sequence[int]) -> None:
@@ -150,15 +151,15 @@ class WorkQueue:
 
     # --- waiting
 
-    def synchronize(self, stream: Any = ALL) -> None:
+    def synchronize(self, stream: Any = ALL_STREAMS) -> None:
         """The host waits for a stream, or for all.
 
         Raises:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
-            number = ALL if stream is ALL else number_of(stream)
+            self._check_reentry()
+            number = ALL_STREAMS if stream is ALL_STREAMS else number_of(stream)
             keys = self._streams.meant(number)
             last = self._streams.last(keys)
             where = self.host.place()
@@ -172,9 +173,9 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             tasks = [] if task is None else [task]
-            number, name = DEFAULT, _NAMED[DEFAULT]
+            number, name = DEFAULT, _STREAM_NAMES[DEFAULT]
             if task is not None:
                 number, name = task.operation.stream, task.operation.stream_name
             self._note_wait(number, name, tasks, self.host.place())
@@ -187,7 +188,7 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             return self._progress([task])
 
     def query(self, stream: Any) -> bool:
@@ -197,17 +198,17 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             keys = self._streams.meant(number_of(stream))
             return self._progress([t for t in self._unseen if t.stream in keys])
 
     def _progress(self, tasks: Sequence[Task]) -> bool:
         waiting = [t for t in tasks if not t.done]
         if waiting:
-            self._demand(waiting)
-            self._told.tell()
+            self._run_with_dependencies(waiting)
+            self._findings.tell()
         else:
-            self._see([t for t in tasks if not t.seen])
+            self._mark_seen([t for t in tasks if not t.seen])
         return not waiting
 
     def unpin(self, array: Any) -> None:
@@ -224,7 +225,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._told.add(freed(task, self.host, "unpinned"), task.place)
+                self._findings.add(freed(task, self.host, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -234,16 +235,16 @@ class WorkQueue:
             Exception: of an operation that was carried out.
         """
         with self._lock:
-            self._not_inside()
+            self._check_reentry()
             self._wait_for(self._unseen)
 
     def _label(self, number: int, stream: Any, where: Place) -> str:
         """What to call a stream."""
-        if number in _NAMED:
-            return _NAMED[number]
+        if number in _STREAM_NAMES:
+            return _STREAM_NAMES[number]
         name = "" if isinstance(stream, int) else where.name_of(stream)
-        ours = number <= PER_THREAD + self._made
-        return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
+        own = number <= PER_THREAD + self._created
+        return name or (f"stream {number - PER_THREAD}" if own else f"external stream {number}")
 
     def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
         if self.host.records():
@@ -258,26 +259,26 @@ class WorkQueue:
     def _wait_for(self, tasks: Sequence[Task]) -> None:
         tasks = list(tasks)
         try:
-            self._demand([t for t in tasks if not t.done])
-            self._see(tasks)
+            self._run_with_dependencies([t for t in tasks if not t.done])
+            self._mark_seen(tasks)
         finally:
-            self._told.tell()
+            self._findings.tell()
 
-    def _see(self, tasks: Iterable[Task]) -> None:
-        """The host knows that these are done, and all before them."""
+    def _mark_seen(self, tasks: Iterable[Task]) -> None:
+        """Notes that the host knows these and all before them to be done."""
         for task in tasks:
-            merge(self._known, task.clock)
+            merge(self._host_clock, task.clock)
         for task in self._unseen:
-            task.seen = self._known.get(task.stream, 0) >= task.time
+            task.seen = self._host_clock.get(task.stream, 0) >= task.time
         self._unseen = [t for t in self._unseen if not t.seen]
         if not self._unseen:  # all that comes is after all that was
             self._streams.clear()
-            self._known.clear()
+            self._host_clock.clear()
 
     # --- carrying out
 
-    def _demand(self, tasks: Sequence[Task]) -> None:
-        """Carries out operations and what must come before them."""
+    def _run_with_dependencies(self, tasks: Sequence[Task]) -> None:
+        """Runs operations, after those that must come before them."""
         for task in self._schedule(tasks):
             if not task.done:
                 self._carry_out(task)
@@ -289,23 +290,23 @@ class WorkQueue:
         self._draws += 1
         draw = np.random.default_rng((seed, self._draws))
         waiting = [t for t in self._unseen if not t.done]
-        wanted = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
-        draw.shuffle(wanted)
-        return in_order(wanted, hasty=False)
+        chosen = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
+        draw.shuffle(chosen)
+        return in_order(chosen, hasty=False)
 
     def _carry_out(self, task: Task) -> None:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._told.add(freed(task, self.host), task.place)
+                self._findings.add(freed(task, self.host), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._told.add(changed(task, self.host), task.place)
+                self._findings.add(changed(task, self.host), task.place)
         self._busy = True
         try:
             if action is not None:
-                touched = task.context.run(action, task)
-                task.accesses = task.accesses if touched is None else touched
+                accesses = task.context.run(action, task)
+                task.accesses = task.accesses if accesses is None else accesses
         except BaseException:
             self._abandon()
             raise
@@ -313,28 +314,28 @@ class WorkQueue:
             self._busy = False
             task.done, task.action, task.after = True, None, []
         if task.operation.kind == "copy-out" and host is not None:
-            self._remember_again(task, host)
+            self._refresh_checksums(task, host)
         for other in task.rivals:
             if other.done:
                 first, second = sorted((task, other), key=lambda t: t.number)
-                self._told.add(race(first, second, self.host), second.place)
+                self._findings.add(race(first, second, self.host), second.place)
         task.host = None
 
-    def _remember_again(self, task: Task, written: HostMemory) -> None:
-        """What the device has written to the host's memory, the host has not."""
+    def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
+        """Takes new checksums of host memory that the device itself has written."""
         ranges = of_array(written.array)
         for other in self._unseen:
-            theirs = None if other.done else other.host
-            if theirs is not None and theirs.remembered and overlap(of_array(theirs.array), ranges):
-                theirs.remember()
+            memory = None if other.done else other.host
+            if memory is not None and memory.remembered and overlap(of_array(memory.array), ranges):
+                memory.remember()
 
     def _abandon(self) -> None:
-        """After an error nothing that waits is carried out."""
+        """Drops all waiting work after an error."""
         for task in self._unseen:
             task.done, task.action, task.after = True, None, []
-        self._see(self._unseen)
+        self._mark_seen(self._unseen)
 
-    def _not_inside(self) -> None:
+    def _check_reentry(self) -> None:
         if self._busy:
             raise BadInput(
                 "a callback on a stream calls cuda: CUDA does not allow that; let it tell the "

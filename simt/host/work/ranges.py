@@ -13,7 +13,7 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Observer
 
-__all__ = ["Access", "TouchedBytes", "conflict", "of_array", "of_view", "overlap"]
+__all__ = ["Access", "AccessRanges", "conflict", "of_array", "of_view", "overlap"]
 
 Array = np.ndarray[Any, Any]
 Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
@@ -47,29 +47,29 @@ class Access:
         return "reads" if self.kind == "load" else "writes"
 
 
-def overlap(one: Ranges, other: Ranges) -> bool:
+def overlap(a: Ranges, b: Ranges) -> bool:
     """Whether two sets of ranges have a byte in common."""
-    if len(one) > len(other):
-        one, other = other, one
-    if not len(one):
+    if len(a) > len(b):
+        a, b = b, a
+    if not len(a):
         return False
-    following = np.searchsorted(other[:, 1], one[:, 0], side="right")
-    inside = following < len(other)
-    return bool((other[following[inside], 0] < one[inside, 1]).any())
+    following = np.searchsorted(b[:, 1], a[:, 0], side="right")
+    inside = following < len(b)
+    return bool((b[following[inside], 0] < a[inside, 1]).any())
 
 
-def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Access] | None:
+def conflict(accesses: Sequence[Access], others: Sequence[Access]) -> tuple[Access, Access] | None:
     """Two accesses to one byte of which the order matters: one writes, and not both by atomics."""
-    for a in one:
-        for b in other:
-            alike = a.kind == b.kind and a.kind != "store"
-            if not alike and a.meets(b):
-                return a, b
+    for first in accesses:
+        for second in others:
+            atomics = first.kind == second.kind and first.kind != "store"
+            if not atomics and first.meets(second):
+                return first, second
     return None
 
 
-def _joined(starts: Array, size: int) -> Ranges:
-    """Ranges of `size` bytes each, with those that meet made one."""
+def _merge_ranges(starts: Array, size: int) -> Ranges:
+    """Ranges of `size` bytes each, with adjacent ones merged."""
     starts = np.unique(starts)
     ends = starts + size
     last = np.append(starts[1:] > ends[:-1], True)
@@ -87,7 +87,7 @@ def of_array(array: Array) -> Ranges:
     starts = np.array(start)
     for length, step in zip(array.shape, array.strides, strict=True):
         starts = np.add.outer(starts, np.arange(length) * step)
-    return _joined(starts.ravel(), array.itemsize)
+    return _merge_ranges(starts.ravel(), array.itemsize)
 
 
 def of_view(view: View) -> Ranges:
@@ -100,7 +100,7 @@ def of_view(view: View) -> Ranges:
     return np.array([[low + sum(s for s in steps if s < 0), high]], np.int64)
 
 
-class TouchedBytes(Observer):
+class AccessRanges(Observer):
     """The global and constant memory that a launch touches, by allocation and kind of access."""
 
     def __init__(self) -> None:
@@ -126,10 +126,10 @@ class TouchedBytes(Observer):
         self._tables[key] = name, grain, table
 
     def accesses(self) -> list[Access]:
-        """What was touched."""
-        found = []
+        """The accesses of the launch."""
+        touched = []
         for (allocation, kind), (name, grain, table) in self._tables.items():
             edges = np.flatnonzero(np.diff(table, prepend=False, append=False))
             ranges = allocation.device_pointer + grain * edges.reshape(-1, 2)
-            found.append(Access(name, kind, ranges, allocation))
-        return found
+            touched.append(Access(name, kind, ranges, allocation))
+        return touched

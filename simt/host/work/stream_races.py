@@ -18,7 +18,7 @@ from simt.host.work.operations import StreamOperation
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict
 
-__all__ = ["Racer", "Told", "changed", "freed", "race"]
+__all__ = ["FindingQueue", "Racer", "changed", "freed", "race"]
 
 KIND = "stream-race"
 WORDS = {
@@ -35,39 +35,39 @@ class Racer(Protocol):
     accesses: list[Access]
 
 
-def race(one: Racer, other: Racer, host: HostProgram) -> Finding | None:
-    """The finding for two operations that nothing orders, `one` asked for before `other`."""
-    found = conflict(one.accesses, other.accesses)
-    if found is None:
+def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
+    """The finding for two operations that nothing orders, `earlier` asked for before `later`."""
+    accesses = conflict(earlier.accesses, later.accesses)
+    if accesses is None:
         return None
-    first, second = found
-    ours, theirs = one.operation, other.operation
-    array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
+    first, second = accesses
+    ours, theirs = earlier.operation, later.operation
+    array = _name(ours, first) or _name(theirs, second) or host.name_of(first) or second.name
     early, late = ours.stream_name, theirs.stream_name
     order = host.order(early, late)
     if early == late:  # a name that a loop has given to another stream since
         early = f"the earlier {early}"
     message = (
-        f"{_what(theirs)} on {late} {_does(theirs, second)} {array or 'an array'}, which "
-        f"{_what(ours)} of line {ours.line} on {early} {_does(ours, first)}, and nothing says "
+        f"{_text(theirs)} on {late} {_verb(theirs, second)} {array or 'an array'}, which "
+        f"{_text(ours)} of line {ours.line} on {early} {_verb(ours, first)}, and nothing says "
         f"which comes first: record an event on {early} after line {ours.line} and let {late} "
         f"wait for it, {order}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 
 
-def _named(operation: StreamOperation, access: Access) -> str:
+def _name(operation: StreamOperation, access: Access) -> str:
     """The array's name where the operation has the program's own for it."""
     return access.name if operation.kind != "kernel" else ""
 
 
-def _what(operation: StreamOperation) -> str:
+def _text(operation: StreamOperation) -> str:
     if operation.kind == "kernel":
         return operation.name
     return WORDS.get(operation.kind, "the copy on the device")
 
 
-def _does(operation: StreamOperation, access: Access) -> str:
+def _verb(operation: StreamOperation, access: Access) -> str:
     return {"allocate": "makes", "free": "frees"}.get(operation.kind, access.verb)
 
 
@@ -102,8 +102,8 @@ def freed(racer: Racer, host: HostProgram, how: str = "freed") -> Finding:
     return Finding(KIND, operation.line, message, array=name)
 
 
-class Told:
-    """Findings on their way to whoever collects them; each pair of lines once."""
+class FindingQueue:
+    """Findings that wait to be reported; each pair of lines once."""
 
     def __init__(self, host: HostProgram) -> None:
         self._host = host
@@ -119,8 +119,8 @@ class Told:
                 self._files.append(where.file)
 
     def tell(self) -> None:
-        """Hands them over."""
-        found = list(zip(self._files, self._log.findings, strict=True))
+        """Reports them."""
+        findings = list(zip(self._files, self._log.findings, strict=True))
         self._log.clear()
         self._files = []
-        self._host.tell(found)
+        self._host.tell(findings)

@@ -13,7 +13,7 @@ from simt.programs.cuda.held import Use
 from simt.programs.cuda.memory import Piece, written
 from simt.programs.cuda.state import Answer, CudaStream, State
 
-__all__ = ["Copies"]
+__all__ = ["CopyCalls"]
 
 KINDS = (
     "cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
@@ -36,7 +36,7 @@ class _Part(NamedTuple):
         return Access(name, "store" if self.writes else "load", of_array(memory), memory)
 
 
-class Copies(State):
+class CopyCalls(State):
     """`cudaMalloc` and its kin, `cudaMemcpy` and its kin, `cudaMemset`.
 
     When they return is what "API synchronization behavior" of the CUDA runtime says. Where it
@@ -55,9 +55,9 @@ class Copies(State):
         task = self.queue.issue(
             kind, stream, action, accesses=accesses, name=accesses[0].name, size=size, waits=waits
         )
-        said = f"the {what} of line {line}"
+        purpose = f"the {what} of line {line}"
         self.held.add(
-            task, [Use(p.piece, p.start, p.start + p.size, p.writes, said) for p in parts]
+            task, [Use(p.piece, p.start, p.start + p.size, p.writes, purpose) for p in parts]
         )
 
     # --- memory
@@ -73,12 +73,12 @@ class Copies(State):
     def do_malloc_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocAsync(size, stream)`: memory from this point of the stream on."""
         stream = self._stream(values[1])
-        made = self.do_malloc(line, values, payload)
-        block = self.memory.at(made.value)
+        answer = self.do_malloc(line, values, payload)
+        block = self.memory.at(answer.value)
         if block is not None:
             part = _Part(block, 0, block.size, True)
             self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
-        return made
+        return answer
 
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""
@@ -107,7 +107,7 @@ class Copies(State):
         if pointer == 0:
             return Answer()
         self.queue.synchronize()
-        block = self._begins(name, kinds, pointer)
+        block = self._piece_at(name, kinds, pointer)
         self.memory.free(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 
@@ -116,13 +116,13 @@ class Copies(State):
         stream = self._stream(values[1])
         if values[0] == 0:
             return Answer()
-        block = self._begins("cudaFreeAsync", ("device",), values[0])
+        block = self._piece_at("cudaFreeAsync", ("device",), values[0])
         part = _Part(block, 0, block.size, True)
         self._issue("free", stream, "cudaFreeAsync", [part], nothing)
         self.memory.free(block, line)
         return Answer()
 
-    def _begins(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
+    def _piece_at(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
         """The piece of memory that begins at an address."""
         block = self.memory.at(pointer)
         if block is None or block.kind not in kinds or block.address != pointer:
@@ -135,13 +135,13 @@ class Copies(State):
 
     def do_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemGetInfo`: the bytes there are, or those that are free."""
-        return Answer(self.memory.total - (self.memory.taken if values[0] else 0))
+        return Answer(self.memory.total - (self.memory.used_bytes if values[0] else 0))
 
     # --- copies
 
     def do_memcpy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
-        to, of, size, kind, handle, later, sent, _ = values
+        to, of, size, kind, handle, asynchronous, has_payload, _ = values
         stream = self._stream(handle)
         target = self._side(to, size, kind in (0, 2), "to", kind)
         origin = self._side(of, size, kind in (0, 1), "from", kind)
@@ -150,25 +150,25 @@ class Copies(State):
             if target is None:
                 self.queue.synchronize(stream)
                 return Answer(2)
-            if not sent:
+            if not has_payload:
                 return Answer(1)
-            if not later:
+            if not asynchronous:
                 self.queue.synchronize(stream)
-            waits = target.kind == "pinned" or (target.shared and not later)
+            waits = target.kind == "pinned" or (target.shared and not asynchronous)
             content = np.frombuffer(payload, np.uint8)
             self._put("copy-in", "copy", stream, target, to - target.address, content, waits=waits)
             return Answer()
         self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")
         source = _Part(origin, of - origin.address, size, False)
         if target is not None:
-            self._copy(stream, _Part(target, to - target.address, size, True), source, later)
+            self._copy(stream, _Part(target, to - target.address, size, True), source, asynchronous)
             return Answer()
-        held: list[bytes] = []
+        data: list[bytes] = []
         part = origin.allocation.data[source.start : source.start + size]
         self._issue(
-            "copy-out", stream, "copy", [source], lambda _: held.append(part.tobytes()), waits=True
+            "copy-out", stream, "copy", [source], lambda _: data.append(part.tobytes()), waits=True
         )
-        return Answer(0, held[0])
+        return Answer(0, data[0])
 
     def _put(
         self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
@@ -179,21 +179,21 @@ class Copies(State):
             kind, stream, what, [part], lambda _: written(target, start, content), waits=waits
         )
 
-    def _copy(self, stream: CudaStream, target: _Part, source: _Part, later: int) -> None:
+    def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece
         to, of, size = target.start, source.start, target.size
 
         def action(_: Task) -> None:
             written(into, to, origin.allocation.data[of : of + size].copy())
-            known, theirs = into.allocation.written, origin.allocation.written
-            if known is not None and theirs is not None and known.grain == theirs.grain == 1:
-                known.done[to : to + size] = theirs.done[of : of + size]
+            to_map, of_map = into.allocation.written, origin.allocation.written
+            if to_map is not None and of_map is not None and to_map.grain == of_map.grain == 1:
+                to_map.done[to : to + size] = of_map.done[of : of + size]
 
         pinned = [piece.kind == "pinned" for piece in (into, origin)]
         kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
             (pinned[0], pinned[1]), "copy-on-device"
         )
-        waits = all(pinned) or (not later and (into.shared or origin.shared))
+        waits = all(pinned) or (not asynchronous and (into.shared or origin.shared))
         self._issue(kind, stream, "copy", [target, source], action, waits=waits)
 
     def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
@@ -219,13 +219,13 @@ class Copies(State):
     def _check_direction(self, target: Piece | None, origin: Piece | None, kind: int) -> None:
         if kind == 4:
             return
-        found = [
+        sides = [
             "Device" if side and not side.shared else "Host" if side is None else ""
             for side in (origin, target)
         ]
-        wanted = KINDS[kind].removeprefix("cudaMemcpy").split("To")
-        if any(f and f != w for f, w in zip(found, wanted, strict=True)):
-            right = f"cudaMemcpy{found[0] or wanted[0]}To{found[1] or wanted[1]}"
+        expected = KINDS[kind].removeprefix("cudaMemcpy").split("To")
+        if any(f and f != w for f, w in zip(sides, expected, strict=True)):
+            right = f"cudaMemcpy{sides[0] or expected[0]}To{sides[1] or expected[1]}"
             names = [str(side) if side else "memory of the host" for side in (origin, target)]
             raise ApiError(
                 "cudaErrorInvalidValue",
@@ -243,14 +243,14 @@ class Copies(State):
 
     def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemset(pointer, value, size)`."""
-        pointer, value, size, handle, later = values[:5]
+        pointer, value, size, handle, asynchronous = values[:5]
         stream = self._stream(handle)
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
             raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
         content = np.full(size, value & 255, np.uint8)
-        start, waits = pointer - block.address, block.shared and not later
+        start, waits = pointer - block.address, block.shared and not asynchronous
         self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
         return Answer()
 

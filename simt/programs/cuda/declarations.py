@@ -73,14 +73,14 @@ class Declarations:
 
     def _macros(self) -> dict[str, set[str]]:
         """The words in the bodies of each macro: one may be defined in several ways."""
-        found: dict[str, set[str]] = {}
+        macros: dict[str, set[str]] = {}
         for token in self.tokens:
             if token.kind == "directive":
-                made = re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)
-                if made:
-                    words = re.findall(r"[A-Za-z_]\w*", made[2])
-                    found.setdefault(made[1], set()).update(words)
-        return found
+                definition = re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)
+                if definition:
+                    words = re.findall(r"[A-Za-z_]\w*", definition[2])
+                    macros.setdefault(definition[1], set()).update(words)
+        return macros
 
     def token(self, at: int) -> Token:
         """The token with a number among those that count."""
@@ -129,15 +129,15 @@ class Declarations:
 
     def _marks(self, words: set[str]) -> set[str]:
         """The words that say for whom something is, in macros too."""
-        meant = words | {w for name in words for w in self.macros.get(name, ())}
-        return meant & (ANNOTATIONS | {"constexpr", "const", "extern", "static"})
+        expanded = words | {w for name in words for w in self.macros.get(name, ())}
+        return expanded & (ANNOTATIONS | {"constexpr", "const", "extern", "static"})
 
     def _declarations(
         self, at: int, end: int, scope: tuple[str, ...], in_class: bool
     ) -> Iterator[Declaration]:
         while at < end:
             word = self.text(at)
-            body = self._opened(at)
+            body = self._namespace_body(at)
             if word in (";", "}"):
                 at += 1
             elif in_class and self.text(at + 1) == ":" and self.is_word(at):  # public:
@@ -150,11 +150,11 @@ class Declarations:
                 yield from self._declarations(body + 1, stop, scope + new, False)
                 at = stop + 1
             else:
-                made = self._declaration(at, end, scope)
-                yield made
-                at = made.last
+                declaration = self._declaration(at, end, scope)
+                yield declaration
+                at = declaration.last
 
-    def _opened(self, at: int) -> int:
+    def _namespace_body(self, at: int) -> int:
         """Where the body of a namespace or of `extern "C"` begins; 0 if there is none."""
         k = at + (self.text(at) == "inline")
         if self.text(k) == "namespace":
@@ -168,31 +168,31 @@ class Declarations:
         return k if self.text(k) == "{" else 0
 
     def _declaration(self, at: int, end: int, scope: tuple[str, ...]) -> Declaration:
-        made = Declaration(at, end, "", set(), set(), set(), scope)
+        declaration = Declaration(at, end, "", set(), set(), set(), scope)
         k, head = at, set()
         while self.text(k) == "template" and self.text(k + 1) == "<":
-            made.template = (k + 1, self.angle(k + 1))
-            k = made.template[1] + 1
+            declaration.template = (k + 1, self.angle(k + 1))
+            k = declaration.template[1] + 1
         start, equals, is_type, inner = k, 0, False, None
         while k < end:
             word = self.text(k)
             if word == ";":
-                made.last = k + 1
+                declaration.last = k + 1
                 break
             if word == "{":
                 stop = self.closing(k)
-                if is_type and not made.groups and not equals:
+                if is_type and not declaration.groups and not equals:
                     inner = (k, stop)
-                elif made.groups and not equals:
-                    made.body = (k, stop)
-                    if self.text(stop + 1) not in (",", "{"):  # else it initialises a member
-                        made.last = stop + 1
+                elif declaration.groups and not equals:
+                    declaration.body = (k, stop)
+                    if self.text(stop + 1) not in (",", "{"):  # else it initializes a member
+                        declaration.last = stop + 1
                         break
                 k = stop
             elif word in OPENING:
                 stop = self.closing(k)
                 if word == "(" and not equals and self.text(k - 1) not in LIKE_CALLS:
-                    made.groups.append((k, stop))
+                    declaration.groups.append((k, stop))
                 k = stop
             elif word == "=" and "operator" not in (self.text(k - 1), self.text(k - 2)):
                 equals = equals or k
@@ -201,41 +201,41 @@ class Declarations:
                     is_type = True
                 head.add(word)
             k += 1
-        made.marks = self._marks(head)
-        inside = range(made.first, made.last)
-        made.words = {self.text(k) for k in inside if self.is_word(k)}
+        declaration.marks = self._marks(head)
+        inside = range(declaration.first, declaration.last)
+        declaration.words = {self.text(k) for k in inside if self.is_word(k)}
         first = self.text(start)
         if first in ("using", "typedef") or first == "namespace":
-            made.kind = "using"
-            made.names = self._aliases(start, made.last, first)
+            declaration.kind = "using"
+            declaration.names = self._aliases(start, declaration.last, first)
         elif first in ("template", "static_assert", "friend"):
-            made.kind = "other"
-        elif made.groups and not (equals and equals < made.groups[0][0]):
-            made.kind = "function"
-            made.names = {self._function_name(made)}
-        elif is_type and not made.for_device:
-            made.kind = "type"
-            made.names = self._type_names(start, made.last, inner)
+            declaration.kind = "other"
+        elif declaration.groups and not (equals and equals < declaration.groups[0][0]):
+            declaration.kind = "function"
+            declaration.names = {self._function_name(declaration)}
+        elif is_type and not declaration.for_device:
+            declaration.kind = "type"
+            declaration.names = self._type_names(start, declaration.last, inner)
             if inner:
-                inner_scope = (*scope, *made.names)
-                found = self._declarations(inner[0] + 1, inner[1], inner_scope, True)
-                made.inner = [] if "enum" in head else list(found)
+                inner_scope = (*scope, *declaration.names)
+                members = self._declarations(inner[0] + 1, inner[1], inner_scope, True)
+                declaration.inner = [] if "enum" in head else list(members)
         else:
-            made.kind = "variable"
-            made.names = self._declared(start, made.last)
-        return made
+            declaration.kind = "variable"
+            declaration.names = self._variable_names(start, declaration.last)
+        return declaration
 
-    def _function_name(self, made: Declaration) -> str:
+    def _function_name(self, function: Declaration) -> str:
         """The word before the parameters: of a kernel the last parentheses, else the first."""
-        opened = made.groups[0][0]
-        return self.text(opened - 1)
+        parenthesis = function.groups[0][0]
+        return self.text(parenthesis - 1)
 
     def _aliases(self, at: int, end: int, first: str) -> set[str]:
         words = [self.text(k) for k in range(at, end) if self.is_word(k)]
         if first == "typedef":
             return set(words[-1:]) | set(words[1:2] if "(" in words else [])
-        named = [w for w in words if w not in ("using", "namespace")]
-        return {named[0], named[-1]} if named else set()
+        names = [w for w in words if w not in ("using", "namespace")]
+        return {names[0], names[-1]} if names else set()
 
     def _type_names(self, at: int, end: int, inner: tuple[int, int] | None) -> set[str]:
         names = set()
@@ -250,7 +250,7 @@ class Declarations:
             names |= {self.text(k) for k in range(*inner) if self.is_word(k)}
         return names
 
-    def _declared(self, at: int, end: int) -> set[str]:
+    def _variable_names(self, at: int, end: int) -> set[str]:
         names, k = set(), at
         while k < end:
             if self.text(k) in OPENING:

@@ -15,14 +15,14 @@ from simt.programs.cuda.tokens import Token, included
 
 __all__ = ["DevicePart", "assembled"]
 
-KEPT = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef|line)\b")
+DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef|line)\b")
 
 
 def assembled(
-    tokens: list[Token], kept: set[int], instead: dict[int, str],
+    tokens: list[Token], kept: set[int], edits: dict[int, str],
     directive: Callable[[str, bool], bool | str],
 ) -> str:  # fmt: skip
-    """A text of the tokens that are kept, some of them as something else, with its lines.
+    """The text of the kept tokens, some of them replaced, with all lines in place.
 
     `directive` tells what becomes of one, given whether it stands inside of what is kept.
     """
@@ -30,11 +30,11 @@ def assembled(
     for k, token in enumerate(tokens):
         if token.kind == "directive":
             after = next((n for n in range(k, len(tokens)) if tokens[n].counts), k)
-            said = directive(token.text, after in kept)
-            out.append(said if isinstance(said, str) else token.text if said else token.blank)
+            result = directive(token.text, after in kept)
+            out.append(result if isinstance(result, str) else token.text if result else token.blank)
         elif k in kept:
-            out.append(instead.get(k, token.text))
-            if k in instead:
+            out.append(edits.get(k, token.text))
+            if k in edits:
                 out.append(token.blank)
         elif token.kind == "space":
             out.append(token.text)
@@ -44,7 +44,7 @@ def assembled(
 
 
 class DevicePart:
-    """What NVRTC gets of a program."""
+    """The part of a program that NVRTC compiles."""
 
     def __init__(self, code: Declarations) -> None:
         self.code = code
@@ -54,12 +54,12 @@ class DevicePart:
         """What kernels need, or one of them, and types of these names with what those need."""
         code = self.code
         kept: set[int] = set()
-        instead: dict[int, str] = {}
-        for made in self._needed(set(names) | self._roots, kernel):
-            self._keep_for_device(made, kept, instead)
+        edits: dict[int, str] = {}
+        for declaration in self._needed(set(names) | self._roots, kernel):
+            self._keep_for_device(declaration, kept, edits)
         for at in code.frame:
             kept.add(code.places[at])
-        return assembled(code.tokens, kept, instead, _keeps)
+        return assembled(code.tokens, kept, edits, _keeps)
 
     def _needed(self, names: set[str], kernel: str | None) -> list[Declaration]:
         """The declarations for kernels, and what those name, directly or not."""
@@ -73,7 +73,7 @@ class DevicePart:
                 by_name.setdefault(name, []).append(d)
             if self._is_root(d):
                 waiting.append(d)
-        found = {id(d): d for d in waiting}
+        needed = {id(d): d for d in waiting}
         words = set(names)
         for d in waiting:
             words |= d.words
@@ -83,10 +83,10 @@ class DevicePart:
             seen.add(word)
             words |= code.macros.get(word, set())
             for d in by_name.get(word, []):
-                if id(d) not in found:
-                    found[id(d)] = d
+                if id(d) not in needed:
+                    needed[id(d)] = d
                     words |= d.words
-        return sorted(found.values(), key=lambda d: d.first)
+        return sorted(needed.values(), key=lambda d: d.first)
 
     def _is_possible(self, d: Declaration) -> bool:
         """Whether it may go to the device at all."""
@@ -104,37 +104,37 @@ class DevicePart:
             return any(self._is_root(inner) for inner in d.inner)
         return d.for_device or "__shared__" in d.marks
 
-    def _keep_for_device(self, d: Declaration, kept: set[int], instead: dict[int, str]) -> None:
+    def _keep_for_device(self, d: Declaration, kept: set[int], edits: dict[int, str]) -> None:
         code = self.code
         inside = set(range(d.first, d.last))
         for inner in d.inner:
             if inner.kind == "function" and not inner.for_device:
                 if "constexpr" in inner.marks:
-                    self._for_both(inner, instead)
+                    self._for_both(inner, edits)
                 elif code.text(inner.last - 2) not in ("default", "delete"):
                     inside -= set(range(inner.first, inner.last))
             elif inner.inner:
                 inside -= set(range(inner.first, inner.last))
-                self._keep_for_device(inner, kept, instead)
+                self._keep_for_device(inner, kept, edits)
         if d.kind == "function" and not d.for_device:
-            self._for_both(d, instead)
+            self._for_both(d, edits)
         kept.update(code.places[at] for at in inside)
 
-    def _for_both(self, d: Declaration, instead: dict[int, str]) -> None:
+    def _for_both(self, d: Declaration, edits: dict[int, str]) -> None:
         """A constexpr function of the host's, which a kernel may use for its constants."""
         code = self.code
         for at in range(d.first, d.groups[0][0]):
             if code.text(at) == "constexpr":
-                instead[code.places[at]] = "__host__ __device__ constexpr"
+                edits[code.places[at]] = "__host__ __device__ constexpr"
 
     def _named_at_launches(self) -> set[str]:
-        """What stands in the template arguments of launches."""
-        code, found = self.code, set()
+        """The words in the template arguments of launches."""
+        code, names = self.code, set()
         for at in range(len(code.places)):
             if code.text(at) == "<<<":
                 begin = code.callee(at)
-                found |= {code.text(k) for k in range(begin, at) if code.is_word(k)}
-        return found
+                names |= {code.text(k) for k in range(begin, at) if code.is_word(k)}
+        return names
 
 
 def _keeps(directive: str, inside: bool) -> bool:
@@ -142,4 +142,4 @@ def _keeps(directive: str, inside: bool) -> bool:
     name = included(directive)
     if name is not None:
         return knows_header(name)
-    return inside or KEPT.match(directive) is not None
+    return inside or DIRECTIVE.match(directive) is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simt.core.findings import Finding
 
-__all__ = ["ERRORS", "INCLUDE", "ApiError", "Failed", "Unable", "number_of"]
+__all__ = ["ERRORS", "INCLUDE", "ApiError", "KernelFailure", "NotSupported", "number_of"]
 
 INCLUDE = Path(__file__).with_name("include")
 _LINE = re.compile(r'^SIMT_ERROR\((\d+), (\w+), "([^"]*)"\)', re.MULTILINE)
@@ -39,7 +39,7 @@ class ApiError(Exception):
         super().__init__(f"{why}: {name} ({ERRORS[self.number][1]})")
 
 
-class Failed(Exception):  # noqa: N818 - an answer to the program, never shown
+class KernelFailure(Exception):  # noqa: N818 - an answer to the program, never shown
     """A kernel that could not go on: every call from now on gives its error."""
 
     def __init__(self, finding: Finding) -> None:
@@ -47,5 +47,5 @@ class Failed(Exception):  # noqa: N818 - an answer to the program, never shown
         super().__init__(finding.message)
 
 
-class Unable(Exception):  # noqa: N818 - ends the program with its sentence
-    """What this package cannot do, or NVRTC refuses: no error that a GPU would give."""
+class NotSupported(Exception):  # noqa: N818 - ends the program with its sentence
+    """Something that this package cannot do or NVRTC refuses: no error that a GPU would give."""

@@ -15,7 +15,7 @@ import numpy as np
 from simt.host.work.order import Task
 from simt.programs.cuda.memory import Piece
 
-__all__ = ["HeldPages", "Use"]
+__all__ = ["ProtectedPages", "Use"]
 
 NONE, READ, BOTH = 0, 1, 3  # what the host may do: PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE
 PAGE = mmap.PAGESIZE
@@ -59,7 +59,7 @@ class _Work:
         return self._exact
 
 
-class HeldPages:
+class ProtectedPages:
     """What the host may do with the memory that it shares with the device.
 
     `viewer` is an operation in whose place the host acts, as a function on a stream does.
@@ -69,7 +69,7 @@ class HeldPages:
         self.viewer: Task | None = None
         self._works: list[_Work] = []
         self._access: dict[Piece, Pages] = {}  # what the program was told last
-        self._given: dict[Piece, Pages] = {}  # pages that it has got back after a fault
+        self._released: dict[Piece, Pages] = {}  # pages that it has got back after a fault
 
     def add(self, task: Task, uses: list[Use]) -> None:
         """Work that was handed over."""
@@ -77,72 +77,72 @@ class HeldPages:
         if shared:
             self._works.append(_Work(task, shared))
 
-    def _under_way(self) -> list[_Work]:
+    def _pending(self) -> list[_Work]:
         viewer = self.viewer
         return [w for w in self._works if viewer is None or not w.task.before(viewer)]
 
     def use(self, piece: Piece, address: int, *, writes: bool) -> tuple[Use, Task | None] | None:
-        """The work under way that what the host does at an address comes in conflict with.
+        """The pending work that an access of the host at an address conflicts with.
 
         With it comes a kernel of which only its run can tell whether it touches the address, if
         the host may know that it does not: it has waited for other work since.
         """
         at = address - piece.address
-        found: list[tuple[Use, Task | None]] = []
-        for work in self._under_way():
+        conflicts: list[tuple[Use, Task | None]] = []
+        for work in self._pending():
             task = work.task
             unclear = work.passed and not task.done and task.operation.kind == "kernel"
             for use in work.now():
                 inside = use.piece is piece and use.start <= at < use.stop
                 if inside and (use.writes or writes):
-                    found.append((use, task if unclear else None))
-        return max(found, key=lambda one: (one[1] is None, one[0].writes), default=None)
+                    conflicts.append((use, task if unclear else None))
+        return max(conflicts, key=lambda c: (c[1] is None, c[0].writes), default=None)
 
     def holds(self, piece: Piece, address: int) -> bool:
-        """Whether the program has no or not every access at an address."""
+        """Whether the program's access at an address is restricted."""
         pages = self._access.get(piece)
         page = (address - piece.address) // PAGE
         return pages is not None and page < len(pages) and pages[page] != BOTH
 
     def give(self, piece: Piece, address: int | None = None) -> None:
         """Lets the host touch the page of an address again, or a whole piece."""
-        pages = self._given.setdefault(piece, np.zeros(_count(piece), bool))
+        pages = self._released.setdefault(piece, np.zeros(_count(piece), bool))
         first = 0 if address is None else (address - piece.address) // PAGE
         pages[first : None if address is None else first + 1] = True
 
     def changes(self) -> list[tuple[int, int, int]]:
         """What the host may do from now on: address, size, access."""
-        left = [w for w in self._works if not w.task.seen]
-        if len(left) < len(self._works):
-            self._works = left
-            self._given.clear()
-            for work in left:
+        unfinished = [w for w in self._works if not w.task.seen]
+        if len(unfinished) < len(self._works):
+            self._works = unfinished
+            self._released.clear()
+            for work in unfinished:
                 work.passed = True
-        if not left and not self._access:
+        if not unfinished and not self._access:
             return []
-        wanted: dict[Piece, Pages] = {}
-        for work in self._under_way():
+        access: dict[Piece, Pages] = {}
+        for work in self._pending():
             for use in work.now():
                 if use.piece.freed:
                     continue
-                pages = wanted.get(use.piece)
+                pages = access.get(use.piece)
                 if pages is None:
-                    pages = wanted[use.piece] = np.full(_count(use.piece), BOTH, np.uint8)
+                    pages = access[use.piece] = np.full(_count(use.piece), BOTH, np.uint8)
                 part = pages[use.start // PAGE : -(-use.stop // PAGE)]
                 np.minimum(part, NONE if use.writes else READ, out=part)
-        changed = []
-        for piece in {**self._access, **wanted}:
+        updates = []
+        for piece in {**self._access, **access}:
             free = np.full(_count(piece), BOTH, np.uint8)
-            now, before = wanted.get(piece, free), self._access.get(piece, free)
-            if piece in self._given:
-                now[self._given[piece]] = BOTH
+            now, before = access.get(piece, free), self._access.get(piece, free)
+            if piece in self._released:
+                now[self._released[piece]] = BOTH
             edges = np.flatnonzero(np.diff(now, prepend=~now[:1], append=~now[-1:]))
             for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
                 if not piece.freed and (now[first:last] != before[first:last]).any():
                     size = (last - first) * PAGE
-                    changed.append((piece.address + first * PAGE, size, int(now[first])))
-        self._access = {piece: pages for piece, pages in wanted.items() if (pages != BOTH).any()}
-        return changed
+                    updates.append((piece.address + first * PAGE, size, int(now[first])))
+        self._access = {piece: pages for piece, pages in access.items() if (pages != BOTH).any()}
+        return updates
 
 
 def _count(piece: Piece) -> int:

@@ -23,8 +23,8 @@ OPTIONS = (
 
 
 def _compiler() -> str | None:
-    named = os.environ.get("CXX")
-    return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+    chosen = os.environ.get("CXX")
+    return next(filter(None, map(shutil.which, [chosen] if chosen else NAMES)), None)
 
 
 def host_fault() -> str | None:
@@ -33,9 +33,9 @@ def host_fault() -> str | None:
         return "a whole CUDA program runs on Linux only: use WSL, a container or Colab"
     if _compiler() is not None:
         return None
-    named = os.environ.get("CXX")
-    if named:
-        return f"CXX names the C++ compiler {named!r}, which is not here"
+    chosen = os.environ.get("CXX")
+    if chosen:
+        return f"CXX names the C++ compiler {chosen!r}, which is not here"
     return "a CUDA program needs a C++ compiler for its host part, such as g++: install one"
 
 
@@ -49,32 +49,32 @@ def build(text: str, source: Source, folder: Path, origin: Path) -> Path:
     fault = host_fault()
     if fault is not None:
         raise MissingPackage(fault)
-    written, made = folder / "host.cpp", folder / "program"
+    unit, executable = folder / "host.cpp", folder / "program"
     program = source.files[0]
     name = str(program).replace("\\", "\\\\").replace('"', '\\"')
-    written.write_text(f'#line 1 "{name}"\n{text}\n', encoding="utf-8")
-    done = subprocess.run(
+    unit.write_text(f'#line 1 "{name}"\n{text}\n', encoding="utf-8")
+    process = subprocess.run(
         [
             str(_compiler()), *OPTIONS, "-isystem", str(INCLUDE), f"-I{program.parent.resolve()}",
-            "-include", "cuda_runtime.h", "-o", str(made), str(written), "-lm",
+            "-include", "cuda_runtime.h", "-o", str(executable), str(unit), "-lm",
         ],
         capture_output=True, text=True, check=False, cwd=origin,
     )  # fmt: skip
-    if done.returncode:
-        raise KernelError(_in_words(done.stderr.rstrip(), source))
-    if done.stderr:
-        print(_in_words(done.stderr.rstrip(), source), file=sys.stderr)
-    return made
+    if process.returncode:
+        raise KernelError(_in_words(process.stderr.rstrip(), source))
+    if process.stderr:
+        print(_in_words(process.stderr.rstrip(), source), file=sys.stderr)
+    return executable
 
 
-def _in_words(said: str, source: Source) -> str:
+def _in_words(messages: str, source: Source) -> str:
     """The compiler's messages with the files that lines stand in."""
 
-    def place(found: re.Match[str]) -> str:
-        number, line = divmod(int(found[1]), FILE)
-        return f"{source.files[number]}:{line}:" if number < len(source.files) else found[0]
+    def place(match: re.Match[str]) -> str:
+        number, line = divmod(int(match[1]), FILE)
+        return f"{source.files[number]}:{line}:" if number < len(source.files) else match[0]
 
-    return re.sub(rf"{re.escape(str(source.files[0]))}:(\d{{6,}}):", place, said)
+    return re.sub(rf"{re.escape(str(source.files[0]))}:(\d{{6,}}):", place, messages)
 
 
 def line_of(program: Path, name: str, addresses: list[int]) -> int:
@@ -82,11 +82,11 @@ def line_of(program: Path, name: str, addresses: list[int]) -> int:
     tool = shutil.which("addr2line")
     if tool is None or not addresses:
         return 0
-    done = subprocess.run(
+    process = subprocess.run(
         [tool, "-e", str(program), *map(hex, addresses)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    for place in done.stdout.splitlines():
+    for place in process.stdout.splitlines():
         file, _, line = place.partition(" ")[0].rpartition(":")
         if Path(file).name == name and line.isdigit():
             return int(line)

@@ -46,7 +46,7 @@ class DeclaredKernel:
 
 
 class HostPart:
-    """What the host's compiler gets of a program.
+    """The part of a program that the host's compiler takes.
 
     `kernels` and `variables` have the numbers by which it names them.
     """
@@ -55,33 +55,33 @@ class HostPart:
         self.code, self.source = code, code.source
         self.kernels: list[DeclaredKernel] = []
         self.variables: list[str] = []
-        self.text = self._made()
+        self.text = self._generate()
 
-    def _made(self) -> str:
+    def _generate(self) -> str:
         code = self.code
         self._check_covered()
         kept = {code.places[at] for at in range(len(code.places))}
-        instead: dict[int, str] = {}
+        edits: dict[int, str] = {}
         for d in code.declarations:
-            self._for_host(d, kept, instead)
+            self._for_host(d, kept, edits)
         for at, place in enumerate(code.places):
             if code.text(at) == "<<<" and place in kept:
-                self._launch(at, kept, instead)
-        return assembled(code.tokens, kept, instead, self._directive)
+                self._launch(at, kept, edits)
+        return assembled(code.tokens, kept, edits, self._directive)
 
     def _check_covered(self) -> None:
         for token in self.code.tokens:
             name = included(token.text) if token.kind == "directive" else None
             if token.kind == "word" or name:
-                for pattern, said in NOT_COVERED.items():
+                for pattern, reason in NOT_COVERED.items():
                     if re.fullmatch(pattern, name or token.text):
-                        what = said.format((name or "").partition("/")[0])
-                        raise BadInput(f"{self.source.place(token.line)}: {what}")
+                        message = reason.format((name or "").partition("/")[0])
+                        raise BadInput(f"{self.source.place(token.line)}: {message}")
 
     def _drop(self, first: int, last: int, kept: set[int]) -> None:
         kept.difference_update(self.code.places[first:last])
 
-    def _for_host(self, d: Declaration, kept: set[int], instead: dict[int, str]) -> None:
+    def _for_host(self, d: Declaration, kept: set[int], edits: dict[int, str]) -> None:
         code = self.code
         if "__managed__" in d.marks:
             raise BadInput(
@@ -94,7 +94,7 @@ class HostPart:
             self._drop(d.first, d.last, kept)
             return
         for inner in d.inner:
-            self._for_host(inner, kept, instead)
+            self._for_host(inner, kept, edits)
         head_end = d.body[0] if d.body else d.last
         at = d.first
         while at < head_end:
@@ -108,33 +108,33 @@ class HostPart:
                 at = code.closing(at)
             at += 1
         if d.kind == "function" and _is_kernel(d) and d.body:
-            self._stub(d, kept, instead)
+            self._stub(d, kept, edits)
         elif d.kind == "variable" and d.for_device and "extern" not in d.marks:
-            self._shadow(d, instead)
+            self._shadow(d, edits)
 
     def _place(self, d: Declaration) -> str:
         return self.source.place(self.code.token(d.first).line)
 
-    def _shadow(self, d: Declaration, instead: dict[int, str]) -> None:
+    def _shadow(self, d: Declaration, edits: dict[int, str]) -> None:
         """The host's variable of the same name, whose address stands for the device's."""
-        told = []
+        registrations = []
         for name in sorted(d.names):
             number = len(self.variables)
             qualified = "::" + "::".join((*d.scope, name))
             self.variables.append(qualified[2:])
-            told.append(
+            registrations.append(
                 f" static const bool simt_v{number} = "
                 f"::simt::variable({number}, &{qualified}, sizeof({qualified}));"
             )
-        instead[self.code.places[d.last - 1]] = ";" + "".join(told)
+        edits[self.code.places[d.last - 1]] = ";" + "".join(registrations)
 
-    def _stub(self, d: Declaration, kept: set[int], instead: dict[int, str]) -> None:
+    def _stub(self, d: Declaration, kept: set[int], edits: dict[int, str]) -> None:
         """A kernel's body on the host: what sends its arguments."""
         code = self.code
         number = len(self.kernels)
         opened, closed = d.groups[-1]
         name = code.text(opened - 1)
-        parameters = self._parameters(opened, closed, instead)
+        parameters = self._parameters(opened, closed, edits)
         sends = []
         for kind, parameter in self._template(d):
             how = f"type<{parameter}>()" if kind == "type" else f"value({parameter})"
@@ -144,12 +144,12 @@ class HostPart:
         self._drop(d.body[0], d.body[1], kept)
         start = code.places[d.body[0]]
         kept.add(start)
-        instead[start] = f"{{ ::simt::Call simt_call({number}); {' '.join(sends)}"
+        edits[start] = f"{{ ::simt::Call simt_call({number}); {' '.join(sends)}"
         tail = " simt_call.go(); }"
         if d.template is None:
             qualified = "::".join(("", *d.scope, name))  # std may have the name too
             tail += f" static const bool simt_k{number} = ::simt::known(&{qualified});"
-        instead[code.places[d.body[1]]] = tail
+        edits[code.places[d.body[1]]] = tail
         tokens = code.tokens[code.places[d.first] : code.places[d.last - 1] + 1]
         first = tokens[0].line
         text = "".join(t.text for t in tokens)
@@ -158,7 +158,7 @@ class HostPart:
                    dict(enumerate(text.splitlines(), first)))
         )  # fmt: skip
 
-    def _parameters(self, opened: int, closed: int, instead: dict[int, str]) -> list[str]:
+    def _parameters(self, opened: int, closed: int, edits: dict[int, str]) -> list[str]:
         """The names of a kernel's parameters; one without a name gets one."""
         code, names = self.code, []
         for number, (first, last) in enumerate(code.parted(opened, closed)):
@@ -169,11 +169,11 @@ class HostPart:
             if "(" in words:  # `float (*rows)[4]`
                 end = first + words.index("(") + 3
             name = code.text(end - 1)
-            named = code.is_word(end - 1) and name not in BUILT_IN | {"__restrict__"}
-            if not named or end - first < 2:
+            has_name = code.is_word(end - 1) and name not in BUILT_IN | {"__restrict__"}
+            if not has_name or end - first < 2:
                 name = f"simt_{number}"
                 place = code.places[end - 1]
-                instead[place] = f"{code.text(end - 1)} {name}"
+                edits[place] = f"{code.text(end - 1)} {name}"
             names.append(name)
         return names
 
@@ -181,7 +181,7 @@ class HostPart:
         """The template parameters of a kernel: whether each is a type, and its name."""
         if d.template is None:
             return []
-        code, found = self.code, []
+        code, parameters = self.code, []
         for first, last in code.parted(*d.template):
             words = [code.text(k) for k in range(first, last)]
             if "..." in "".join(words) or words[0] == "template":
@@ -191,10 +191,10 @@ class HostPart:
                 )
             end = words.index("=") if "=" in words else len(words)
             kind = "type" if words[0] in ("typename", "class") else "value"
-            found.append((kind, words[end - 1]))
-        return found
+            parameters.append((kind, words[end - 1]))
+        return parameters
 
-    def _launch(self, at: int, kept: set[int], instead: dict[int, str]) -> None:
+    def _launch(self, at: int, kept: set[int], edits: dict[int, str]) -> None:
         """`kernel<<<grid, block>>>(...)` as a call that is told of its shape before."""
         code = self.code
         begin, end = code.callee(at), at + 1
@@ -214,13 +214,13 @@ class HostPart:
         for place in range(code.places[begin], code.places[at]):
             if code.tokens[place].text == " ":
                 kept.add(place)
-                instead[place] = ""
+                edits[place] = ""
         kept.add(code.places[begin])
-        instead[code.places[begin]] = "(::simt::configure("
-        instead[code.places[at]] = ""
-        instead[code.places[end]] = f"), {callee}"
+        edits[code.places[begin]] = "(::simt::configure("
+        edits[code.places[at]] = ""
+        edits[code.places[end]] = f"), {callee}"
         close = code.places[code.closing(end + 1)]
-        instead[close] = instead.get(close, ")") + ")"
+        edits[close] = edits.get(close, ")") + ")"
 
     def _directive(self, text: str, inside: bool) -> bool | str:
         """A directive as it is, or a macro with the launches in it rewritten."""

@@ -18,7 +18,7 @@ from simt.cpp.module import parse_module
 from simt.cpp.signature import find_kernels
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput
-from simt.host.arguments import Marshalled
+from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.observers.observer import Observer
 from simt.programs.cuda.device_part import DevicePart
@@ -45,8 +45,8 @@ class Arguments:
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
 
 
-class Compiled(NamedTuple):
-    """What NVRTC made, and how it calls what was asked for."""
+class CompiledModule(NamedTuple):
+    """What NVRTC compiled, and the mangled names in it."""
 
     module: Module
     memory: Memory
@@ -73,7 +73,7 @@ class DeviceCode:
 
     def _compiled(
         self, expressions: Sequence[str], types: str = "", kernel: str | None = None
-    ) -> Compiled:
+    ) -> CompiledModule:
         """What becomes of kernels; of a template only the one, and the types that it is for."""
         text = self.device.text(re.findall(r"[A-Za-z_]\w*", types), kernel)
         symbols = [f"&{name}" for name in self.names]
@@ -88,7 +88,7 @@ class DeviceCode:
             else:
                 self.variables[name] = self.memory.place(allocation)
                 self.variables[name].name = self.variables[name].variable = name
-        return Compiled(module, own, lowered)
+        return CompiledModule(module, own, lowered)
 
     def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:
         """A kernel by its number, with the arguments of its template if it is one."""
@@ -96,10 +96,10 @@ class DeviceCode:
         arguments = f"<{', '.join(types)}>" if declared.template else ""
         name = declared.expression + arguments
         if name not in self._kernels:
-            made = self._plain
+            compiled = self._plain
             if declared.template:
-                made = self._compiled([name], arguments, declared.name)
-            self._kernels[name] = DeviceKernel(self, made, declared, name, types)
+                compiled = self._compiled([name], arguments, declared.name)
+            self._kernels[name] = DeviceKernel(self, compiled, declared, name, types)
         return self._kernels[name]
 
 
@@ -107,22 +107,22 @@ class DeviceKernel:
     """One kernel, or one of what a template stands for."""
 
     def __init__(
-        self, code: DeviceCode, made: Compiled, declared: DeclaredKernel, name: str,
+        self, code: DeviceCode, compiled: CompiledModule, declared: DeclaredKernel, name: str,
         types: Sequence[str],
     ) -> None:  # fmt: skip
         self.code, self.file = code, code.file
         self.__name__ = re.sub(r"\(\w[\w ]*\)(?=\d)", "", name)
         self.names = declared.parameters
         listing = PtxListing(self.__name__, self.names, declared.lines, file=code.file)
-        self.program = PtxProgram(made.module, made.lowered[name], listing, made.memory)
-        found = find_kernels("\n".join(declared.lines.values())).get(declared.name)
-        if found is not None:
-            found = found.with_types(list(types))
-        self._elements = {p.name: p.element for p in found.parameters} if found else {}
+        self.program = PtxProgram(compiled.module, compiled.lowered[name], listing, compiled.memory)
+        signature = find_kernels("\n".join(declared.lines.values())).get(declared.name)
+        if signature is not None:
+            signature = signature.with_types(list(types))
+        self._elements = {p.name: p.element for p in signature.parameters} if signature else {}
 
-    def given(self, arguments: Sequence[bytes]) -> Arguments:
+    def marshal(self, arguments: Sequence[bytes]) -> Arguments:
         """Arguments as the machine takes them: a pointer into memory of the device as an array."""
-        memory, made = self.code.memory, Arguments(())
+        memory, result = self.code.memory, Arguments(())
         values: list[Any] = []
         loose = self._follows_pointers()
         for name, raw, kind in zip(self.names, arguments, self.program.function.kinds, strict=True):
@@ -140,19 +140,19 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             writes = name in self.program.written_parameters
-            (made.writes if writes else made.reads).append(block)
+            (result.writes if writes else result.reads).append(block)
         if loose:
-            direct = {id(b) for b in (*made.reads, *made.writes)}
+            direct = {id(b) for b in (*result.reads, *result.writes)}
             for block in memory.blocks.values():
                 if block.kind != "variable" and id(block) not in direct:
                     name = block.name or f"array_of_line_{block.line}"
-                    while name in made.others or name in self.names:
+                    while name in result.others or name in self.names:
                         name += "_"
-                    made.others[name] = block
-            made.writes += made.reads
-            made.reads = []
-        made.values = tuple(values)
-        return made
+                    result.others[name] = block
+            result.writes += result.reads
+            result.reads = []
+        result.values = tuple(values)
+        return result
 
     def _follows_pointers(self) -> bool:
         """Whether it may take an address from memory."""
@@ -170,19 +170,19 @@ class DeviceKernel:
 
 
 class PreparedKernel(PreparedPtx):
-    """A launch of a program's kernel: `given` are its arguments, `printed` what it has printed."""
+    """A launch of a program's kernel: its arguments, and what it has printed."""
 
     def __init__(
         self, kernel: DeviceKernel, grid: Triple, block: Triple, arguments: Sequence[bytes],
         shared: int, *, xray: bool,
     ) -> None:  # fmt: skip
-        self.given, self.printed = Arguments(()), ""
+        self.arguments, self.printed = Arguments(()), ""
 
-        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
-            given = self.given = kernel.given(arguments)
+        def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
+            marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
-            program.reached = {name: b.allocation for name, b in given.others.items()}
-            return program, Marshalled(given.values), given.values
+            program.reached = {name: b.allocation for name, b in marshalled.others.items()}
+            return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
             kernel.__name__, grid, block, shared, take, listing=kernel.program.source,

@@ -16,7 +16,7 @@ import numpy as np
 
 from simt.core.memory import Allocation
 from simt.host.devices import current_context
-from simt.observers.initialised import Written
+from simt.observers.initialised import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
 
@@ -56,7 +56,7 @@ class Piece:
 
 
 class DeviceMemory:
-    """What has been asked for, by the upper bits of its addresses."""
+    """The allocations of a program, by the upper bits of their addresses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,15 +66,15 @@ class DeviceMemory:
         self._numbers = itertools.count(DEVICE)
 
     @property
-    def taken(self) -> int:
+    def used_bytes(self) -> int:
         """How many bytes are in use."""
         return sum(b.size for b in self.blocks.values() if b.kind != "variable")
 
     def _affordable(self, size: int) -> None:
-        if self.taken + size > self.total:
+        if self.used_bytes + size > self.total:
             raise ApiError(
                 "cudaErrorMemoryAllocation",
-                f"{size:,} bytes are asked for, and {self.total - self.taken:,} of "
+                f"{size:,} bytes are asked for, and {self.total - self.used_bytes:,} of "
                 f"{self.total:,} are free on this device",
             )
 
@@ -84,7 +84,7 @@ class DeviceMemory:
         return block
 
     def take(self, size: int, line: int) -> Piece:
-        """Device memory, which nobody has written.
+        """New device memory.
 
         Raises:
             ApiError: there is not so much.
@@ -93,7 +93,7 @@ class DeviceMemory:
         data = np.empty(size, np.uint8)
         data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
         allocation = Allocation("global", data)
-        allocation.written = Written(size, 1)
+        allocation.written = WriteMap(size, 1)
         return self._keep("device", allocation, next(self._numbers), size, line)
 
     def share(self, kind: str, size: int, line: int) -> tuple[Piece, Path]:
@@ -111,8 +111,8 @@ class DeviceMemory:
                 "all that there can be here: ask for one large piece",
             )
         file = self.folder / f"shared-{number}"
-        with file.open("wb") as made:
-            made.truncate(max(size, 1))
+        with file.open("wb") as output:
+            output.truncate(max(size, 1))
         data = np.asarray(np.memmap(file, np.uint8, "r+"))  # whose parts cost less
         self.freed.pop(number, None)
         return self._keep(kind, Allocation("global", data[:size]), number, size, line), file
@@ -152,10 +152,10 @@ class DeviceMemory:
 
 
 def written(block: Piece, start: int, values: np.ndarray[Any, Any]) -> None:
-    """Copies bytes into memory, and notes that they are written."""
+    """Copies bytes into memory and marks them written."""
     stop = start + len(values)
     block.allocation.data[start:stop] = values
-    known = block.allocation.written
-    if known is not None:
-        known.done[start // known.grain : -(-stop // known.grain)] = True
-        known.fresh = True
+    written_map = block.allocation.written
+    if written_map is not None:
+        written_map.done[start // written_map.grain : -(-stop // written_map.grain)] = True
+        written_map.fresh = True

@@ -40,19 +40,19 @@ def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bo
     )  # fmt: skip
     theirs.close()
     try:
-        with ours, selectors.DefaultSelector() as watched:
-            watched.register(ours, selectors.EVENT_READ)
+        with ours, selectors.DefaultSelector() as selector:
+            selector.register(ours, selectors.EVENT_READ)
             for stream, out in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
                 if stream is not None:
-                    watched.register(stream, selectors.EVENT_READ, out)
-            while watched.get_map():
-                for key, _ in watched.select():
-                    given = key.fileobj
+                    selector.register(stream, selectors.EVENT_READ, out)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    source = key.fileobj
                     alive = (
-                        _answer(ours, runtime) if given is ours else _forward(given, key.data)  # type: ignore[arg-type]
+                        _answer(ours, runtime) if source is ours else _forward(source, key.data)  # type: ignore[arg-type]
                     )
                     if not alive:
-                        watched.unregister(given)
+                        selector.unregister(source)
         status = process.wait()
     finally:
         if process.poll() is None:
@@ -76,13 +76,13 @@ def _forward(stream: IO[bytes], out: IO[str]) -> bool:
 
 def _read(channel: socket.socket, size: int) -> bytes:
     """So many bytes; fewer if the program has ended."""
-    made = bytearray()
-    while len(made) < size:
-        part = channel.recv(min(size - len(made), 1 << 20))
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(min(size - len(data), 1 << 20))
         if not part:
             break
-        made += part
-    return bytes(made)
+        data += part
+    return bytes(data)
 
 
 def _answer(channel: socket.socket, runtime: Runtime) -> bool:
@@ -97,7 +97,7 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
             return False
         answer = runtime.answer(name.rstrip(b"\0").decode(), line, tuple(values), payload)
         printed, runtime.printed = runtime.printed.encode(), ""
-        regions = b"".join(REGION.pack(*held) for held in runtime.held.changes())
+        regions = b"".join(REGION.pack(*change) for change in runtime.held.changes())
         channel.sendall(
             ANSWER.pack(
                 answer.error, answer.value, len(printed), len(answer.content), len(regions)

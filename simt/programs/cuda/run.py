@@ -10,7 +10,7 @@ from types import TracebackType
 from simt.errors import KernelError
 from simt.programs.cuda.declarations import Declarations
 from simt.programs.cuda.device_part import DevicePart
-from simt.programs.cuda.errors import Unable
+from simt.programs.cuda.errors import NotSupported
 from simt.programs.cuda.host_compiler import build, line_of
 from simt.programs.cuda.host_part import HostPart
 from simt.programs.cuda.kernels import DeviceCode
@@ -45,7 +45,7 @@ class CudaProgram:
             if text is not None:  # where the compiler looks for the lines that it quotes
                 (folder / file.name).write_text(text, encoding="utf-8")
             origin = Path() if text is None else folder
-            self._made = build(self._host.text, self.source, folder, origin)
+            self._executable = build(self._host.text, self.source, folder, origin)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -63,12 +63,12 @@ class CudaProgram:
         try:
             return DeviceCode(self._device, self._host, memory, str(self.file))
         except KernelError as error:
-            said = f"{self.file.name}, {self.source.in_words(str(error))}"
-            raise KernelError(said + self._hint(said)) from None
+            message = f"{self.file.name}, {self.source.in_words(str(error))}"
+            raise KernelError(message + self._hint(message)) from None
 
-    def _hint(self, said: str) -> str:
+    def _hint(self, message: str) -> str:
         """What to do where a kernel calls a function of the host's, which NVRTC does not know."""
-        missing = re.search(r'identifier "(\w+)" is undefined', said)
+        missing = re.search(r'identifier "(\w+)" is undefined', message)
         for d in self._declared.declarations:
             if missing and d.kind == "function" and d.name == missing[1] and not d.for_device:
                 return f"\n{d.name} is a function of the host: write __host__ __device__ before it"
@@ -87,12 +87,12 @@ class CudaProgram:
             code.memory.folder = Path(name)
 
             def locate(addresses: list[int]) -> int:
-                return line_of(self._made, self.file.name, addresses)
+                return line_of(self._executable, self.file.name, addresses)
 
             runtime = Runtime(code, self.source, launches, locate)
             try:
-                status = serve(self._made, arguments, runtime, captured=captured)
-            except Unable as unable:
+                status = serve(self._executable, arguments, runtime, captured=captured)
+            except NotSupported as unable:
                 raise KernelError(str(unable)) from None
         launches.notes += runtime.notes
         return status

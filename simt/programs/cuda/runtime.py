@@ -9,17 +9,17 @@ import struct
 from collections.abc import Callable
 
 from simt.host.devices import Device
-from simt.programs.cuda.copies import Copies
-from simt.programs.cuda.errors import ApiError, Failed
+from simt.programs.cuda.copies import CopyCalls
+from simt.programs.cuda.errors import ApiError, KernelFailure
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer
-from simt.programs.cuda.work import Launching
+from simt.programs.cuda.work import LaunchCalls
 from simt.ptx.memory import GLOBAL_BITS
 
 __all__ = ["Runtime"]
 
 # what is asked for though a kernel has failed
-ALWAYS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
+SAFE_CALLS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
 NEAR_NULL = 4096
 # the number of a cudaDeviceAttr and what the machine calls it
 ATTRIBUTES = {
@@ -37,7 +37,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class Runtime(Copies, Launching):
+class Runtime(CopyCalls, LaunchCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -47,7 +47,7 @@ class Runtime(Copies, Launching):
             Unable: the program cannot be carried on.
         """
         self.line = line
-        if self._sticky and name not in ALWAYS:
+        if self._sticky and name not in SAFE_CALLS:
             return Answer(error=self._sticky)
         try:
             method: Callable[..., Answer | None] = getattr(self, f"do_{name}")
@@ -56,7 +56,7 @@ class Runtime(Copies, Launching):
             self._last = error.number
             self.find("api-error", line, str(error))
             return Answer(error=error.number)
-        except Failed as failed:
+        except KernelFailure as failed:
             self._sticky = self._last = failed.number
             return Answer(error=failed.number)
 
@@ -100,29 +100,29 @@ class Runtime(Copies, Launching):
         address, writes, count = values[:3]
         piece = self.memory.at(address)
         if piece is not None and self.held.holds(piece, address):
-            self._touched(piece, address, writes, payload, count)
+            self._fault(piece, address, writes, payload, count)
             return Answer(1)
-        return self._lost(values, payload)
+        return self._bad_address(values, payload)
 
-    def _touched(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
-        found = self.held.use(piece, address, writes=writes != 0)
-        while found is not None and found[1] is not None:  # it may touch other bytes only
-            self.queue.progress(found[1])
-            found = self.held.use(piece, address, writes=writes != 0)
-        if found is None:  # the page holds other bytes that are in use
+    def _fault(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
+        conflict = self.held.use(piece, address, writes=writes != 0)
+        while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
+            self.queue.progress(conflict[1])
+            conflict = self.held.use(piece, address, writes=writes != 0)
+        if conflict is None:  # the page holds other bytes that are in use
             self.held.give(piece, address)
             return
-        use, _ = found
+        use, _ = conflict
         does = {0: "reads", 1: "writes"}.get(writes, "uses")
-        theirs = "write" if use.writes else "read"
+        verb = "write" if use.writes else "read"
         self.find(
             "host-access", self._line_of(payload, count),
-            f"the host {does} {use.piece} while {use.what} may still {theirs} it: call "
+            f"the host {does} {use.piece} while {use.what} may still {verb} it: call "
             "cudaDeviceSynchronize() before",
         )  # fmt: skip
         self.held.give(piece)
 
-    def _lost(self, values: tuple[int, ...], payload: bytes) -> Answer:
+    def _bad_address(self, values: tuple[int, ...], payload: bytes) -> Answer:
         """The host goes to an address that it does not have."""
         count = values[2]
         numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)
@@ -162,7 +162,7 @@ class Runtime(Copies, Launching):
         if not self._sticky:
             try:
                 self.queue.finish()
-            except Failed as failed:
+            except KernelFailure as failed:
                 self._sticky = failed.number
         if self.printed:
             self._say(
@@ -172,9 +172,9 @@ class Runtime(Copies, Launching):
         self.printed = printed
         if self._sticky or status:
             return
-        left = [b for b in self.memory.blocks.values() if b.kind != "variable"]
-        for line in sorted({b.line for b in left}):
-            sizes = [b.size for b in left if b.line == line]
+        leaks = [b for b in self.memory.blocks.values() if b.kind != "variable"]
+        for line in sorted({b.line for b in leaks}):
+            sizes = [b.size for b in leaks if b.line == line]
             pieces = f" in {len(sizes):,} pieces" if len(sizes) > 1 else ""
             message = f"{sum(sizes):,} bytes of memory{pieces} are asked for here and never freed"
             self.find("leak", line, message)

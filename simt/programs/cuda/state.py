@@ -17,7 +17,7 @@ from simt.host.work.program import HostProgram
 from simt.host.work.queue import WorkQueue
 from simt.host.work.ranges import Access
 from simt.programs.cuda.errors import ApiError
-from simt.programs.cuda.held import HeldPages
+from simt.programs.cuda.held import ProtectedPages
 from simt.programs.cuda.kernels import DeviceCode, DeviceKernel
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.tokens import FILE, Source
@@ -26,7 +26,7 @@ from simt.programs.launches import Launches
 __all__ = ["Answer", "CudaStream", "State"]
 
 # a call that makes something, with the variable that it fills
-MAKES = re.compile(
+CREATION = re.compile(
     r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
 )
 
@@ -81,8 +81,8 @@ class _CudaHost(HostProgram):
 
     def name_of(self, access: Access) -> str:
         blocks = self._state.memory.blocks.values()
-        found = next((b for b in blocks if b.allocation is access.memory), None)
-        return (found and found.variable) or access.name
+        block = next((b for b in blocks if b.allocation is access.memory), None)
+        return (block and block.variable) or access.name
 
     def order(self, first: str, second: str) -> str:
         first, second = _handle(first), _handle(second)
@@ -91,19 +91,19 @@ class _CudaHost(HostProgram):
     def wait(self, stream: str) -> str:
         return f"cudaStreamSynchronize({_handle(stream)})"
 
-    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
-        for _, finding in found:
+    def tell(self, findings: Sequence[tuple[str, Finding]]) -> None:
+        for _, finding in findings:
             self._state.note(finding)
 
 
 def _handle(name: str) -> str:
     """A stream as a call is given it."""
-    known = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
-    return known.get(name, "stream" if " " in name else name)
+    literals = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
+    return literals.get(name, "stream" if " " in name else name)
 
 
 class State:
-    """What there is of one program while it runs.
+    """The state of one program while it runs.
 
     A method `do_NAME` carries out the request NAME of `cuda_runtime.h`: it is given the line of the
     call, the request's numbers and its bytes.
@@ -117,7 +117,7 @@ class State:
         self.locate = locate  # the line of addresses in the program's code
         self.line = 0  # of the call that is answered
         self.queue = WorkQueue(_CudaHost(self))
-        self.held = HeldPages()
+        self.held = ProtectedPages()
         self.printed = ""
         self.notes: list[str] = []
         self._last = self._sticky = 0
@@ -125,7 +125,7 @@ class State:
         self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
         self._events: dict[int, Event] = {}
         self._handles = itertools.count(1 << 12, 16)
-        self._made: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
+        self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
         self.launched = False
         self.came_back = False  # whether anybody could see a result of a kernel
@@ -142,21 +142,21 @@ class State:
         self.launches.add(file, replace(finding, line=line or None, message=message))
 
     def _stream(self, handle: int) -> CudaStream:
-        found = self._streams.get(handle)
-        if found is None:
+        stream = self._streams.get(handle)
+        if stream is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
-        return found
+        return stream
 
-    def _name(self, line: int, made: CudaStream | Piece) -> None:
-        """Gives what a line makes the name of its variable, if it makes each only once."""
-        all_of_line = self._made.setdefault(line, [])
-        all_of_line.append(made)
-        names = MAKES.findall("".join(t.text for t in self.source.tokens if t.line == line))
+    def _name(self, line: int, thing: CudaStream | Piece) -> None:
+        """Names what a line creates after its variable, if it creates each only once."""
+        all_of_line = self._created.setdefault(line, [])
+        all_of_line.append(thing)
+        names = CREATION.findall("".join(t.text for t in self.source.tokens if t.line == line))
         if len(all_of_line) <= len(names):
-            made.variable = names[len(all_of_line) - 1]
+            thing.variable = names[len(all_of_line) - 1]
         else:
-            for one in all_of_line:
-                one.variable = ""
+            for other in all_of_line:
+                other.variable = ""
 
     def _say(self, note: str) -> None:
         if note not in self.notes:

@@ -16,7 +16,7 @@ from simt.errors import BadInput
 __all__ = ["FILE", "Source", "Token", "included", "read", "tokens_of"]
 
 FILE = 100_000  # lines of each included file
-NESTED = 32  # files that include each other
+DEPTH = 32  # of files that include each other
 TOKEN = re.compile(
     r"""(?P<directive>^[ \t]*\#(?:/\*.*?\*/|\\\r?\n|[^\n])*)
     |(?P<space>\s)
@@ -66,10 +66,10 @@ class Source:
     def in_words(self, message: str) -> str:
         """A message whose lines of included files are named with their file."""
 
-        def named(found: re.Match[str]) -> str:
-            number, line = divmod(int(found[1]), FILE)
+        def named(match: re.Match[str]) -> str:
+            number, line = divmod(int(match[1]), FILE)
             if not 0 < number < len(self.files):
-                return found[0]
+                return match[0]
             return f"line {line} of {self.files[number].name}"
 
         return re.sub(r"\bline (\d{6,})\b", named, message)
@@ -83,16 +83,16 @@ class Source:
 
 def tokens_of(text: str, first: int = 1) -> list[Token]:
     """The pieces of a text, whose first line has a given number."""
-    found, line = [], first
+    tokens, line = [], first
     for match in TOKEN.finditer(text):
-        found.append(Token(match.lastgroup or "mark", match[0], line))
+        tokens.append(Token(match.lastgroup or "mark", match[0], line))
         line += match[0].count("\n")
-    return found
+    return tokens
 
 
 def _without_dead(tokens: list[Token]) -> list[Token]:
-    """What stands between `#if 0` and its end, which may be anything, becomes comment."""
-    made, depth = [], 0
+    """Turns what stands between `#if 0` and its end into comments."""
+    live, depth = [], 0
     for token in tokens:
         if token.kind == "directive":
             word = re.sub(r"\s*#\s*", "", token.text)
@@ -104,14 +104,14 @@ def _without_dead(tokens: list[Token]) -> list[Token]:
                 depth = 1
         elif depth and token.kind != "space":
             token = token._replace(kind="comment")
-        made.append(token)
-    return made
+        live.append(token)
+    return live
 
 
 def included(directive: str) -> str | None:
     """The name of the file that a directive includes; None if it is another one."""
-    found = INCLUDE.match(directive)
-    return found[2].strip() if found else None
+    match = INCLUDE.match(directive)
+    return match[2].strip() if match else None
 
 
 def read(file: Path, text: str | None = None) -> Source:
@@ -126,10 +126,10 @@ def read(file: Path, text: str | None = None) -> Source:
 
 
 def _read(
-    source: Source, file: Path, done: set[Path], depth: int, text: str | None = None
+    source: Source, file: Path, once: set[Path], depth: int, text: str | None = None
 ) -> list[Token]:
-    if depth > NESTED:
-        raise BadInput(f"{file.name} is included more than {NESTED} deep: does it include itself?")
+    if depth > DEPTH:
+        raise BadInput(f"{file.name} is included more than {DEPTH} deep: does it include itself?")
     number = len(source.files)
     source.files.append(file)
     if text is None:
@@ -138,21 +138,21 @@ def _read(
         except UnicodeDecodeError:
             raise BadInput(f"{file} is no text in UTF-8: save it as such") from None
     if re.search(r"^\s*#\s*(pragma\s+once|ifndef)\b", text, re.MULTILINE) and number:
-        done.add(file.resolve())
-    made: list[Token] = []
+        once.add(file.resolve())
+    tokens: list[Token] = []
     for token in _without_dead(tokens_of(text, number * FILE + 1)):
         if token.kind == "directive" and ONCE.match(token.text):
             continue
-        made.append(token)
+        tokens.append(token)
         name = included(token.text) if token.kind == "directive" else None
         inner = file.parent / name if name else None
         if inner is None or not inner.is_file():
             continue
-        made.pop()
-        if inner.resolve() in done:
+        tokens.pop()
+        if inner.resolve() in once:
             continue
         first = len(source.files) * FILE + 1
-        made.append(Token("directive", f"\n#line {first}\n", first))
-        made += _read(source, inner, done, depth + 1)
-        made.append(Token("directive", f"\n#line {token.line + 1}", token.line))
-    return made
+        tokens.append(Token("directive", f"\n#line {first}\n", first))
+        tokens += _read(source, inner, once, depth + 1)
+        tokens.append(Token("directive", f"\n#line {token.line + 1}", token.line))
+    return tokens

@@ -11,18 +11,18 @@ from simt.host.devices import Device
 from simt.host.streams import Event
 from simt.host.work.launches import issue_launch
 from simt.host.work.order import nothing
-from simt.programs.cuda.errors import ApiError, Failed, Unable, number_of
+from simt.programs.cuda.errors import ApiError, KernelFailure, NotSupported, number_of
 from simt.programs.cuda.held import Use
 from simt.programs.cuda.kernels import DeviceKernel, PreparedKernel
 from simt.programs.cuda.state import Answer, CudaStream, State
 from simt.report.report import Report
 
-__all__ = ["Launching"]
+__all__ = ["LaunchCalls"]
 
-OURS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
+MACHINE_FINDINGS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
 
 
-class Launching(State):
+class LaunchCalls(State):
     """`<<<...>>>`, what one can ask of a kernel, waiting, streams and events."""
 
     # --- launches
@@ -45,10 +45,10 @@ class Launching(State):
             self._end(kernel, prepared, report, stopped)
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
-        given, what = prepared.given, f"{kernel.__name__}, launched in line {line},"
-        writes = [*given.writes, *given.others.values()]
+        marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
+        writes = [*marshalled.writes, *marshalled.others.values()]
         uses = [Use(b, 0, b.size, True, what) for b in writes]
-        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in given.reads])
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
         return Answer()
 
     def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
@@ -60,7 +60,7 @@ class Launching(State):
             if chr(tag) == "T":
                 types.append(_type_in(content.decode()))
                 if "lambda" in types[-1]:
-                    raise Unable(
+                    raise NotSupported(
                         f"{self.source.place(line)}: a kernel that takes a lambda is not covered: "
                         "write a struct with __device__ operator() in its place"
                     )
@@ -74,31 +74,31 @@ class Launching(State):
         self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
         stopped: Finding | None,
     ) -> None:  # fmt: skip
-        """What a kernel leaves that has had its turn.
+        """Collects the results of a kernel that has run.
 
         Raises:
             Failed: it cannot go on.
             Unable: it needs what the machine does not have.
         """
-        given = prepared.given
+        arguments = prepared.arguments
         self.launched = True
         self.printed += prepared.printed
-        reached = any(b.shared for b in (*given.writes, *given.others.values()))
-        self.came_back |= reached or bool(prepared.printed)
-        if stopped is not None and stopped.kind in OURS:
-            raise Unable(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
+        touches_shared = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
+        self.came_back |= touches_shared or bool(prepared.printed)
+        if stopped is not None and stopped.kind in MACHINE_FINDINGS:
+            raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:
             self.launches.keep(kernel, report)
         for finding in report.findings:
-            finding.message = self._explained(finding.message)
+            finding.message = self._explain(finding.message)
             self.note(finding)
         if stopped is not None:
-            raise Failed(stopped)
+            raise KernelFailure(stopped)
 
-    def _explained(self, message: str) -> str:
-        """What lies at an address that no array has."""
-        head, said, rest = message.partition("the address 0x")
-        if not said:
+    def _explain(self, message: str) -> str:
+        """A message with what lies at an address that belongs to no array."""
+        head, address, rest = message.partition("the address 0x")
+        if not address:
             return message
         digits, comma, _ = rest.partition(",")
         pointer = int(digits, 16)
@@ -151,13 +151,13 @@ class Launching(State):
 
     def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """Whether the work of a stream is done; if not, it is when one asks again."""
-        return _ready(self.queue.query(self._stream(values[0])))
+        return _query_answer(self.queue.query(self._stream(values[0])))
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new stream; 1 sets it apart from the legacy default stream."""
-        made, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
-        self._streams[handle] = made
-        self._name(line, made)
+        new, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        self._streams[handle] = new
+        self._name(line, new)
         return Answer(handle)
 
     def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -190,9 +190,9 @@ class Launching(State):
 
     def do_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new event."""
-        made = next(self._handles)
-        self._events[made] = Event(self.queue)
-        return Answer(made)
+        handle = next(self._handles)
+        self._events[handle] = Event(self.queue)
+        return Answer(handle)
 
     def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The end of an event."""
@@ -201,10 +201,10 @@ class Launching(State):
         return Answer()
 
     def _event(self, handle: int) -> Event:
-        found = self._events.get(handle)
-        if found is None:
+        event = self._events.get(handle)
+        if event is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
-        return found
+        return event
 
     def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventRecord(event, stream)`."""
@@ -218,7 +218,7 @@ class Launching(State):
 
     def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventQuery(event)`."""
-        return _ready(self._event(values[0]).query())
+        return _query_answer(self._event(values[0]).query())
 
     def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaStreamWaitEvent(stream, event)`."""
@@ -238,7 +238,7 @@ class Launching(State):
         return Answer(max(int((end.time - start.time) * 1e9), 0))
 
 
-def _ready(done: bool) -> Answer:
+def _query_answer(done: bool) -> Answer:
     return Answer(error=0 if done else number_of("cudaErrorNotReady"))
 
 

@@ -14,7 +14,7 @@ def test_memory_ends_and_comes_back_when_it_is_freed(tmp_path):
         memory.take(1, 4)
     assert ERRORS[error.value.number] == ("cudaErrorMemoryAllocation", "out of memory")
     memory.free(piece, 5)
-    assert memory.taken == 0
+    assert memory.used_bytes == 0
     assert memory.of_pointer(piece.address + 8).endswith("from line 3), freed in line 5")
     assert memory.at(piece.address) is None
 
