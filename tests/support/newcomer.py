@@ -18,14 +18,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# folders and files of tests that take long, and what they hold is held in a shorter form elsewhere
+# what takes long and is held here in a shorter form, what starts many processes, and the tests of
+# what a newcomer does not touch
 LONG = (
-    "tests/browser",
-    "tests/notebooks",
-    "tests/project/site",
-    "tests/simt/conformance",
-    "tests/grading/course/test_graders.py",
-)
+    "tests/browser", "tests/notebooks", "tests/lessons", "tests/grading/course",
+    "tests/gpulearn/compilers", "tests/gpulearn/perf/test_ladder.py", "tests/gpulearn/plot",
+    "tests/gpulearn/parallel/clinic", "tests/gpulearn/parallel/fault_tolerance",
+    "tests/gpulearn/parallel/test_launch_surroundings.py",
+    "tests/gpulearn/parallel/test_to_torchrun.py",
+    "tests/project/recorders", "tests/project/site", "tests/project/tools",
+    "tests/project/test_machine_report.py",
+    "tests/simt/conformance", "tests/simt/test_fuzz.py", "tests/simt/programs/test_run.py",
+)  # fmt: skip
 NOTEBOOKS = re.compile(r"test_runs\[(03|15)_\w+-(both|solved|solution)\]")
 ANSWERS = ("test_each_right_answer_passes", "test_each_wrong_answer_gets_its_hint")
 DRAWN = 2  # of a test's parameters; of each exercise's answers
