@@ -32,21 +32,54 @@ from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Case, Exercise, TooLong
 from gpulearn.judge.kernel_exercise import Launch
 from simt.host import dispatcher
-from tests.lessons.answers_noise_and_schedules import slopes_by_unit_vectors
+from tests.lessons import (
+    answers_backprop,
+    answers_coalescing,
+    answers_cuda_cpp,
+    answers_gradient_descent,
+    answers_matmul,
+    answers_noise_and_schedules,
+    answers_reductions,
+    answers_shared_memory,
+    answers_threads,
+    answers_training,
+    answers_training_costs,
+)
 from tests.support.rights import rights_of
 
 EXERCISES = list(catalogue().values())
+# answers by another hand than the catalogues'
+ANSWERS = {
+    "03": answers_threads,
+    "04": answers_coalescing,
+    "05": answers_shared_memory,
+    "06": answers_matmul,
+    "07": answers_reductions,
+    "09": answers_cuda_cpp,
+    "10": answers_gradient_descent,
+    "11": answers_noise_and_schedules,
+    "12": answers_backprop,
+    "13": answers_training,
+    "14": answers_training_costs,
+}
+OTHER_RIGHTS = {name: several for m in ANSWERS.values() for name, several in m.RIGHT.items()}
 
 
-WRONG = [
-    pytest.param(e, w, id=f"{e.name}-{i}")  # an edit is compiled where it is tried
-    for e in EXERCISES
-    for i, w in enumerate(e.answers.wrongs)
-]
+def wrongs_of(exercise):
+    """Known wrong answers, not compiled yet, then others: they are held against the known ones."""
+    for i, wrong in enumerate(exercise.answers.wrongs):
+        yield pytest.param(exercise, wrong, False, id=f"{exercise.name}-{i}")
+    for module in ANSWERS.values():
+        for name, answer, told in module.WRONG:
+            if name == exercise.name:
+                wrong = Wrong(lambda answer=answer: answer, told)
+                yield pytest.param(exercise, wrong, True, id=f"{name}-{answer.__name__}")
+
+
 RIGHT = [
     pytest.param(e, answer, id=f"{e.name}-{i}")
     for e in EXERCISES
-    for i, answer in enumerate((e.reference, *rights_of(e)))
+    for i, answer in enumerate((e.reference, *rights_of(e), *OTHER_RIGHTS.get(e.name, ())))
 ]
 
 
@@ -82,10 +115,22 @@ def tried_once(exercise, answer, label):
     return trial.tried(exercise, answer, case)
 
 
-@pytest.mark.parametrize(("exercise", "wrong"), WRONG)
-def test_each_wrong_answer_gets_its_hint(exercise, wrong, monkeypatch):
+@pytest.mark.parametrize("number", ANSWERS)
+def test_every_exercise_of_a_notebook_has_right_answers_by_another_hand(number):
+    names = [e.name for e in EXERCISES if e.notebook.startswith(number)]
+    assert list(ANSWERS[number].RIGHT) == names
+
+
+@pytest.mark.parametrize(
+    ("exercise", "wrong", "by_another_hand"), [one for e in EXERCISES for one in wrongs_of(e)]
+)
+def test_each_wrong_answer_gets_its_hint(exercise, wrong, by_another_hand, monkeypatch):
     monkeypatch.setattr(diagnosis, "tried", lambda e, a, case: tried_once(e, a, case.label))
-    said = diagnose(remembering(exercise), wrong.answer)
+    said = diagnose(remembering(exercise), wrong.answer) or "nothing"
+    if by_another_hand:
+        # what ends a sentence ends the diagnosis: no hint for another mistake follows
+        assert said.endswith(wrong.hint) if wrong.hint.endswith(".") else wrong.hint in said
+        return
     hint = f" {wrong.hint.lower()}"
     # a kernel's diagnosis begins with the evidence: a finding, or a budget that is exceeded; so
     # does that of a program whose time has a budget
@@ -121,22 +166,14 @@ def test_cases_are_the_same_each_time(exercise):
     assert len({c.label for c in one}) == len(one)
 
 
-def test_unsolved():
-    def matmul_flops(m, n, p): ...
-
-    with pytest.raises(
-        NotSolvedYet, match="matmul_flops still has a ... where your code belongs. Count the"
-    ):
-        check("matmul_flops", matmul_flops)
-
-
-def test_a_stub_is_not_held_against_known_answers(monkeypatch):
+def test_a_stub_is_not_solved_yet_and_not_held_against_known_answers(monkeypatch):
     monkeypatch.setattr(diagnosis, "_known_wrongs", None)
 
-    def vector_add(a, b, out): ...
+    def matmul_flops(m, n, p): ...
 
-    with pytest.raises(NotSolvedYet, match="vector_add still has a ..."):
-        check("vector_add", vector_add)
+    still = "matmul_flops still has a ... where your code belongs. Count the"
+    with pytest.raises(NotSolvedYet, match=still):
+        check("matmul_flops", matmul_flops)
 
 
 def test_an_answer_that_is_right_passes_with_dots_in_it():
@@ -170,21 +207,18 @@ def test_a_kernel_is_translated_once_for_all_cases(monkeypatch):
     assert made.count(answer) == 1  # all cases are of the same types
 
 
-def test_wrong_answer_is_told_what_it_does():
-    with pytest.raises(WrongAnswer, match="^matmul_flops: that counts the products"):
-        check("matmul_flops", lambda m, n, p: m * n * p)
-
-
-def test_result_instead_of_function():
-    with pytest.raises(BadInput, match=r"not a function: write gl.check\(.matmul_flops., matmul"):
-        check("matmul_flops", 48)
-
-
-def test_unknown_exercise_names_the_nearest():
-    with pytest.raises(
-        BadInput, match="There is no exercise 'matmul_flop': did you mean 'matmul_f"
-    ):
-        check("matmul_flop", max)
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [
+        (("matmul_flops", lambda m, n, p: m * n * p), WrongAnswer, "^matmul_flops: that counts "),
+        (("matmul_flops", 48), BadInput, r"not a function: write gl.check\(.matmul_flops., matmul"),
+        ((max, "matmul_flops"), BadInput, r'name comes first: write gl.check\("matmul_flops", '),
+        (("matmul_flop", max), BadInput, "no exercise 'matmul_flop': did you mean 'matmul_f"),
+    ],
+)
+def test_what_check_cannot_take_is_told(arguments, error, told):
+    with pytest.raises(error, match=told):
+        check(*arguments)
 
 
 def test_a_lesson_without_its_package_is_left_out(monkeypatch):
@@ -370,12 +404,18 @@ def test_another_function_behind_the_same_wrapper_is_not_the_solution():
     assert diagnose(find("adamw_step"), adamw_by_adam) is None
 
 
-def test_a_check_that_is_profiled_stays_profiled():
+def test_a_check_that_is_profiled_stays_profiled_and_an_answer_may_profile_itself():
     profile = cProfile.Profile()
     profile.enable()
     assert diagnose(find("matmul_flops"), matmul_flops) is None
     profile.disable()
     assert any("matmul_flops" in str(entry.code) for entry in profile.getstats())
+
+    def profiles_itself(m, n, p):
+        with cProfile.Profile():
+            return 2 * m * n * p
+
+    assert diagnose(find("matmul_flops"), profiles_itself) is None
 
 
 def generator(m, n, p):
@@ -443,7 +483,7 @@ def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, ca
         if not right and x.ndim == 2:
             print("x" * 9999)
             raise ValueError("no")
-        return slopes_by_unit_vectors(f, x)
+        return answers_noise_and_schedules.slopes_by_unit_vectors(f, x)
 
     assert (diagnose(find("numerical_gradient"), prints) is None) == right
     out = capsys.readouterr().out
@@ -579,11 +619,6 @@ def test_cells_that_python_can_read_are_no_hindrance(history, cells):
 def test_an_unreadable_cell_says_nothing_of_another_function(history):
     history("def matmul_flops(")
     check("matmul_flops", lambda m, n, p: 2 * m * n * p)
-
-
-def test_swapped_arguments():
-    with pytest.raises(BadInput, match=r'The name comes first: write gl.check\("matmul_flops", '):
-        check(matmul_flops, "matmul_flops")
 
 
 class Odd:
