@@ -8,11 +8,12 @@ from gpulearn.errors import BadInput, MissingPackage
 from simt import wording
 
 
-def test_choice_names_the_nearest():
-    with pytest.raises(BadInput, match="There is no GPU 'H20': did you mean 'H200'"):
-        require.choice("GPU", "H20", ["T4", "H200"])
-    with pytest.raises(BadInput, match="There is no GPU 7: choose from T4, H200"):
-        require.choice("GPU", 7, ["T4", "H200"])
+def test_choice_names_the_nearest_in_a_short_sentence():
+    for value, told in (("H20", "'H20': did you mean 'H200'"), ("t4", "'t4': did you mean 'T4'"),
+                        (7, "7: choose from T4, H200"), ("x" * 100_000, "'xxx")):  # fmt: skip
+        with pytest.raises(BadInput, match=f"There is no GPU {told}") as error:
+            require.choice("GPU", value, ["T4", "H200"])
+        assert len(str(error.value)) < 200
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.0, "4", None, True, np.float64(3)])
@@ -39,11 +40,7 @@ def test_shapes_pass_through():
     ("a", "b", "sentence"),
     [
         ([[1]], np.ones((1, 1)), r"a is \[\[1\]\]: give an array of numbers of shape \(m, n\)"),
-        (
-            np.array([["x"]]),
-            np.ones((1, 1)),
-            r"a is an array of shape \(1, 1\): give an array of nu",
-        ),
+        (np.array([["x"]]), np.ones((1, 1)), r"a is an array of shape \(1, 1\): give an array of"),
         (np.ones(3), np.ones((3, 1)), r"a has shape \(3,\): it must be \(m, n\)"),
         (np.ones((2, 3)), np.ones((4, 5)), r"b has shape \(4, 5\), but n is 3 in a"),
     ],
@@ -88,17 +85,6 @@ def test_ascending_takes_any_iterable():
 def test_above_zero_refuses(value):
     with pytest.raises(BadInput, match="seconds is .*: give a number above zero"):
         require.above_zero("seconds", value)
-
-
-def test_long_values_are_cut_short():
-    with pytest.raises(BadInput) as error:
-        require.choice("exercise", "x" * 100_000, ["a"])
-    assert len(str(error.value)) < 200
-
-
-def test_choice_forgives_case_in_its_guess():
-    with pytest.raises(BadInput, match="did you mean 'T4'"):
-        require.choice("GPU", "t4", ["T4", "H200"])
 
 
 def test_lengths_are_compared():

@@ -1,6 +1,6 @@
-"""The package's kernels once more, in CUDA C++: each takes its arrays, then their lengths.
+"""Kernels of the package once more, in CUDA C++: each takes its arrays, then their lengths.
 
-All of them are one source, so that they are compiled at once.
+One of each kind; all of them are one source, so that they are compiled at once.
 """
 
 from __future__ import annotations
@@ -18,20 +18,9 @@ __global__ void vector_add(const float* a, const float* b, float* out, int, int,
     if (i < n) out[i] = a[i] + b[i];
 }
 
-__global__ void saxpy_grid_stride(float alpha, const float* x, const float* y, float* out,
-                                  int, int, int n) {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        out[i] = alpha * x[i] + y[i];
-}
-
 __global__ void transpose_naive(const float* image, float* out, int rows, int cols, int, int) {
     int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (row < rows && column < cols) out[column * rows + row] = image[row * cols + column];
-}
-
-__global__ void transpose_to_rows(const float* image, float* out, int, int, int rows, int cols) {
-    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row < rows && column < cols) out[row * cols + column] = image[column * rows + row];
 }
 
 __global__ void transpose_tiled(const float* image, float* out, int rows, int cols, int, int) {
@@ -42,36 +31,6 @@ __global__ void transpose_tiled(const float* image, float* out, int rows, int co
     if (x0 + ty < cols && y0 + tx < rows) out[(x0 + ty) * rows + y0 + tx] = tile[tx][ty];
 }
 
-template <int WIDTH, bool SWIZZLED>
-__device__ void through_a_tile(const float* image, float* out, int rows, int cols) {
-    __shared__ float tile[32][WIDTH];
-    int tx = threadIdx.x, ty = threadIdx.y, x0 = blockIdx.x * 32, y0 = blockIdx.y * 32;
-    tile[ty][SWIZZLED ? tx ^ ty : tx] = image[(y0 + ty) * cols + x0 + tx];
-    __syncthreads();
-    out[(x0 + ty) * rows + y0 + tx] = tile[tx][SWIZZLED ? ty ^ tx : ty];
-}
-__global__ void transpose_whole(const float* image, float* out, int rows, int cols, int, int) {
-    through_a_tile<32, false>(image, out, rows, cols);
-}
-__global__ void transpose_padded(const float* image, float* out, int rows, int cols, int, int) {
-    through_a_tile<33, false>(image, out, rows, cols);
-}
-__global__ void transpose_swizzled(const float* image, float* out, int rows, int cols, int, int) {
-    through_a_tile<32, true>(image, out, rows, cols);
-}
-
-__global__ void block_sums_interleaved(const float* values, float* sums, int n, int) {
-    __shared__ float s[256];
-    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
-    s[t] = i < n ? values[i] : 0.0f;
-    __syncthreads();
-    for (int step = 1; step < blockDim.x; step *= 2) {
-        if (t % (2 * step) == 0) s[t] += s[t + step];
-        __syncthreads();
-    }
-    if (t == 0) sums[blockIdx.x] = s[0];
-}
-
 __global__ void block_sums_packed(const float* values, float* sums, int n, int) {
     __shared__ float s[256];
     int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
@@ -80,18 +39,6 @@ __global__ void block_sums_packed(const float* values, float* sums, int n, int) 
     for (int step = 1; step < blockDim.x; step *= 2) {
         int place = 2 * step * t;
         if (place < blockDim.x) s[place] += s[place + step];
-        __syncthreads();
-    }
-    if (t == 0) sums[blockIdx.x] = s[0];
-}
-
-__global__ void block_sums_sequential(const float* values, float* sums, int n, int) {
-    __shared__ float s[256];
-    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
-    s[t] = i < n ? values[i] : 0.0f;
-    __syncthreads();
-    for (int step = blockDim.x / 2; step > 0; step /= 2) {
-        if (t < step) s[t] += s[t + step];
         __syncthreads();
     }
     if (t == 0) sums[blockIdx.x] = s[0];
@@ -114,12 +61,6 @@ __global__ void block_sums_shuffle(const float* values, float* sums, int n, int)
     }
 }
 
-__global__ void warp_sum(const float* values, float* sums, int n, int) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float total = over_the_warp(i < n ? values[i] : 0.0f);
-    if (i % 32 == 0 && i < n) sums[i / 32] = total;
-}
-
 __global__ void histogram_global(const unsigned char* values, int* counts, int n, int) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(&counts[values[i]], 1);
@@ -133,15 +74,6 @@ __global__ void histogram_shared(const int* values, int* counts, int n, int bins
         atomicAdd(&mine[values[i]], 1);
     __syncthreads();
     for (int b = threadIdx.x; b < bins; b += blockDim.x) atomicAdd(&counts[b], mine[b]);
-}
-
-__global__ void matmul_naive(const float* a, const float* b, float* c, int m, int n, int, int,
-                             int, int p) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i >= m || j >= p) return;
-    float total = 0;
-    for (int k = 0; k < n; ++k) total += a[i * n + k] * b[k * p + j];
-    c[i * p + j] = total;
 }
 
 __global__ void matmul_tiled(const float* a, const float* b, float* c, int m, int n, int, int,

@@ -158,19 +158,13 @@ def test_the_source_of_an_answer_is_found_where_the_cache_of_lines_is_cleared(kn
     ("text", "said"),
     [
         ("a → b\n", "line 2: the answer above has no hint: write one after >, or ✓"),
-        (
-            "def f():\n    pass\n\ndef g():\n    pass\n> A hint.\n",
-            "line 4: the answer above has no",
-        ),
+        ("def f(): pass\n\ndef g(): pass\n> A hint.\n", "line 3: the answer above has no"),
         ("> A hint.\n", "line 1: an answer is missing here: write an edit `old → new`"),
         ("a → b\nor\n> A hint.\n", "line 3: an answer is missing here"),
         ("\na = b\n> A hint.\n", "line 2: `a = b` is no answer: write an edit `old → new`"),
         ("nobody\n> A hint.\n", "line 1: there is no function nobody: write it out, or import it"),
         ("edits of nobody\n", "line 1: there is no function nobody"),
-        (
-            "a → b\n> So {WHAT} it.\n",
-            "line 2: there is no text {WHAT}: define it above, as WHAT = …",
-        ),
+        ("a → b\n> So {WHAT} it.\n", "line 2: there is no text {WHAT}: define it above, as WH"),
         ("import\n---\n", "line 1: Python cannot read what stands above ---"),
         ("1 / 0\n---\nempty\n> A hint.\n", "line 1: what stands above --- cannot be run"),
     ],

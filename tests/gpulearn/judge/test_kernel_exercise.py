@@ -21,8 +21,7 @@ from gpulearn.judge.kernel_exercise import (
     over_budget,
     simulate,
 )
-from gpulearn.kernels.specification import Specification, blocks_along, poison
-from simt.device import selection
+from gpulearn.kernels.specification import Specification, blocks_along
 from simt.host import api
 
 NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
@@ -158,18 +157,12 @@ LINE = f"out[j, i] = {VALUE}"
         ({VALUE: "int(factor * a[j, i])"}, "every element of out is cut off to a whole number"),
         ({VALUE: "factor * a[i % a.shape[0], j % a.shape[1]]"}, "rows and columns of out are swap"),
         ({VALUE: "factor * a[j, i - 1]"}, "accesses a[0, -1]: a negative index counts from the en"),
-        (
-            {GUARD: f"{GUARD} and i % 2 == 0"},
-            "660 of 1,320 elements of out are never written, first out[0, 1]",
-        ),
+        ({GUARD: f"{GUARD} and i % 2 == 0"}, "660 of 1,320 elements of out are never written, fi"),
         (  # a NaN that is written is not an element that nobody wrote
             {VALUE: "factor * a[j, i] if i > 0 else np.float32(np.nan)"},
             "(only at the edges), first out[0, 0] is nan",
         ),
-        (
-            {GUARD: f"0 < {GUARD}", VALUE: "a[j, i] - i"},
-            "first out[0, 0] is never written, expected",
-        ),
+        ({GUARD: f"0 < {GUARD}", VALUE: "a[j, i] - i"}, "first out[0, 0] is never written, exp"),
         (
             {VALUE: "factor * a[j, i] if cuda.threadIdx.x < 30 or i == a.shape[1] - 1 else 0"},
             "(only where two blocks meet)",
@@ -177,10 +170,7 @@ LINE = f"out[j, i] = {VALUE}"
         ({LINE: f"a[j, i] *= factor; {LINE}"}, "it writes to a, which is an input"),
         ({LINE: f"a[j, i] = a[j, i]; {LINE}"}, "it writes to a, which is an input"),
         ({" = factor": " += factor"}, "out is read, or added to, before anything is written to it"),
-        (
-            {LINE: f"cuda.atomic.add(out, (j, i), {VALUE})"},
-            "out is read, or added to, before anything is written to it",
-        ),
+        ({LINE: f"cuda.atomic.add(out, (j, i), {VALUE})"}, "out is read, or added to, before an"),
         ({VALUE: "a.nonsense"}, "(`out[j, i] = a.nonsense`): "),
         ({"    if": "    out[0, 0] = cuda.blockIdx.x\n    if"}, "race"),
     ],
@@ -227,17 +217,6 @@ def test_a_kernel_that_prints_does_not_fill_the_notebook(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_outputs_are_poisoned_and_updated_arguments_are_not():
-    a, b = np.ones(3, np.float32), np.ones(3, np.int32)
-    launch = Launch("", (a, b, 2), grid=1, block=1, outputs=(0,), updated=(1,))
-    fresh = launch.arguments()
-    assert np.isnan(fresh[0]).all()
-    assert fresh[1].tolist() == [1, 1, 1]
-    assert fresh[1] is not b
-    assert launch.results == (0, 1)
-    assert poison(np.dtype(np.uint8)) == 85
-
-
 def test_a_stub_is_a_stub_under_its_decorator():
     @cuda.jit
     def stub(a, factor, out):
@@ -245,12 +224,6 @@ def test_a_stub_is_a_stub_under_its_decorator():
 
     assert stubs.is_stub(stub)
     assert not stubs.is_stub(scale)
-
-
-def test_on_a_gpu_the_same_arrays_lie_between_canaries():
-    launch = cases()[0]
-    (out,) = launches.on_gpu(scale, launch, cuda=api)
-    np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("answer", [scale, scale.py_func], ids=["kernel", "function"])
@@ -265,17 +238,6 @@ def test_on_a_gpu_a_kernel_is_launched_as_it_is(monkeypatch, answer):
     )
     launches.on_gpu(answer, cases()[0], cuda=api)
     assert launched == [answer if answer is scale else made[0]]
-
-
-def test_where_there_is_a_gpu_the_answer_runs_there_as_well(monkeypatch):
-    here = selection.current()
-    monkeypatch.setattr(selection, "current", lambda: dataclasses.replace(here, kind="gpu"))
-    monkeypatch.setattr(launches, "on_gpu", lambda answer, case: (3 * case.args[0],))
-    assert diagnose(SCALE, scale) is None
-    monkeypatch.setattr(
-        launches, "on_gpu", lambda answer, case: ((2 if answer is scale else 3) * case.args[0],)
-    )
-    assert "on the GPU its result is another than on the SIMT" in diagnose(SCALE, scale)
 
 
 def test_a_dead_canary_is_noticed():
@@ -362,12 +324,7 @@ TILE_LINE = "(`out[j, i] = s[i, j] * 2.0`)"
 @pytest.mark.parametrize(
     ("kernel", "budget", "within", "sentence"),
     [
-        (
-            tile,
-            budgets.bank_conflicts,
-            31,
-            f"{TILE_LINE} meets 31 bank conflicts per request, ",
-        ),
+        (tile, budgets.bank_conflicts, 31, f"{TILE_LINE} meets 31 bank conflicts per request, "),
         (tile, budgets.barriers, 1, "each warp passes 1 barrier, the budget is 0"),
         (tile, budgets.instructions, 99, "statements, the budget is 1"),
         (tile, partial(budgets.atomics, of=1), 512, "it does 512 atomic operations on out, the "),

@@ -26,19 +26,12 @@ def path(tmp_path, monkeypatch):
     return file
 
 
-def test_nothing_yet(path):
+def test_solved_is_kept_and_a_row_for_each_notebook_names_what_is_open(path):
     assert progress.load().solved == {}
     assert "0 of" in repr(show_progress())
-
-
-def test_solved_is_kept(path):
     assert progress.record("matmul_flops") == ""
     assert list(json.loads(path.read_text())["solved"]) == ["matmul_flops"]
     assert "✓ 20" in repr(show_progress())
-
-
-def test_a_row_for_each_notebook_names_what_is_open(path):
-    progress.record("matmul_flops")
     row = next(row for row in show_progress().rows if row[0] == "01_cpu_vs_gpu_matmul")
     assert row[1] == "1 of 4"
     assert row[-1] == "matmul_loops, crossover, time_correctly"
@@ -102,9 +95,9 @@ def test_unwritable_folder_costs_the_display_only(tmp_path, monkeypatch):
         ("win32", {"USERPROFILE": "/u", "APPDATA": "/a"}, "/a/gpulearn/progress.json"),
         ("win32", {"GPULEARN_PROGRESS": "/p.json"}, "/p.json"),
         (
-            "darwin",
+            "linux",
             {"HOME": "/h", "GPULEARN_PROGRESS": ""},
-            "/h/Library/Application Support/gpulearn/progress.json",
+            "/h/.local/share/gpulearn/progress.json",
         ),
     ],
 )

@@ -1,20 +1,11 @@
-"""Answers on ranks: what is said of one that fails, and when two outcomes are the same."""
+"""Answers on ranks: what is said of one that fails."""
 
-from dataclasses import dataclass
-
-import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
 
 import gpulearn as gl
-from gpulearn.judge.ranks import (
-    RankFailure,
-    failed_alike,
-    failed_the_same,
-    on_simulated_ranks,
-    same_result,
-)
+from gpulearn.judge.ranks import RankFailure, on_simulated_ranks
 
 
 def send_first(rank):
@@ -76,49 +67,3 @@ def test_a_failure_has_its_kind_and_a_sentence(answer, kind, sentence):
     assert failure.kind == kind
     assert sentence in failure.sentence
     assert bool(failure.waits) == (kind == "deadlock")
-
-
-@dataclass(frozen=True)
-class Ran:
-    number: int = 0
-    failure: RankFailure | None = None
-
-
-def same_number(one, other):
-    return one.number == other.number
-
-
-ZERO_WAITS = Ran(failure=RankFailure("deadlock", "rank 0 waits", frozenset({(0, "sends", 1)})))
-ONE_WAITS = Ran(failure=RankFailure("deadlock", "rank 1 waits", frozenset({(1, "sends", 0)})))
-RAISES = Ran(failure=RankFailure("ValueError", "rank 0 raises ValueError"))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike", "the_same"),
-    [
-        (Ran(1), Ran(1), True, True),
-        (Ran(1), Ran(2), False, False),
-        (ZERO_WAITS, ZERO_WAITS, True, True),
-        (ZERO_WAITS, ONE_WAITS, True, False),
-        (ZERO_WAITS, RAISES, False, False),
-        (ZERO_WAITS, Ran(), False, False),
-    ],
-)
-def test_failures_are_alike_by_their_kind_and_the_same_by_who_waits(one, other, alike, the_same):
-    assert failed_alike(same_number)(one, other) is alike
-    assert failed_the_same(same_number)(one, other) is the_same
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (np.array([1.0, np.nan]), np.array([1.0 + 1e-9, np.nan]), True),
-        (np.array([1.0]), np.array([1.001]), False),
-        (np.ones(2), np.ones((2, 1)), False),
-        ("is no row", "is no row", True),
-        ("is no row", "has shape (2,)", False),
-        ("is no row", np.ones(2), False),
-    ],
-)
-def test_results_are_the_same_numbers_or_the_same_words(one, other, same):
-    assert same_result(one, other) is same

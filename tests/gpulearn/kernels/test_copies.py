@@ -11,7 +11,6 @@ from gpulearn.kernels.copies import (
     COPY_IN_RUNS,
     COPY_STRIDED,
 )
-from gpulearn.kernels.specification import blocks_along
 
 from .launched import launched
 from .lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER, CUT_OUT, EVERY_EIGHTH
@@ -35,32 +34,14 @@ def test_references_agree_with_plain_python():
         assert copy.reference(source, empty(7))[0].tolist() == source.tolist()
 
 
-@pytest.mark.parametrize(("n", "stride"), [(1, 8), (129, 3), (1000, 33)])
-def test_strided(n, stride):
-    source = numbers((n - 1) * stride + 1)
-    launched(COPY_STRIDED, source, empty(n), stride)
+@pytest.mark.parametrize(("n", "grid", "block"), [(1000, 3, 32), (1, 9, 128)])
+def test_fewer_or_more_threads_than_elements(n, grid, block):
+    launched(COPY_IN_RUNS, numbers(n), empty(n), grid=grid, block=block)
 
 
-@pytest.mark.parametrize("n", [1, 129])
-def test_gathered(n):
-    launched(COPY_GATHER, numbers(n), np.random.default_rng(n).permutation(n), empty(n))
-
-
-@pytest.mark.parametrize("copy", [COPY_IN_RUNS, COPY_COALESCED], ids=lambda s: s.name)
-@pytest.mark.parametrize(
-    ("n", "grid", "block"), [(31, 1, 1), (1000, 3, 32), (129, 2, 48), (1, 9, 128)]
-)
-def test_fewer_or_more_threads_than_elements(copy, n, grid, block):
-    launched(copy, numbers(n), empty(n), grid=grid, block=block)
-
-
-@pytest.mark.parametrize("copy", [COPY_BY_COLUMNS, COPY_BY_ROWS], ids=lambda s: s.name)
-@pytest.mark.parametrize(
-    ("shape", "block"), [((1, 1), (32, 8)), ((37, 70), (16, 16)), ((70, 37), (5, 7))]
-)
-def test_pictures(copy, shape, block):
-    grid = blocks_along((max(shape), max(shape)), block)
-    launched(copy, numbers(*shape), empty(*shape), grid=grid, block=block)
+def test_a_picture_that_no_block_divides_is_copied_by_columns():
+    args = numbers(37, 70), empty(37, 70)
+    launched(COPY_BY_COLUMNS, *args, grid=(5, 5), block=(16, 16))
 
 
 def test_parts_of_a_picture():

@@ -6,7 +6,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.kernels.softmax import SOFTMAX_ROWS
+from gpulearn.kernels.softmax import ARGMAX_ROWS, SOFTMAX_ROWS
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.vectors import VECTOR_ADD
 from gpulearn_lessons.between_kernels.attention import (
@@ -33,6 +33,8 @@ from gpulearn_lessons.between_kernels.softmax_fused import (
     softmax_bytes,
 )
 
+from .launched import launched
+
 
 def numbers(*shape, scale=1.0, seed=0):
     return np.random.default_rng(seed).normal(0, scale, shape).astype(np.float32)
@@ -51,6 +53,13 @@ def moved(*launches):
         assert report.totals.flops64 == 0
         total += report.totals.bytes_moved
     return total
+
+
+def test_argmax_of_equal_and_of_infinite_scores():
+    given = np.array([[2.0] * 50, [-np.inf] * 50, [0.0] * 49 + [np.inf]], np.float32)
+    places = np.full(3, -1, np.int32)
+    assert ARGMAX_ROWS.reference(given, places)[0].tolist() == [0, 0, 49]
+    launched(ARGMAX_ROWS, given, places)
 
 
 @pytest.fixture
@@ -121,14 +130,6 @@ def attended(torch, given):
     return torch.nn.functional.scaled_dot_product_attention(
         *(torch.tensor(x).double() for x in given)
     )
-
-
-@pytest.mark.parametrize("n", [1, 33, 50])
-def test_attention_in_tiles_of_a_length_that_no_tile_divides(torch, n):
-    given = [numbers(n, 32, scale=3.0, seed=seed) for seed in (1, 2, 3)]
-    tiled = room(n, 32)
-    moved((ATTENTION_TILED, *(cuda.to_device(x) for x in given), tiled, (32, 8)))
-    np.testing.assert_allclose(tiled.copy_to_host(), attended(torch, given), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("n", "rows"), [(32, 8), (64, 32), (96, 16)])

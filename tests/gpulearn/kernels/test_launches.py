@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from numba import typeof, types
+from numba.core.errors import NumbaError
 
 import gpulearn as gl
 from gpulearn import cuda
@@ -70,3 +71,9 @@ def test_every_kernel_compiles_to_ptx(name):
     example = ONE_OF_EACH[name]
     signature = types.void(*map(typeof, example.launch.args))
     assert ".visible .entry" in compile_to_ptx(example.kernel, signature)
+
+
+@pytest.mark.usefixtures("_compiler")
+def test_types_that_do_not_fit_are_refused():
+    with pytest.raises(NumbaError):
+        compile_to_ptx(ONE_OF_EACH["vector_add"].kernel, types.void(*[types.int64] * 3))

@@ -1,13 +1,11 @@
-"""LARS and LAMB: how far a layer moves, against the formulas written out."""
+"""LARS and LAMB: layers of zeros, decay, and how far LAMB moves a layer."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
 from gpulearn.optim.layerwise import lamb_step, lars_step
-from gpulearn.optim.optimizers import adam_step, momentum_step
+from gpulearn.optim.optimizers import adam_step
 
 RNG = np.random.default_rng(3)
 LAYER, SLOPES = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 4, 3))
@@ -15,24 +13,6 @@ LAYER, SLOPES = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 4, 3))
 
 def length(array):
     return float(np.sqrt(sum(x * x for x in np.ravel(array).tolist())))
-
-
-@given(st.floats(1e-12, 1e12), st.floats(1e-4, 2.0), st.floats(1e-4, 1.0))
-def test_without_momentum_a_step_is_a_part_of_the_layer_however_long_the_gradient(size, lr, trust):
-    moved, _ = lars_step(LAYER, size * SLOPES[0], lr=lr, momentum=0.0, trust=trust)
-    assert length(moved - LAYER) == pytest.approx(lr * trust * length(LAYER), rel=1e-9)
-    direction = (LAYER - moved) / length(LAYER - moved)
-    assert direction == pytest.approx(SLOPES[0] / length(SLOPES[0]), abs=1e-5)
-
-
-def test_the_velocity_is_that_of_momentum_with_scaled_gradients():
-    theta, state, other, velocity = LAYER, None, LAYER, None
-    for slopes in SLOPES:
-        ratio = 0.01 * length(other) / length(slopes)
-        theta, state = lars_step(theta, slopes, state, lr=0.3, trust=0.01)
-        other, velocity = momentum_step(other, ratio * slopes, velocity, lr=0.3)
-        assert theta == pytest.approx(other, rel=1e-12)
-        assert state == pytest.approx(velocity, rel=1e-12)
 
 
 def test_weight_decay_is_in_the_gradient_whose_length_counts():

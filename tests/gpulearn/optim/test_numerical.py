@@ -23,12 +23,6 @@ def test_gradients_of_any_shape(shape, dtype, allowed):
         assert gradient.dtype == dtype
 
 
-@pytest.mark.parametrize("x", [-1e12, -3e8, -7.0, -1e-3, 0.0, 1e-9, 0.3, 2.0, 1e5, 1.5e10, 1e12])
-def test_the_step_grows_with_the_place(x):
-    slope = gl.optim.numerical_gradient(lambda x: 3 * x**2, x)
-    assert slope == pytest.approx(6 * x, rel=1e-7, abs=1e-7)
-
-
 def test_whole_numbers_are_taken_as_reals():
     assert gl.optim.numerical_gradient(lambda x: (x**2).sum(), [1, 2]) == pytest.approx([2, 4])
     assert gl.optim.numerical_gradient(lambda x: x**2, 3) == pytest.approx(6)
@@ -48,18 +42,6 @@ def test_what_has_no_gradient(function, x, message):
         gl.optim.numerical_gradient(function, x)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_limit_comes_from_the_largest_eigenvalue(seed):
-    rng = np.random.default_rng(seed)
-    n = 1 + seed % 6
-    eigenvalues = rng.normal(size=n) - (seed > 8)
-    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    limit = gl.optim.largest_stable_step(basis @ np.diag(eigenvalues) @ basis.T)
-    largest = eigenvalues.max()
-    assert limit == (pytest.approx(2 / largest, rel=1e-9) if largest > 0 else np.inf)
-    assert gl.optim.largest_stable_step(np.zeros((2, 2))) == np.inf
-
-
 @pytest.mark.parametrize(
     ("hessian", "message"),
     [
@@ -72,39 +54,6 @@ def test_the_limit_comes_from_the_largest_eigenvalue(seed):
 def test_what_is_no_hessian(hessian, message):
     with pytest.raises(BadInput, match=re.escape(message)):
         gl.optim.largest_stable_step(hessian)
-
-
-@pytest.mark.parametrize(
-    ("curvatures", "lr", "share"),
-    [((1.0, 25.0), 0.07, 0.01), ((3.0,), 0.1, 0.5), ((0.3, 2, 7), 0.28, 1e-4), ((4, 4), 0.25, 0.1)],
-)
-def test_steps_needed_are_those_of_a_walk(curvatures, lr, share):
-    steps = gl.optim.steps_needed(curvatures, lr, share)
-    loss, start = gl.optim.quadratic(*curvatures), np.ones(len(curvatures))
-    path = gl.optim.descend(loss, start, gl.optim.gradient_step, lr=lr, steps=steps)
-    left = np.abs(path.points).max(axis=1)
-    assert left[steps] <= share < left[steps - 1]
-
-
-def test_no_number_of_steps_is_enough_at_the_limit_or_on_level_ground():
-    assert gl.optim.steps_needed([1.0, 25.0], 0.08, 0.5) == np.inf
-    assert gl.optim.steps_needed([1.0, 0.0], 0.1, 0.5) == np.inf
-    assert gl.optim.steps_needed([1.0, -2.0], 0.1, 0.5) == np.inf
-
-
-@pytest.mark.parametrize(("distance", "lr", "far"), [(1e-6, 0.1, 0.02), (0.01, 0.3, 0.05)])
-def test_a_saddle_is_left_after_the_steps_that_were_foreseen(distance, lr, far):
-    steps = gl.optim.escape_saddle(distance, -1.0, lr, far)
-    saddle = gl.optim.surface("saddle")  # along y it curves by −1, as long as y is small
-    path = gl.optim.descend(saddle, [0.0, distance], gl.optim.gradient_step, lr=lr, steps=steps)
-    assert path.points[steps, 1] == pytest.approx(distance * (1 + lr) ** steps, rel=2e-3)
-    assert distance * (1 + lr) ** steps >= far > distance * (1 + lr) ** (steps - 1)
-
-
-def test_a_saddle_that_is_not_left():
-    assert gl.optim.escape_saddle(0.0, -1.0, 0.1, 1.0) == np.inf
-    assert gl.optim.escape_saddle(0.1, 2.0, 0.1, 1.0) == np.inf
-    assert gl.optim.escape_saddle(2.0, 2.0, 0.1, 1.0) == 0
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])

@@ -1,4 +1,4 @@
-"""Schedules, the plateau with its roll-back, and the range test, by what they promise."""
+"""Schedules and the plateau with its roll-back, by what they promise."""
 
 import re
 
@@ -80,25 +80,3 @@ def test_a_plateau_tames_a_rate_that_is_too_high():
         theta, lr, state = gl.optim.plateau_step(theta, loss, lr, state, patience=0, factor=0.5)
     assert lr < surface.largest_stable_step
     assert surface.value(theta) < 1e-9
-
-
-@pytest.mark.parametrize("name", SURFACES)
-def test_a_range_test_ends_where_the_loss_blows_up(name):
-    surface = SURFACES[name]
-    start = np.array(surface.start)
-    assert surface.value(start) > 0
-    rates, losses = gl.optim.range_test(surface, start, 1e-4, 100.0, 100)
-    assert losses[-1] > 4 * surface.value(start) >= losses[:-1].max()
-    assert np.diff(np.log(rates)) == pytest.approx(np.log(1e6) / 99)
-    assert rates[-1] > surface.largest_stable_step
-    walked = gl.optim.descend(
-        surface, start, gl.optim.gradient_step, lr=lambda k: rates[k], steps=len(rates) - 1
-    )
-    assert losses[:-1] == pytest.approx(walked.values[1:])
-
-
-def test_a_range_that_ends_too_early_is_walked_to_its_end():
-    rates, losses = gl.optim.range_test(gl.optim.surface("bowl"), [1, 1], 1e-4, 1.0, 100)
-    assert len(rates) == len(losses) == 100
-    assert rates[[0, -1]] == pytest.approx([1e-4, 1.0])
-    assert losses.argmin() == 99

@@ -1,7 +1,4 @@
-"""Descents as data, and what the theory of quadratics says of them.
-
-Polyak, "Introduction to optimization", 1987, sections 1.4 and 3.2.
-"""
+"""Descents as data, and where they hold, leave and end."""
 
 import functools
 import re
@@ -16,33 +13,9 @@ from gpulearn.optim.optimizers import OPTIMIZERS
 descend = functools.partial(gl.optim.descend, step=gl.optim.gradient_step)
 
 
-def spectra(seed, count=30):
-    """Sets of one to four curvatures from 0.1 to 100, each with a generator for more."""
-    for rng in map(np.random.default_rng, range(seed, seed + count)):
-        yield np.exp(rng.uniform(np.log(0.1), np.log(100), size=rng.integers(1, 5))), rng
-
-
-def shrinkage(path, after):
-    """By how much the distance from zero shrinks in a step, as the mean of the later ones."""
-    distances = np.linalg.norm(path.points, axis=1)
-    count = path.steps - after
-    return (distances[-1] / distances[after]) ** (1 / count)
-
-
-def test_a_quadratic_converges_up_to_two_over_the_largest_curvature():
-    for curvatures, rng in spectra(seed=0):
-        lr = rng.uniform(0.05, 1.95) / max(curvatures)
-        path = descend(gl.optim.quadratic(*curvatures), np.ones(len(curvatures)), lr=lr, steps=50)
-        factors = 1 - lr * curvatures
-        assert (np.abs(factors) < 1).all()
-        assert path.points[-1] == pytest.approx(factors**50, rel=1e-9, abs=1e-12)
-        assert (np.diff(path.values) <= 0).all()
-        assert not path.diverged
-
-
-def test_a_quadratic_diverges_beyond():
-    for curvatures, rng in spectra(seed=100):
-        lr = rng.uniform(2.05, 40) / max(curvatures)
+def test_a_quadratic_diverges_beyond_two_over_the_largest_curvature():
+    for curvatures, share in (([3.0], 2.05), ([0.1, 100.0], 40.0), ([0.7, 25.0, 4.0, 1.0], 3.0)):
+        lr = share / max(curvatures)
         path = descend(gl.optim.quadratic(*curvatures), np.ones(len(curvatures)), lr=lr, steps=2000)
         assert path.diverged
         assert path.outcome.startswith(f"Diverged after {path.steps} step")
@@ -53,45 +26,8 @@ def test_a_quadratic_diverges_beyond():
         assert (path.values < 1e12).all()
 
 
-@pytest.mark.parametrize(("most", "steps"), [(2.0, 60), (10.0, 100), (40.0, 600)])
-def test_the_best_rate_of_plain_descent(most, steps):
-    best = 2 / (1 + most)
-    loss = gl.optim.quadratic(1.0, most)
-    run = functools.partial(descend, loss, [1.0, 1.0], steps=steps)
-    assert shrinkage(run(lr=best), steps // 2) == pytest.approx((most - 1) / (most + 1), rel=1e-12)
-    for other in (0.97 * best, 1.03 * best):
-        assert shrinkage(run(lr=other), steps // 2) > shrinkage(run(lr=best), steps // 2)
-
-
-@pytest.mark.parametrize("most", [4.0, 100.0])
-def test_the_best_heavy_ball(most):
-    """(√κ − 1)/(√κ + 1) a step, with η = 4/(√λmin + √λmax)² in the form v ← μ·v + g."""
-    factor = (np.sqrt(most) - 1) / (np.sqrt(most) + 1)
-    path = gl.optim.descend(
-        gl.optim.quadratic(1.0, most),
-        [1.0, 1.0],
-        gl.optim.momentum_step,
-        lr=4 / (1 + np.sqrt(most)) ** 2,
-        momentum=factor**2,
-        steps=300 if most > 50 else 60,
-    )
-    # the two roots coincide there, so that distances shrink like t·factorᵗ
-    distances = np.linalg.norm(path.points, axis=1)
-    t = path.steps
-    measured = (distances[t] / t / (distances[t // 2] / (t // 2))) ** (1 / (t - t // 2))
-    assert measured == pytest.approx(factor, rel=0.01)
-    assert measured < 0.9 * (most - 1) / (most + 1)
-
-
-LIMITED = [name for name, optimizer in OPTIMIZERS.items() if optimizer.stable_limit]
-
-
-def test_methods_that_scale_their_steps_have_no_such_limit():
-    assert LIMITED == ["sgd", "momentum", "nesterov"]
-
-
 @pytest.mark.parametrize("momentum", [0.0, 0.4, 0.9])
-@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("name", ["sgd", "momentum", "nesterov"])
 def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):
     """Just below it a parabola's minimum attracts, just above it the descent leaves."""
     optimizer = OPTIMIZERS[name]

@@ -134,22 +134,6 @@ def test_messages_bytes_and_seconds_are_those_of_the_formulas(algorithm, count):
     assert run.seconds == pytest.approx(seconds, rel=1e-12)
 
 
-def test_the_formulas_are_those_of_the_literature():
-    size = 1e6
-    message = LINK.alpha + size * LINK.beta
-    for count, log in ((2, 1), (8, 3), (1024, 10)):
-        chunks = 2 * (count - 1) * (LINK.alpha + size / count * LINK.beta)
-        expected = {
-            "root": 2 * (count - 1) * message,
-            "tree": 2 * log * message,
-            "doubling": log * message,
-            "ring": chunks,
-        }
-        for algorithm, seconds in expected.items():
-            modelled = gl.parallel.all_reduce_seconds(algorithm, count, size, LINK)
-            assert modelled == pytest.approx(seconds), algorithm
-
-
 @pytest.mark.parametrize("numbers", [0, 1, 5, 23])
 def test_every_rank_of_the_ring_sends_its_part_also_where_chunks_differ(numbers):
     count = 4

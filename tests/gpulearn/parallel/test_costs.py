@@ -1,15 +1,10 @@
 """Links, and the α–β model fitted to times."""
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.parallel.allreduce import ALGORITHMS
 from gpulearn.parallel.links import LINKS
-
-SIZES = [2**n for n in range(10, 27, 4)]
 
 
 def test_presets_are_in_order_and_say_their_source():
@@ -32,27 +27,6 @@ def test_presets_are_in_order_and_say_their_source():
 def test_a_link_without_sense_is_refused(latency, bandwidth, said):
     with pytest.raises(gl.errors.BadInput, match=said):
         gl.parallel.Link(latency, bandwidth)
-
-
-@settings(max_examples=100, deadline=None)
-@given(alpha=st.floats(1e-7, 1e-2), bandwidth=st.floats(1e6, 1e12))
-def test_a_fit_finds_the_link_again(alpha, bandwidth):
-    link = gl.parallel.Link(alpha, bandwidth)
-    found = gl.parallel.fit_alpha_beta(SIZES, [link.seconds(size) for size in SIZES])
-    assert found[0] == pytest.approx(alpha, rel=1e-6, abs=1e-9 * link.seconds(SIZES[0]))
-    slow = link.seconds(SIZES[-1]) / alpha > 1 + 1e-6  # else β is below the rounding of α
-    assert not slow or found[1] == pytest.approx(1 / bandwidth, rel=1e-6, abs=1e-12 * alpha)
-
-
-def test_small_messages_count_as_much_as_large_ones():
-    link = gl.parallel.Link(20e-6, 1e9)
-    noise = np.random.default_rng(0).normal(1, 0.05, len(SIZES))
-    seconds = [link.seconds(size) * n for size, n in zip(SIZES, noise, strict=True)]
-    alpha, beta = gl.parallel.fit_alpha_beta(SIZES, seconds)
-    assert alpha == pytest.approx(link.alpha, rel=0.15)
-    assert beta == pytest.approx(link.beta, rel=0.15)
-    plain = np.polyfit(SIZES, seconds, 1)[1]  # the largest times alone decide
-    assert abs(plain - link.alpha) > 10 * abs(alpha - link.alpha)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -21,25 +21,11 @@ from gpulearn.parallel.launch.launch import launch
 from tests.support.left import nothing_left
 from tests.support.processes import gone
 
-RANKS = [2, 4]
-
 
 @pytest.fixture(autouse=True)
 def clean(tmp_path):
     with nothing_left(tmp_path):
         yield
-
-
-def total():
-    mine = torch.tensor([1.0, 10.0]) * (dist.get_rank() + 1)
-    dist.all_reduce(mine)
-    return mine
-
-
-@pytest.mark.parametrize("count", RANKS)
-def test_ranks_add_their_numbers(count):
-    n = count * (count + 1) / 2
-    assert [one.tolist() for one in launch(total, count)] == [[n, 10 * n]] * count
 
 
 def test_arguments_closures_and_classes_travel():
@@ -75,6 +61,9 @@ def test_a_rank_ends_before_the_others_have_begun():
 
 def test_prints_come_whole_with_the_rank(capfd):
     def talk():
+        for n in range(200):  # a bar, which is shown when it ends
+            sys.stderr.write(f"\r{n + 1} of 200")
+        sys.stderr.write("\n")
         rank = dist.get_rank()
         print("hello", rank)
         os.write(1, b"half ")
@@ -88,18 +77,8 @@ def test_prints_come_whole_with_the_rank(capfd):
     for rank in (0, 1):
         mine = [line for line in out.splitlines() if line.startswith(f"[rank {rank}] ")]
         assert mine == [f"[rank {rank}] {s}" for s in (f"hello {rank}", "half a line ü", "no end")]
-        assert f"[rank {rank}] to stderr" in err.splitlines()
-
-
-def test_a_bar_is_shown_when_it_ends(capfd):
-    def bar():
-        for n in range(200):
-            sys.stderr.write(f"\r{n + 1} of 200")
-        sys.stderr.write("\n")
-
-    launch(bar, 2)
-    _, err = capfd.readouterr()
-    assert sorted(err.splitlines()) == ["[rank 0] 200 of 200", "[rank 1] 200 of 200"]
+        mine = [line for line in err.splitlines() if line.startswith(f"[rank {rank}] ")]
+        assert mine == [f"[rank {rank}] {s}" for s in ("200 of 200", "to stderr")]
 
 
 def test_a_megabyte_printed_and_100_megabytes_returned(capfd):
@@ -112,31 +91,29 @@ def test_a_megabyte_printed_and_100_megabytes_returned(capfd):
     assert [len(line) for line in out.splitlines()] == [1_000_009] * 2
 
 
-@pytest.mark.parametrize("count", RANKS)
-def test_the_first_rank_to_fail_is_named_with_its_line(count):
+def test_the_first_rank_to_fail_is_named_with_its_line():
     def fails():
         if dist.get_rank() == 1:
             raise ValueError("no such digit: 12")
         dist.barrier()
 
-    with pytest.raises(RankError, match=f"rank 1 of {count} raised ValueError: no such digit") as e:
-        launch(fails, count)
+    with pytest.raises(RankError, match="rank 1 of 4 raised ValueError: no such digit") as e:
+        launch(fails, 4)
     assert 'in fails: raise ValueError("no such digit: 12")' in str(e.value)
-    assert str(e.value).count("then waited for it in vain in test_launch.py, line") == count - 1
+    assert str(e.value).count("then waited for it in vain in test_launch.py, line") == 3
     assert e.value.rank == 1
-    assert len(str(e.value).splitlines()) == 2 + count - 1
+    assert len(str(e.value).splitlines()) == 5
 
 
-@pytest.mark.parametrize(("count", "step"), [(2, 0), (4, 7)])
-def test_a_rank_that_is_killed_is_named(count, step):
+def test_a_rank_that_is_killed_is_named():
     def dies():
         for n in range(20):
-            if n == step and dist.get_rank() == count - 1:
+            if n == 7 and dist.get_rank() == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             dist.barrier()
 
-    with pytest.raises(RankError, match=f"^rank {count - 1} of {count} was killed by SIGKILL"):
-        launch(dies, count)
+    with pytest.raises(RankError, match="^rank 1 of 2 was killed by SIGKILL"):
+        launch(dies, 2)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +133,7 @@ def test_a_rank_that_leaves(leave, said):
         launch(leaves, 2)
 
 
-@pytest.mark.parametrize(("count", "waits"), [(2, True), (4, True), (4, False)])
+@pytest.mark.parametrize(("count", "waits"), [(2, True), (4, False)])
 def test_a_rank_that_never_comes_is_told_with_its_line(count, waits):
     def sleeps():
         if dist.get_rank() == 0:
@@ -234,14 +211,13 @@ def failure(fn, count, **options):
     return str(e.value)
 
 
-@pytest.mark.parametrize("count", RANKS)
-def test_a_rank_that_ends_without_its_collective_is_named(count):
+def test_a_rank_that_ends_without_its_collective_is_named():
     def skips():
         if dist.get_rank() != 1:
             dist.all_reduce(torch.ones(4))
 
-    said = failure(skips, count)
-    assert f"of {count} waited in vain: rank 1 had ended. Every rank must take part." in said
+    said = failure(skips, 4)
+    assert "of 4 waited in vain: rank 1 had ended. Every rank must take part." in said
     assert "in skips: dist.all_reduce(torch.ones(4))" in said
 
 

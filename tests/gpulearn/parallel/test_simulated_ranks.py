@@ -82,16 +82,10 @@ def random_talk(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_two_runs_are_equal_in_everything(seed):
-    first, second = (simulate(random_talk, 7, seed) for _ in range(2))
-    assert (first.results, first.clocks) == (second.results, second.clocks)
-    assert first.timeline == second.timeline
-    assert min(first.clocks) > 0
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_timeline_obeys_the_model(seed):
-    run = simulate(random_talk, 7, seed)
+def test_two_runs_are_equal_and_their_timeline_obeys_the_model(seed):
+    run, again = (simulate(random_talk, 7, seed) for _ in range(2))
+    assert (run.results, run.clocks, run.timeline) == (again.results, again.clocks, again.timeline)
+    assert min(run.clocks) > 0
     for rank in range(7):
         own = [i for i in run.timeline if i.rank == rank]
         for kind in ("compute", "send", "receive", "wait"):
@@ -401,18 +395,6 @@ def test_a_rank_that_raises_is_named_and_the_others_end():
     assert "was ended where it receives 4 bytes from rank 1" in lines[2]
     assert len(lines) <= 12
     assert error.rank == 1
-
-
-def test_both_sides_must_name_as_many_of_one_dtype():
-    def differ(dtype, size):
-        if gl.parallel.rank() == 0:
-            gl.parallel.send(torch.zeros(3), 1)
-        else:
-            gl.parallel.recv(torch.zeros(size, dtype=dtype), 0)
-
-    for dtype, size, wanted in ((torch.float32, 4, "4 float32"), (torch.int64, 3, "3 int64")):
-        error = str(failure(lambda t=dtype, n=size: differ(t, n), 2))
-        assert f"rank 0 sends 3 float32, and rank 1 receives {wanted}" in error
 
 
 def test_a_tensor_that_changes_while_it_is_sent():

@@ -297,9 +297,8 @@ def test_a_long_value_is_written_over_several_lines():
 
 @pytest.mark.parametrize(
     "value",
-    [np.float64(2), np.float32(0.1), np.int16(-3), np.bool_(True), np.str_("it's"),
-     np.float64("inf"), [np.float64(2.5), {"a": np.uint8(7)}]],
-)  # fmt: skip
+    [np.float32(0.1), np.bool_(True), np.str_("it's"), np.float64("inf"), [{"a": np.uint8(7)}]],
+)
 def test_single_numbers_of_numpy_are_arguments(notebook, tmp_path, capsys, value):
     names = notebook(IMPORTS, "def f(value):\n    return value")
     script = gl.to_torchrun(names["f"], tmp_path / "f.py", value)

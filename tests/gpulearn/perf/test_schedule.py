@@ -97,18 +97,6 @@ def test_the_makespan_lies_between_its_bounds(tasks):
             assert line.spans[span.waited_for].end <= span.begin
 
 
-@settings(max_examples=50, deadline=None)
-@given(programs(issue=st.just(0)), st.booleans())
-def test_one_stream_takes_the_serial_sum(tasks, waits):
-    chain = [
-        EngineTask(t.engine, t.seconds, after=(i - 1,) if i else (), host_waits=waits)
-        for i, t in enumerate(tasks)
-    ]
-    line = Timeline(schedule(chain), NOT_MEANT)
-    assert line.makespan == sum(task.seconds for task in chain)
-    assert len(line.critical_path) == sum(task.seconds > 0 for task in chain)
-
-
 def test_an_engine_does_not_wait_for_a_task_that_cannot_begin():
     tasks = [
         EngineTask("copy in", 10.0),
@@ -152,19 +140,6 @@ def test_what_torchs_profiler_saw_becomes_a_timeline():
 
 
 # --- launches and graphs
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0, 20), min_size=1, max_size=8), st.floats(0.1, 10), st.floats(0, 1))
-def test_launches_one_by_one_are_a_schedule_of_one_stream(kernels, launch, gap):
-    tasks = [
-        EngineTask("compute", seconds, launch, (i - 1,) if i else ())
-        for i, seconds in enumerate(kernels)
-    ]
-    one_by_one, graph = launch_bound(kernels, launch, gap)
-    assert one_by_one == pytest.approx(schedule(tasks)[-1].end)
-    assert one_by_one >= max(launch * len(kernels), launch + sum(kernels)) - 1e-9
-    assert graph == pytest.approx(launch + sum(kernels) + gap * (len(kernels) - 1))
 
 
 def test_graph_times_are_modelled_without_a_gpu(monkeypatch):

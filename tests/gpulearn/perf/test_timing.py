@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
 from gpulearn.perf import timing
-from gpulearn.perf.series import Provenance, Series, crossover
+from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import (
     Measurement,
     Neighbours,
@@ -156,33 +156,22 @@ def test_the_clock_waits_for_torch_and_for_our_kernels(monkeypatch, clock):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((42,), "measure was given 42, which cannot be called"),
-        ((print, {"seconds": 0}), "seconds is 0: give a number above zero"),
-        ((print, {"seconds": float("nan")}), "seconds is nan"),
-        ((lambda x: x,), "<lambda> needs arguments: give measure a function of none"),
-        ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
-        ((print, {"clock": "events"}), "torch sees no GPU: use 'host'"),
-    ],
-)
-def test_nonsense_is_refused(monkeypatch, arguments, sentence):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    function, *keywords = arguments
-    with pytest.raises(BadInput, match=sentence):
-        measure(function, **(keywords[0] if keywords else {}))
-
-
-@pytest.mark.parametrize(
     ("call", "sentence"),
     [
+        (lambda: measure(42), "measure was given 42, which cannot be called"),
+        (lambda: measure(print, seconds=0), "seconds is 0: give a number above zero"),
+        (lambda: measure(print, seconds=float("nan")), "seconds is nan"),
+        (lambda: measure(lambda x: x), "<lambda> needs arguments: give measure a function of none"),
+        (lambda: measure(print, clock="event"), "There is no clock 'event': did you mean 'events'"),
+        (lambda: measure(print, clock="events"), "torch sees no GPU: use 'host'"),
         (lambda: Provenance("guessed", "me"), "no kind of provenance 'guessed'"),
         (lambda: Series("loops", (1, 2), (0.1,), HERE), "loops has 2 sizes and 1 times"),
         (lambda: Series("loops", (1, 2), (0.1, -1), HERE), "a time is -1: give a number above"),
         (lambda: timing.time_correctly(print, print, repeats=2.5), "repeats is 2.5: give a whole"),
     ],
 )
-def test_what_is_no_time_is_refused(call, sentence):
+def test_nonsense_is_refused(monkeypatch, call, sentence):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(BadInput, match=sentence):
         call()
 
@@ -249,20 +238,3 @@ def test_durations_keep_their_value(seconds):
     number, unit = format_seconds(seconds).split()
     scale = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
     assert float(number) * scale == pytest.approx(seconds, rel=6e-3)
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12))
-def test_crossover_by_its_definition(times):
-    sizes = [10 * i for i in range(1, len(times) + 1)]
-    cpu, gpu = [c for c, _ in times], [g for _, g in times]
-    tails = [n for i, n in enumerate(sizes) if all(g < c for c, g in times[i:])]
-    assert crossover(sizes, cpu, gpu) == (tails[0] if tails else None)
-
-
-def test_time_correctly_takes_the_median():
-    clock = FakeClock()
-    naps = iter([9.0, 0.5, 0.01, 0.02])  # the first one warms up
-    seconds = timing.time_correctly(
-        lambda: clock.nap(next(naps)), lambda: None, lambda: clock.seconds, repeats=3
-    )
-    assert seconds == pytest.approx(0.02)

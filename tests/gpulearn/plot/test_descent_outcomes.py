@@ -72,8 +72,8 @@ def test_a_race_tells_the_best_rate_and_how_many_arrive():
         (lambda: gl.plot.race_methods({}), "grounds is {}"),
         (lambda: gl.plot.race_methods({"a": 1}), "a is 1: give .loss, start, goal"),
         (
-            lambda: gl.plot.race_methods({"a": (gl.optim.surface("bowl"), [1.0, 1.0], "low")}),
-            "the goal of a is 'low'",
+            lambda: gl.plot.race_methods({"a": (walked(2)[0], [1.0, 1.0], "low")}),
+            "the goal of a is",
         ),
         (lambda: gl.plot.compare_descents({"a": walked(2)[1]}, goal=-1), "goal is -1"),
         (lambda: gl.plot.compare_descents({"a": [1.0]}), "a is .*gl.optim.descend returned"),

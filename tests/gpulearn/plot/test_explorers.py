@@ -25,9 +25,9 @@ HERE = Provenance("measured", "here")
 
 
 @cuda.jit
-def even(a):
+def store(a, stride):
     i = cuda.grid(1)
-    if i % 2 == 0:
+    if i % stride == 0:
         a[i] = 1
 
 
@@ -48,7 +48,10 @@ FIGURES = {
     ),
     "descent": (lambda: gl.plot.descent_explorer(), "ravine, gradient descent, rate 0.0631: 200"),
     "graph": (lambda: graph_player(Variable(3.0, "x") ** 2), "Given: x is 3"),
-    "kernel": (lambda: gl.plot.kernel_player(gl.xray(even)[1, 64](np.zeros(64))), "Step 3 of 3"),
+    "kernel": (
+        lambda: gl.plot.kernel_player(gl.xray(store)[1, 64](np.zeros(64), 2)),
+        "Step 3 of 3",
+    ),
     "matmul": (products, "n = 128: numpy, float32 100 µs"),
     "pipeline": (lambda: pipeline_player("GPipe", 2, 2), "GPipe: 2 ranks and 2 micro-b"),
     "rates": (
@@ -97,3 +100,12 @@ def test_it_reads_without_being_touched_and_draws_at_both_ends(name):
             pictures.add(explorer.picture.value)
     assert len(pictures) > len(explorer.controls)
     assert not explorer.faults.outputs
+
+
+@pytest.mark.parametrize(
+    ("stride", "words"), [(2, "with 16 of 32 lanes: a[i] = 1."), (1, "Step 1 of 3")]
+)
+def test_without_a_front_end_a_launch_stands_where_lanes_have_parted(stride, words):
+    player = gl.plot.kernel_player(gl.xray(store)[1, 32](np.zeros(32), stride))
+    assert words in player._repr_mimebundle_()["text/html"]
+    assert "Step 1 of 3" in player.picture.value  # who can move it begins at the first step

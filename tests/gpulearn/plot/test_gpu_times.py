@@ -18,7 +18,6 @@ from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
 from gpulearn.plot.recorders import histograms, reductions, training, transposes
 from gpulearn.plot.recorders.loading import GpuRows, gpu_rows, sheet_of
-from gpulearn.plot.recorders.strides import sectors
 from gpulearn_lessons.cpu_vs_gpu.matmul_figures import BEST, offered
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline
@@ -77,62 +76,38 @@ def transpose_rows(n=transposes.SHOWN):
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_recording_strides_are_modelled_by_whole_sectors():
+def test_without_a_recording_strides_are_modelled_by_whole_sectors(figures_of):
+    figures = figures_of(gpu_times)
     said = gl.plot.strides().alt
     assert "the T4's data sheet, 320 at stride 1, 213 at stride 2, 71 at stride 8, 71 at" in said
     assert "284 shifted by 1" in said  # 5 sectors for 4
     assert "recorded" not in said
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_model_is_drawn_at_every_offset(figures_of):
-    seen = figures_of(gpu_times)
-    gl.plot.strides()
-    (line,) = seen[0].axes[1].lines
+    (line,) = figures[0].axes[1].lines
     rates = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
     assert rates[8] == rates[16] > rates[9] == rates[15] == rates[1]
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_recording_transposes_are_modelled_and_published(reports):
+def test_without_a_recording_tables_are_modelled_or_published(reports):
     shown = gl.plot.compare_transposes(reports)
     assert shown.headings == ("kernel", "K20c, published", "T4, modelled")
     assert [row[1] for row in shown.rows] == ["55", "98", "144"]
     assert [row[2] for row in shown.rows] == ["71.1", "320", "320"]  # 8 of 36 sectors, and all
     assert shown.caption.endswith("no launch, no banks.")
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_recording_histograms_have_a_floor():
     shown = gl.plot.kernel_times("histograms")
     assert shown.rows == (("floor: memory alone", "419 µs", "320"),)
     assert shown.caption == (
         "Floor: 128 MiB, modelled by the T4's data sheet. No GPU here, and no times recorded."
     )
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_recording_sums_are_published():
-    """By the times, the rates are those that were published beside them."""
-    shown = gl.plot.kernel_times("sums")
+    shown = gl.plot.kernel_times("sums")  # by the times, the rates are those published beside them
     rates = [float(row[2]) for row in shown.rows]
     assert rates == pytest.approx([86.4, 2.083, 4.854, 9.741, 62.671], rel=2e-3)
     assert shown.rows[1][:2] == ("interleaved", "8.05 ms")
     assert shown.caption.startswith("No GPU here, and no times recorded. Floor: 16 MiB at 86.4")
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_recording_precisions_have_peaks():
     shown = gl.plot.compare_precisions()
     assert shown.headings == ("precision", "H200: TFLOP/s")
     assert dict(shown.rows)["bfloat16"] == f"{gpu_spec('H200').peak['bfloat16'] / 1e12:,.0f}"
     assert "no times recorded" in shown.caption
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_recording_the_roof_is_a_data_sheets():
-    best, points = gpu_points()
-    assert (best, points) == (gl.roof("T4"), [])
 
 
 # --- recorded: the numbers and their label
@@ -146,17 +121,14 @@ def test_recorded_strides_stand_beside_the_model_of_that_gpu(record):
 
 
 def test_recorded_transposes_get_a_column(record, reports):
+    record("transposes", transpose_rows(64))  # a size that is not shown
+    assert len(gl.plot.compare_transposes(reports).headings) == 3
     record("transposes", [*transpose_rows(64), *transpose_rows()])
     shown = gl.plot.compare_transposes(reports)
     assert shown.headings[3:] == ("H200, modelled", "H200, recorded")
     assert shown.rows[0][3:] == ("1,067", "671")  # 8 of 36 sectors; 8 · 4096² bytes in 0.2 ms
     assert shown.rows[1][3] == "4,800"
     assert f"R{LABEL[1:]}, 4096 × 4096; a plain copy there: 1,342." in shown.caption
-
-
-def test_a_size_that_is_not_recorded_is_not_shown(record, reports):
-    record("transposes", transpose_rows(64))
-    assert len(gl.plot.compare_transposes(reports).headings) == 3
 
 
 def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
@@ -186,9 +158,6 @@ def test_recorded_kernels_stand_under_the_floor(record):
     assert shown.caption == (
         f"Floor: 128 MiB, modelled by the H200's data sheet. The others: {LABEL}."
     )
-
-
-def test_a_racy_histogram_says_what_it_lost(record):
     row = {"n": 100, "kernel": "racy", "data": "random", "bytes": 100, "seconds": 1e-6}
     record("histograms", [row | {"counted": 0.25}])
     assert gl.plot.kernel_times("histograms").rows[1][0] == "racy, random, 75.0% lost"
@@ -219,14 +188,14 @@ def test_recorded_training_has_a_column_for_each_network(record):
     assert shown.rows[0][2:] == ("1,024,000", "1,024,000")
     assert shown.rows[3][2] == "256,000"
     assert f"at a batch of 1,024: {LABEL}." in shown.caption
-
-
-def test_a_precision_that_a_gpu_has_no_units_for_has_no_times(record):
-    record("training", training_rows(("float32", "float16")))
+    record("training", training_rows(("float32", "float16")))  # the GPU has no units for others
     assert gl.plot.compare_precisions().rows[1][2:] == ("–", "–")
 
 
 def test_a_recorded_roof_and_its_points_are_labelled(record):
+    assert gpu_points() == (gl.roof("T4"), [])
+    record("roofline", [{"work": "peak", "rate": 5e13}])  # without its bandwidth
+    assert gpu_points() == (gl.roof("T4"), [])
     rows = [{"work": "peak", "rate": 5e13}, {"work": "bandwidth", "rate": 4e12}]
     work = {"work": "update", "n": 8192, "flops": 2e6, "bytes": 12e6, "seconds": 4e-6}
     record("roofline", [*rows, work, {"work": "softmax", "n": 8192, "error": "x"}])
@@ -239,11 +208,6 @@ def test_a_recorded_roof_and_its_points_are_labelled(record):
     table = gl.plot.compare_points(best, *points)
     assert f"Times: {LABEL}. Roof: NVIDIA H200, recorded 2026-11-01." == table.caption
     assert "update at 0.167 reaches 500 of 667 GFLOP/s" in gl.plot.roofline(best, points=points).alt
-
-
-def test_a_roof_without_its_bandwidth_is_not_drawn(record):
-    record("roofline", [{"work": "peak", "rate": 5e13}])
-    assert gpu_points() == (gl.roof("T4"), [])
 
 
 def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
@@ -296,10 +260,6 @@ def test_every_data_sheet_is_found_by_its_own_name(name):
 @pytest.mark.parametrize("name", ["NVIDIA L40S", "GeForce RTX 2060", "NVIDIA H200X", ""])
 def test_no_data_sheet_is_taken_for_another(name):
     assert sheet_of(name) is None
-
-
-def test_sectors_grow_with_the_stride_up_to_one_for_each_lane():
-    assert [sectors(s) for s in (1, 2, 4, 5, 8, 16)] == [4, 8, 16, 20, 32, 32]
 
 
 # --- nonsense

@@ -36,14 +36,6 @@ def test_counts_what_the_machine_counts(dtype, stride, offset):
     assert request.addresses.min() == offset * request.size
 
 
-def test_an_element_in_each_sector_uses_little_of_it():
-    assert access(8).used_share == 1 / 8
-    assert access(8, dtype="float64").used_share == 1 / 4
-    assert access(32, dtype="uint8").used_share == 1 / 32
-    assert access().used_share == 1
-    assert access(0).bytes_used == 4
-
-
 def test_refuses():
     with pytest.raises(BadInput, match=r"stride is 1\.5: give a whole number of elements"):
         access(1.5)

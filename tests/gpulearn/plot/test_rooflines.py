@@ -108,10 +108,7 @@ def test_a_disturbed_point_is_labelled():
     [
         (lambda: roofline(), "nothing to plot"),
         (lambda: roofline(UPDATE), "is no roof: give what gl.measured_roof"),
-        (
-            lambda: roofline(LAPTOP, points=[LAPTOP]),
-            "is no point: give what gl.perf.roof_point",
-        ),
+        (lambda: roofline(LAPTOP, points=[LAPTOP]), "is no point: give what gl.perf.roof_point"),
         (lambda: roofline(LAPTOP, points=UPDATE), "points is .*: give a list"),
         (lambda: roofline(LAPTOP, intensity=0), "intensity is 0: give a number above zero"),
         (lambda: roofline(*[LAPTOP] * 9), "too much to tell apart: give 8"),

@@ -122,22 +122,6 @@ def test_overlapping_costs_what_the_simulator_says(buckets, bandwidth):
     assert modelled == pytest.approx(run.seconds, rel=1e-9)
 
 
-def shares(compute, elements):
-    gl.parallel.compute(compute / gl.parallel.world_size())
-    gl.parallel.ring_all_reduce(torch.zeros(elements))
-
-
-@pytest.mark.parametrize("least", [0.3, 0.5, 0.8])
-@pytest.mark.parametrize("link", [gl.parallel.Link(1e-5, 1e9), gl.parallel.Link(3e-4, 1e8)])
-def test_so_many_gpus_compute_for_the_part_that_is_asked_for_and_one_more_does_not(least, link):
-    compute, elements = 8e-3, 27_720  # which 1 to 12 divide
-    gpus = how_many_gpus(compute, 4 * elements, link, 11, least)
-    for ranks in range(1, 12):
-        run = gl.simulate(shares, ranks, compute, elements, link=link)
-        part = compute / ranks / run.seconds
-        assert (part >= least) == (ranks <= gpus), ranks
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     ranks=st.integers(1, 2048),

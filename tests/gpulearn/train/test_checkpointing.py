@@ -360,24 +360,20 @@ def test_two_runs_that_write_to_one_path_do_not_mix(tmp_path, monkeypatch):
     assert load_checkpoint(previous_checkpoint(path))["step"] == 2
 
 
-def test_a_full_disk_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypatch):
+def test_a_full_disk_or_no_folder_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypatch):
     path = tmp_path / "run.pt"
     content = written_twice(path)
 
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    with pytest.raises(gl.errors.CheckpointError, match="cannot be written"):
+        save_checkpoint(path / "run.pt", {"step": 1})  # under a file
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(gl.errors.CheckpointError, match="cannot be written: No space left"):
         save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
     assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(gl.errors.CheckpointError, match="cannot be written"):
-        save_checkpoint(tmp_path / "file" / "run.pt", {"step": 1})
 
 
 VICTIM = """

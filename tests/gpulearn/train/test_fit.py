@@ -103,7 +103,7 @@ def test_two_runs_are_equal_to_the_bit_and_leave_the_callers_generator(precision
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("accumulate", [2, 3, 16])
+@pytest.mark.parametrize("accumulate", [3, 16])
 def test_micro_batches_equal_the_large_batch(accumulate):
     # 70 images in batches of 16: the last batch has 6, fewer than 16 micro-batches and not a
     # multiple of their size
@@ -318,7 +318,7 @@ def test_the_bar_is_for_terminals_and_notebooks_and_not_for_logs(capsys, monkeyp
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 10, 690])
+@pytest.mark.parametrize("steps", [1, 2, 690])
 @pytest.mark.parametrize("schedule", ["constant", "cosine", "warm-up"])
 def test_every_step_of_a_schedule_moves_and_none_is_above_the_rate(schedule, steps):
     settings = Settings(1, 0.5, 1, "sgd", schedule, None, 1, "float32", 0)

@@ -39,7 +39,7 @@ def network(kind, recompute):
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("kind", [LeNet, MLP])
-@pytest.mark.parametrize("count", [1, 64, 500])
+@pytest.mark.parametrize("count", [1, 64])
 def test_activations_are_predicted_to_the_byte(kind, count, precision, recompute):
     model = network(kind, recompute)
     measured = measured_memory(model, *batch(count), "sgd", precision)
@@ -243,16 +243,11 @@ def test_what_cannot_be_predicted_is_told(model, shape, message):
         memory_budget(model, shape, "sgd", "float32")
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "precision", "message"),
-    [
-        ("adan", "float32", "no optimizer 'adan': did you mean 'adam'"),
-        ("sgd", "half", "There is no precision 'half'"),
-    ],
-)
-def test_unknown_names_are_told(optimizer, precision, message):
-    with pytest.raises(BadInput, match=message):
-        memory_budget(MLP(), SHAPE, optimizer, precision)
+def test_unknown_names_are_told():
+    with pytest.raises(BadInput, match="no optimizer 'adan': did you mean 'adam'"):
+        memory_budget(MLP(), SHAPE, "adan", "float32")
+    with pytest.raises(BadInput, match="There is no precision 'half'"):
+        memory_budget(MLP(), SHAPE, "sgd", "half")
 
 
 def test_the_list_names_each_tensor_once():

@@ -74,9 +74,7 @@ def test_evaluation_takes_arrays_of_any_kind():
     [
         (IMAGES[:0], LABELS[:0], "0 images and 0 labels"),
         (IMAGES[:5], LABELS[:4], "5 images and 4 labels"),
-        (IMAGES, LABELS / 2, "labels has shape .* dtype float32"),
         (IMAGES, LABELS + 2, "labels holds 10, but the model tells 10 classes apart"),
-        (IMAGES, LABELS - 1, "labels holds -1"),
         (None, LABELS, "images is None"),
     ],
 )

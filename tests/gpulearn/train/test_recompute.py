@@ -1,19 +1,16 @@
 """Stages that are computed again: the same gradients, from one more forward pass."""
 
 import copy
-import itertools
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from gpulearn.errors import BadInput
 from gpulearn.train.memory import measured_memory
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.precision import PRECISIONS, Precision
-from gpulearn.train.recompute import Stages, in_stages, recompute_peak, recompute_plan
+from gpulearn.train.recompute import Stages, in_stages, recompute_peak
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -89,25 +86,3 @@ def test_the_peak_is_what_torch_keeps(recomputed):
     last = sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)
     # in the backward pass of a stage, the loss is done with; at the end of the forward it is not
     assert max(recompute_peak(inputs, inside, recomputed), last + loss) == measured
-
-
-@given(
-    st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=6),
-    st.integers(0, 100),
-)
-def test_a_plan_fits_and_none_that_fits_is_quicker(stages, limit):
-    inputs, inside, seconds = (list(part) for part in zip(*stages, strict=True))
-    plan = recompute_plan(inputs, inside, seconds, limit)
-    numbers = range(len(stages))
-    choices = [set(c) for k in range(len(stages) + 1) for c in itertools.combinations(numbers, k)]
-    fitting = [chosen for chosen in choices if recompute_peak(inputs, inside, chosen) <= limit]
-    if plan is None:
-        assert not fitting
-    else:
-        assert plan in fitting
-        costs = [sum(seconds[s] for s in chosen) for chosen in fitting]
-        assert sum(seconds[s] for s in plan) == min(costs)
-
-
-def test_to_recompute_the_last_stage_saves_nothing():
-    assert recompute_peak([1, 1], [5, 5], [1]) == recompute_peak([1, 1], [5, 5], [])

@@ -168,14 +168,6 @@ def test_a_manifest_is_one_that_kubernetes_knows(name):
         validate(resource, "1.33", strict=True)
 
 
-def test_the_schemas_see_a_name_that_is_wrong():
-    validate = pytest.importorskip("kubernetes_validate")
-    _, job = yaml.safe_load_all(recipe("kubernetes_job"))
-    job["spec"]["completionsMode"] = job["spec"].pop("completionMode")
-    with pytest.raises(validate.ValidationError, match="completionsMode"):
-        validate.validate(job, "1.33", strict=True)
-
-
 @pytest.mark.parametrize(("name", "nodes", "ranks"), [
     ("kubernetes_job", "2", [4]), ("kubernetes_elastic", "2:4", [4, 6, 8]),
 ])  # fmt: skip

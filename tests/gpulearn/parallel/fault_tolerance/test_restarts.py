@@ -92,18 +92,16 @@ def test_kills_at_random_steps_change_no_bit(tmp_path):
         assert got.restarts == count
         assert got == calm[ranks]
         done, runs = done + count, runs + 1
-    print(f"{done} kills in {runs} runs, each run equal to the bit")
 
 
 def test_kills_at_any_moment_change_no_bit(tmp_path):
     calm = launch(resume, 2, str(tmp_path / "calm"), 60, backend="gloo")
-    draw, killed = random.Random(5), 0
+    draw = random.Random(5)
     moments = [(draw.randrange(2), draw.uniform(0, 0.03)) for _ in range(3)]
     path = str(tmp_path / "run")
     got = launch(resume, 2, path, 60, (), moments, restarts=3, backend="gloo")
-    killed += got.restarts
     assert got == calm
-    assert killed > 0  # a run of 60 steps takes longer than the first of them leaves it
+    assert got.restarts > 0  # a run of 60 steps takes longer than the first of them leaves it
 
 
 SCRIPT = """
