@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -205,6 +206,13 @@ def fill_one(a):
 TEXT = "def kernel(a):\n    a[0] = 7\n"
 
 
+@pytest.fixture
+def _no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once `replace_numba_cuda` was called, a process remembers what exec() is given."""
+    monkeypatch.setattr("simt.core.source._TEXTS", deque(maxlen=0))
+
+
+@pytest.mark.usefixtures("_no_texts")
 def test_text_that_exec_was_given_is_missed_and_how_to_give_it_is_said() -> None:
     scope: dict[str, Any] = {}
     exec(TEXT, scope)
@@ -218,6 +226,7 @@ def test_text_that_exec_was_given_is_missed_and_how_to_give_it_is_said() -> None
     assert a[0] == 7
 
 
+@pytest.mark.usefixtures("_no_texts")
 @pytest.mark.parametrize("program", [TEXT, TEXT.replace("7", "8"), "import sys"])
 def test_the_program_of_python_c_is_not_taken_for_what_exec_was_given(
     program: str, monkeypatch: pytest.MonkeyPatch
