@@ -1,8 +1,6 @@
 """The dispatcher's surface: what programs ask of `cuda.jit` and of what it makes."""
 
 import linecache
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -234,22 +232,3 @@ def test_the_program_of_python_c_is_not_taken_for_what_exec_was_given(
     else:
         with pytest.raises(KernelError, match="kernel has no source text"):
             cuda.jit(scope["kernel"])[1, 1](a)
-
-
-@pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
-def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
-    file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    magic = "%%time\n" if file == "<timed exec>" else "%%capture\n%%timeit -n1\n"
-    bodies = [TEXT, TEXT.replace("7", "8")]
-    history = ["", *(magic + body for body in bodies), "%%bash\necho kernel", "kernel"]
-    shell = SimpleNamespace(
-        transform_cell=str, history_manager=SimpleNamespace(input_hist_raw=history)
-    )
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    for body, expected in zip(bodies, (7, 8), strict=True):
-        scope: dict[str, Any] = {}
-        exec(compile(body, file, "exec"), scope)
-        a = np.zeros(1)
-        cuda.jit(scope["kernel"])[1, 1](a)
-        assert a[0] == expected

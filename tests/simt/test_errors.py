@@ -78,11 +78,6 @@ def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
         assert str(line(case.kernel, mark)) in text, text
 
 
-def test_the_number_of_arguments_is_said() -> None:
-    with pytest.raises(simt.errors.KernelError, match=r"2.*1|1.*2"):
-        launch(wrong_code.one_argument_too_many, 1, 32, wrong_code.f4(4), wrong_code.f4(4))
-
-
 def test_numpy_arguments_are_copied_and_said_to_be() -> None:
     a = wrong_code.f4(32)
     report = simt.xray(wrong_code.one_argument_too_many)[1, 32](a)
