@@ -59,13 +59,6 @@ def test_slices_of_device_arrays_share_memory(index: object) -> None:
     np.testing.assert_array_equal(device.copy_to_host(), host)
 
 
-def test_forall_covers_every_element() -> None:
-    device = cuda.to_device(ints(1000))
-    add_one.forall(1000)(device)
-    add_one.forall(1000, tpb=64)(device)
-    np.testing.assert_array_equal(device.copy_to_host(), np.arange(1000) + 2)
-
-
 @pytest.mark.parametrize("grid", [4, (4,), (2, 2), np.int64(4)])
 @pytest.mark.parametrize("block", [32, (32,), (8, 4), (2, 4, 4)])
 def test_launch_shapes(grid: object, block: object) -> None:
@@ -77,18 +70,6 @@ def test_launch_shapes(grid: object, block: object) -> None:
 
     count[grid, block](out)
     assert out.copy_to_host()[0] == 128
-
-
-def test_tuples_are_arguments() -> None:
-    @cuda.jit
-    def store(out, pair, arrays):
-        i = cuda.grid(1)
-        out[i] = pair[0] * arrays[0][i] + pair[1] * arrays[1][i]
-
-    out = cuda.to_device(np.zeros(8))
-    a, b = cuda.to_device(np.arange(8.0)), cuda.to_device(np.ones(8))
-    store[1, 8](out, (2, 0.5), (a, b))
-    np.testing.assert_array_equal(out.copy_to_host(), 2 * np.arange(8) + 0.5)
 
 
 def test_torch_cpu_tensors_are_changed_in_place() -> None:

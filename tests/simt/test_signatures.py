@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import float32, float64, int32, int64, void
-from numba.core.errors import TypingError
+from numba import float32, float64, int32, void
 
 import simt
 from simt import cuda
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
-
-
-def add(x, y):
-    return x + y
 
 
 def add_kernel(r, x, y):
@@ -72,13 +67,6 @@ def test_each_thread_casts_its_own() -> None:
     np.testing.assert_array_equal(r, np.arange(64) * 100 % 256)
 
 
-def test_no_signature_of_a_device_function_fits() -> None:
-    kernel = calling(cuda.jit("int64(int64)", device=True)(twice))
-    with pytest.raises(TypingError) as caught:
-        kernel[1, 1](np.zeros(1, np.complex128), 1j)
-    assert isinstance(caught.value, simt.errors.KernelError)
-
-
 def test_a_device_function_that_numba_refuses_is_refused_where_it_is_defined() -> None:
     with pytest.raises(simt.errors.KernelError, match="nowhere"):
         cuda.jit("int64(int64)", device=True)(lambda x: nowhere(x))  # noqa: F821
@@ -121,25 +109,6 @@ def test_what_is_no_whole_number_is_none_for_an_integer(number: Any) -> None:
         kernel = cuda.jit(f"(float64[:], {kind}, {kind})")(add_kernel)
         with pytest.raises(TypeError, match=f"signature of add_kernel says that x is an? {kind}"):
             first(kernel, number, 1)
-
-
-LISTS: list[Any] = [
-    ["(int64[::1], int64, int64)", "(float64[::1], float64, float64)"],
-    [(int64[::1], int64, int64), (float64[::1], float64, float64)],
-    [void(int64[::1], int64, int64), "(float64[::1], float64, float64)"],
-]
-
-
-@pytest.mark.parametrize("signatures", LISTS)
-def test_of_a_list_the_signature_that_fits_is_taken(signatures: Any) -> None:
-    kernel = cuda.jit(signatures)(add_kernel)
-    assert first(kernel, 1, 2, dtype=np.int64) == 3
-    assert first(kernel, 1.5, 2.5) == 4.0
-    with pytest.raises(
-        TypeError, match="No matching definition of add_kernel for arguments such as"
-    ):
-        first(kernel, 1j, 1j, dtype=complex)
-    assert len(kernel.overloads) == len(kernel.signatures) == 2
 
 
 def test_two_signatures_that_fit_alike() -> None:

@@ -249,9 +249,3 @@ def test_after_an_endless_loop_a_variable_has_the_type_of_its_breaks() -> None:
     a, out = np.full(4, 1.1, np.float32), np.zeros(4)
     launch(sources.module(source, cuda).kernel, 1, 4, a, out)
     np.testing.assert_array_equal(out, a * a)  # in float32, as Numba types it
-
-
-def test_a_vector_type_is_one_by_each_of_its_names() -> None:
-    assert cuda.float4 is cuda.float32x4
-    assert cuda.long2 is cuda.longlong2 is cuda.int64x2
-    assert cuda.uchar1 is not cuda.char1
