@@ -8,7 +8,6 @@ from simt import cuda
 from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
-SCALE = 3
 
 
 def _collatz(n: np.ndarray, out: np.ndarray) -> None:
@@ -32,21 +31,6 @@ def collatz(n, out):
                 value = 3 * value + 1
             steps += 1
         out[i] = steps
-
-
-@cuda.jit(device=True)
-def divide(a, b):
-    return a // b, a % b
-
-
-@CASES.add(
-    (1, 40),
-    lambda r: (r.integers(-50, 50, 40), zeros(40, 2, kind=np.int64)),
-    lambda a, out: np.stack(np.divmod(a, 7), axis=1),
-)
-def device_function_with_two_results(a, out):
-    i = cuda.grid(1)
-    out[i, 0], out[i, 1] = divide(a[i], 7)
 
 
 @cuda.jit(device=True)
@@ -121,32 +105,6 @@ def search_with_for_else(a, out):
         break
     else:
         out[i] = -1
-
-
-def _make(add: int) -> object:
-    def closure_and_globals(a, out):
-        i = cuda.grid(1)
-        out[i] = a[i] * SCALE + add
-
-    return closure_and_globals
-
-
-CASES.add(
-    (1, 32),
-    lambda r: (r.integers(0, 9, 32), zeros(32, kind=np.int64)),
-    lambda a, out: a * SCALE + 4,
-)(_make(4))
-
-
-@CASES.add((1, 9), lambda r: (floats(r, 9, 12), zeros(9)), lambda a, out: a[:, 1:11:2].sum(1))
-def slices_of_rows(a, out):
-    i = cuda.grid(1)
-    row = a[i]
-    part = row[1:11:2]
-    total = float32(0)
-    for k in range(len(part)):
-        total += part[k]
-    out[i] = total
 
 
 @CASES.add(

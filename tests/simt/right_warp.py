@@ -88,32 +88,6 @@ def histogram_by_matching(a, out):
         cuda.atomic.add(out, a[i], cuda.popc(mask))
 
 
-def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
-    for k, part in enumerate(a.reshape(2, 32)):
-        yes = part > 0
-        out[k] = yes.all(), yes.any(), yes.all() or not yes.any()
-
-
-@CASES.add(
-    (2, 32),
-    lambda r: (
-        np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
-        zeros(2, 3, kind=np.int32),
-    ),
-    _warp_votes,
-)
-def warp_votes(a, out):
-    i = cuda.grid(1)
-    every = cuda.all_sync(FULL, a[i] > 0)
-    some = cuda.any_sync(FULL, a[i] > 0)
-    same = cuda.eq_sync(FULL, a[i] > 0)
-    if cuda.laneid == 0:
-        b = cuda.blockIdx.x
-        out[b, 0] = 1 if every else 0
-        out[b, 1] = 1 if some else 0
-        out[b, 2] = 1 if same else 0
-
-
 @CASES.add(
     (1, 32), lambda r: (zeros(32, kind=np.int64),), lambda out: np.where(np.arange(32) < 8, 8, 24)
 )

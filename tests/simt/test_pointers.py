@@ -40,3 +40,5 @@ def test_whole_numbers_are_read_in_the_declared_type_whatever_their_sign():
         copy[1, 3](np.zeros(3, np.float32), out)
     with pytest.raises(KernelError, match="a is a 1-dimensional array of int32, and it is given"):
         copy[1, 3](np.zeros(3, np.uint64), out)
+    with pytest.raises(KernelError, match="2-dimensional array of int32: without a signature"):
+        copy[1, 3](np.zeros((3, 1), np.int32), out)

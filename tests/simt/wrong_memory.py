@@ -1,7 +1,7 @@
 """Kernels that go where they must not, ask for too much, or read what nobody wrote."""
 
 import numpy as np
-from numba import float32, float64
+from numba import float32
 
 from simt import cuda
 
@@ -158,13 +158,6 @@ def grid_too_wide(out):
 @CASES.add((0, 32), lambda: (f4(32),), "launch-limit")
 def empty_grid(out):
     out[cuda.grid(1)] = 1
-
-
-@CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "cuda.shared.array")
-def too_much_shared_memory(out):
-    s = cuda.shared.array((80, 80), float64)
-    s[0, cuda.threadIdx.x] = 1
-    out[cuda.threadIdx.x] = 1
 
 
 @CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "b = cuda.shared.array")

@@ -118,40 +118,6 @@ def matmul_without_its_second_barrier(a, b, out):
     out[row, col] = total
 
 
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
-def syncwarp_does_not_reach_another_warp(out):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = out[t]
-    cuda.syncwarp()
-    out[t] = s[63 - t]
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
-def a_fence_is_no_barrier(out):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = out[t]
-    cuda.threadfence_block()
-    out[t] = s[63 - t]
-
-
 @CASES.add((2, 32), lambda: (f4(65),), "race", "out[i] = value", array="out")
 def race_through_a_device_function(out):
     i = cuda.grid(1)
