@@ -18,9 +18,7 @@ class Classic:
     arguments: Callable[[], tuple[Any, ...]]
     result: Callable[..., Array]
     rtol: float = 0.0
-    kernel: str = ""  # how it is asked for, if not by the name of the classic
     cooperative: bool = False  # launched with all blocks at once
-    unordered: bool = False  # who comes first is first in the result
 
 
 class Mistake(NamedTuple):
@@ -172,23 +170,6 @@ __global__ void histogram(int n, const unsigned char* data, unsigned int* bins) 
 wrong({"mine[b] = 0;": ";"}, "uninitialised-read", "atomicAdd(&mine", "mine[")
 wrong({"atomicAdd(&mine[data[i] >> 2], 1u)": "mine[data[i] >> 2] += 1"}, "race", "+= 1", "on mine[")
 
-add("scan", r"""
-__global__ void scan(int n, const int* in, int* out) {
-    extern __shared__ int s[];
-    int t = threadIdx.x;
-    s[t] = t < n ? in[t] : 0;
-    __syncthreads();
-    for (int d = 1; d < blockDim.x; d *= 2) {
-        int v = t >= d ? s[t - d] : 0;
-        __syncthreads();
-        s[t] += v;
-        __syncthreads();
-    }
-    if (t < n) out[t] = s[t];
-}
-""", (1, 256, 0, 1024), lambda: (200, whole(200), zeros(200, dtype="i4")),
-    lambda n, x, out: np.cumsum(x))  # fmt: skip
-wrong({" : 0;\n        __syncthreads();": " : 0;"}, "race", "s[t]", "on s[")
 
 add("stencil", r"""
 #define R 3
@@ -248,50 +229,6 @@ def _forces(b: Array) -> Array:
     d = b[None, :, :3] - b[:, None, :3]
     w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
     return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
-
-
-add("compact", r"""
-__global__ void compact(int n, const int* in, int* count, int* out) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31;
-    bool keep = i < n && in[i] > 0;
-    unsigned mask = __ballot_sync(~0u, keep);
-    int base = 0;
-    if (lane == 0) base = atomicAdd(count, __popc(mask));
-    base = __shfl_sync(~0u, base, 0);
-    if (keep) out[base + __popc(mask & ((1u << lane) - 1))] = in[i];
-}
-""", (3, 64), lambda: (150, whole(150), zeros(1, dtype="i4"), zeros(150, dtype="i4")),
-    lambda n, x, c, out: np.pad(x[x > 0], (0, (x <= 0).sum())), unordered=True)  # fmt: skip
-wrong({"base = atomicAdd(count, __popc(mask));": "{ base = *count; *count += __popc(mask); }"},
-      "race", "*count", "on count[0]")  # fmt: skip
-
-add("game_of_life", r"""
-template <int W> __device__ int around(const unsigned char (&s)[W][W], int y, int x) {
-    int sum = 0;
-    for (int dy = -1; dy <= 1; ++dy)
-        for (int dx = -1; dx <= 1; ++dx)
-            if (dy || dx) sum += s[y + dy][x + dx];
-    return sum;
-}
-__global__ void game_of_life(int n, const unsigned char* in, unsigned char* out) {
-    __shared__ unsigned char s[18][18];
-    for (int k = threadIdx.y * 16 + threadIdx.x; k < 18 * 18; k += 256) {
-        int y = (blockIdx.y * 16 + k / 18 + n - 1) % n, x = (blockIdx.x * 16 + k % 18 + n - 1) % n;
-        s[k / 18][k % 18] = in[y * n + x];
-    }
-    __syncthreads();
-    int near = around<18>(s, threadIdx.y + 1, threadIdx.x + 1);
-    int y = blockIdx.y * 16 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
-    out[y * n + x] = near == 3 || (near == 2 && s[threadIdx.y + 1][threadIdx.x + 1]);
-}
-""", ((2, 2), (16, 16)), lambda: (32, (whole(32, 32) > 0).astype("u1"), zeros(32, 32, dtype="u1")),
-    lambda n, a, out: _lives(a))  # fmt: skip
-wrong({"    __syncthreads();\n": ""}, "race", "sum += s", "on s[")
-
-
-def _lives(a: Array) -> Array:
-    near = sum(np.roll(a, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)) - a
-    return (near == 3) | ((near == 2) & (a == 1))
 
 
 add("hash_and_bits", r"""

@@ -136,25 +136,6 @@ def test_a_barrier_orders_warps_and_lets_those_go_who_have_ended() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("mode", "amount", "clamp", "source"),
-    [
-        ("down", 3, 31, lambda t: t + 3 if t + 3 < 32 else t),
-        ("up", 3, 0, lambda t: t - 3 if t >= 3 else t),
-        ("bfly", 5, 31, lambda t: t ^ 5),
-        ("idx", 9, 31, lambda t: 9),
-        ("down", 2, 0x181F, lambda t: t + 2 if t % 8 < 6 else t),  # segments of 8 lanes
-    ],
-)
-def test_shuffles(mode: str, amount: int, clamp: int, source: Any) -> None:
-    body = f"""
-    add.s32 %r5, %r1, 1000;
-    shfl.sync.{mode}.b32 %r6|%p1, %r5, {amount}, {clamp}, -1;
-    st.global.u32 [%rd3], %r6;
-    """
-    assert carried_out(body, zeros()).results[0].tolist() == [1000 + source(t) for t in range(32)]
-
-
 def test_atomics_return_what_was_there_and_votes_see_the_whole_warp() -> None:
     body = """
     and.b32 %r5, %r1, 3;
