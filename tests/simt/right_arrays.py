@@ -2,7 +2,7 @@
 records, dynamic shared memory under several views, arrays in functions that call themselves."""
 
 import numpy as np
-from numba import float32, from_dtype, int32, int64
+from numba import float32, int32, int64
 
 from simt import cuda
 
@@ -13,7 +13,6 @@ CASES = Catalogue()
 SHAPE = (4, 8)
 POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)], align=True)
 MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
-POINT_TYPE = from_dtype(POINT)
 
 
 @cuda.jit(device=True)
@@ -57,15 +56,6 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
-def local_records_by_a_numba_type(out):
-    i = cuda.grid(1)
-    own = cuda.local.array((2, 2), POINT_TYPE)
-    own[1, 1].at[0] = 3 * i
-    own[1, 1].x = 2
-    out[i] = own[1, 1].at[0] + own[1, 1].x + 7.5 + i
-
-
 @CASES.add(
     (2, 4),
     lambda r: (zeros(8, kind=np.float64),),
@@ -104,19 +94,6 @@ def dynamic_shared_memory_is_one_for_all(out):
     f[t] = t
     cuda.syncthreads()
     out[t] = k[t]
-
-
-@CASES.add(
-    (2, 4),
-    lambda r: (zeros(8, kind=np.int64),),
-    lambda out: np.float32(np.arange(8)).view(np.int32),
-)
-def local_memory_as_another_type(out):
-    own = cuda.local.array((2, 3), float32)
-    i = cuda.grid(1)
-    own[1, 2] = i
-    bits = own.view(np.int32)
-    out[i] = bits.reshape(6)[5]
 
 
 @cuda.jit(int64(int64), device=True)

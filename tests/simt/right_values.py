@@ -1,7 +1,6 @@
 """Right kernels about numbers and flow: loops, device functions, types. No finding."""
 
 import numpy as np
-from numba import float32
 
 from simt import cuda
 
@@ -80,31 +79,6 @@ def bit_tricks(a, out):
     out[i, 1] = cuda.brev(a[i])
     out[i, 2] = cuda.clz(a[i])
     out[i, 3] = cuda.ffs(a[i])
-
-
-@CASES.add((2, 32), lambda r: (floats(r, 64), zeros(64)), lambda a, out: np.clip(a, -2, 2))
-def clamp_by_ternaries(a, out):
-    i = cuda.grid(1)
-    low, high = float32(-2), float32(2)
-    out[i] = a[i] if low < a[i] < high else (low if a[i] <= low else high)
-
-
-def _first(a: np.ndarray, out: np.ndarray) -> None:
-    for k, row in enumerate(a):
-        hits = np.flatnonzero(row == 3)
-        out[k] = hits[0] if hits.size else -1
-
-
-@CASES.add((1, 40), lambda r: (r.integers(0, 6, (40, 7)), zeros(40, kind=np.int64)), _first)
-def search_with_for_else(a, out):
-    i = cuda.grid(1)
-    for k in range(a.shape[1]):
-        if a[i, k] != 3:
-            continue
-        out[i] = k
-        break
-    else:
-        out[i] = -1
 
 
 @CASES.add(

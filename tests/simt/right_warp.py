@@ -23,23 +23,6 @@ def warp_sum_by_shuffles(a, out):
         out[i // 32] = value
 
 
-@CASES.add(
-    (1, 64),
-    lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
-    lambda a, out: np.cumsum(a.reshape(2, 32), axis=1).ravel(),
-)
-def warp_scan_by_shuffles(a, out):
-    t = cuda.threadIdx.x
-    value = a[t]
-    step = 1
-    while step < 32:
-        other = cuda.shfl_up_sync(FULL, value, step)
-        if cuda.laneid >= step:
-            value += other
-        step *= 2
-    out[t] = value
-
-
 @CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_synchronous_tree(a, out):
     s = cuda.shared.array(64, float32)
@@ -124,17 +107,6 @@ def relaxation_over_the_grid(a, b, n):
         if 0 < i < a.size - 1:
             a[i] = b[i]
         g.sync()
-
-
-@CASES.add(
-    (3, 64),
-    lambda r: (zeros(192, 2, kind=np.int32),),
-    lambda out: np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1),
-)
-def lanes_and_warp_size(out):
-    i = cuda.grid(1)
-    out[i, 0] = cuda.laneid
-    out[i, 1] = cuda.warpsize
 
 
 @CASES.add(

@@ -14,11 +14,6 @@ from simt import cuda
 from .harness import line, xray
 
 
-def contiguous(a, out, k):
-    i = cuda.grid(1)
-    out[i] = a[i]
-
-
 def offset(a, out, k):
     i = cuda.grid(1)
     out[i] = a[i + k]
@@ -66,10 +61,10 @@ def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0
 @pytest.mark.parametrize(
     ("kernel", "kind", "k", "sectors"),
     [
-        (contiguous, "f4", 0, 4),  # 32 · 4 B = 128 B = 4 sectors
-        (contiguous, "f8", 0, 8),  # 256 B
-        (contiguous, "u1", 0, 1),  # 32 B
-        (contiguous, "c16", 0, 16),  # 512 B
+        (offset, "f4", 0, 4),  # 32 · 4 B = 128 B = 4 sectors
+        (offset, "f8", 0, 8),  # 256 B
+        (offset, "u1", 0, 1),  # 32 B
+        (offset, "c16", 0, 16),  # 512 B
         (offset, "f4", 1, 5),  # bytes 4 … 131: a fifth sector
         (offset, "f4", 8, 4),  # bytes 32 … 159: aligned again
         (stride, "f4", 2, 8),  # 8 B apart: 4 lanes a sector
@@ -130,7 +125,7 @@ def test_one_field_in_two_sectors(first: int, threads: int, requests: int, block
         (first_lanes, 128, 40, 2, 5, 160),  # 4 + 8 lanes · 4 B = 1; two warps ask nothing
         (first_lanes, 128, 0, 0, 0, 0),
         (every_other_lane, 128, 2, 4, 16, 256),  # half the lanes, all the sectors
-        (contiguous, 40, 0, 2, 5, 160),  # a block of 40: a warp of 32 and one of 8
+        (first_lanes, 40, 40, 2, 5, 160),  # a block of 40: a warp of 32 and one of 8
     ],
 )
 def test_partly_active_warps(
@@ -196,9 +191,9 @@ def test_a_loop_counts_every_time_and_an_update_is_a_load_and_a_store() -> None:
 
 def test_a_slice_keeps_its_place_in_memory() -> None:
     whole, out = cuda.to_device(np.ones(65, np.float32)), np.zeros(64, np.float32)
-    assert loads(xray(contiguous, 1, 64, whole[1:], out, 0)) == (2, 10)  # 5 sectors a warp
+    assert loads(xray(offset, 1, 64, whole[1:], out, 0)) == (2, 10)  # 5 sectors a warp
     two = cuda.to_device(np.ones(128, np.float32))
-    assert loads(xray(contiguous, 1, 64, two[::2], out, 0)) == (2, 16)  # 8 a warp
+    assert loads(xray(offset, 1, 64, two[::2], out, 0)) == (2, 16)  # 8 a warp
 
 
 def test_a_last_chunk_of_fewer_blocks_counts_for_no_more() -> None:

@@ -61,19 +61,7 @@ JOINS = {
         "    r = 0.0\n    for q in range(n):\n        r = a[i]\n"
         "        if {c}:\n            break\n"
     ),
-    "for and continue": (
-        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n"
-        "            continue\n        r = 0.5\n"
-    ),
-    "for and else": (
-        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n"
-        "            break\n    else:\n        r = a[i]\n"
-    ),
     "while": "    r = 0.0\n    while n > 1:\n        r = a[i]\n        n -= 1\n",
-    "nested": (
-        "    r = 0.0\n    for q in range(n):\n        for p in range(n):\n            r = a[i]\n"
-        "            if {c}:\n                break\n        if {c}:\n            break\n"
-    ),
     "in the loop": (
         "    r = 0.0\n    for q in range(n):\n        out[i] += r * a[i] * a[i]\n        r = a[i]\n"
     ),

@@ -36,22 +36,6 @@ def race_between_warps(out):
     (1, 64),
     lambda: (f4(64),),
     "race",
-    "s[t // 2] = out[t]",
-    guilty=pair(lambda a, b: a // 2 == b // 2),
-    array="s",
-)
-def two_write_one_word(out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    s[t // 2] = out[t]
-    cuda.syncthreads()
-    out[t] = s[t // 2]
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
     "value = s[(t + 32) % 64]",
     "s[t] = value",
     guilty=pair(lambda a, b: (a + 32) % 64 == b),
@@ -71,13 +55,6 @@ def read_before_a_write(out):
 @CASES.add((4, 32), lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
-
-
-@CASES.add(
-    (4, 32), lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
-)
-def histogram_without_atomics(out):
-    out[cuda.threadIdx.x % 4] += 1
 
 
 @CASES.add(

@@ -135,17 +135,6 @@ def test_reports_are_written_of_every_kernel(tmp_path, run):
     assert "cuda.threadIdx.x" in page
 
 
-def test_bad_input_is_told_in_one_sentence(tmp_path, command):
-    done = command(tmp_path, "nothing.py")
-    assert done.returncode == 2
-    said = (
-        "'nothing.py' is no file: give a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
-    )
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "--sanitize" in command(tmp_path, "--help").stdout
-
-
 def cell(source, *tags, kind="code"):
     return {"cell_type": kind, "metadata": {"tags": list(tags)}, "source": source}
 
