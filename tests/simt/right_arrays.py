@@ -12,7 +12,6 @@ CASES = Catalogue()
 
 SHAPE = (4, 8)
 POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)], align=True)
-MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
 
 
 @cuda.jit(device=True)
@@ -56,22 +55,6 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add(
-    (2, 4),
-    lambda r: (zeros(8, kind=np.float64),),
-    lambda out: np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5,
-)
-def shared_records_of_several_types(out):
-    s = cuda.shared.array(4, MIXED)
-    t = cuda.threadIdx.x
-    s[t].flag = 1
-    s[t].count = cuda.grid(1)
-    s[t].value = 0.5
-    cuda.syncthreads()
-    other = s[3 - t]
-    out[cuda.grid(1)] = other.count * other.flag + other.value
-
-
 @CASES.add((2, 4), lambda r: (zeros(8),), lambda out: 11.5 * (3 - np.arange(8) % 4), shared=32)
 def dynamic_shared_memory_of_two_types(out):
     space = cuda.shared.array(0, np.uint8)
@@ -111,6 +94,7 @@ def each_call_of_itself_has_its_own_array(out):
     out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
 
 
+MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
 RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], MIXED)
 
 

@@ -45,20 +45,6 @@ def test_to_device_copies_and_copy_to_host_brings_back() -> None:
     assert (host == -1).all()
 
 
-@pytest.mark.parametrize("index", [slice(2, 7), slice(None, None, 2), slice(5, None), 3])
-def test_slices_of_device_arrays_share_memory(index: object) -> None:
-    host = ints(10, 6)
-    device = cuda.to_device(host)
-    part = device[index]
-    np.testing.assert_array_equal(part.copy_to_host(), host[index])
-    if part.ndim == 1:
-        add_one[1, 32](part)
-    else:
-        add_matrix[(1, 1), (8, 16)](part)
-    host[index] += 1
-    np.testing.assert_array_equal(device.copy_to_host(), host)
-
-
 @pytest.mark.parametrize("grid", [4, (4,), (2, 2), np.int64(4)])
 @pytest.mark.parametrize("block", [32, (32,), (8, 4), (2, 4, 4)])
 def test_launch_shapes(grid: object, block: object) -> None:

@@ -32,17 +32,6 @@ def visible(text: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
-def test_the_kernel_may_be_a_function_a_dispatcher_or_numbas_own() -> None:
-    from numba import cuda as numba_cuda
-
-    for kernel in (row_copy, cuda.jit(row_copy), numba_cuda.jit(row_copy)):
-        a, out = cuda.to_device(np.ones(64, np.float32)), cuda.device_array(64, np.float32)
-        report = simt.xray(kernel)[2, 32](a, out)
-        assert report.ok
-        assert report.totals.global_load_sectors == 8
-        assert (out.copy_to_host() == 1).all()
-
-
 def racy(a, out):
     out[0] = cuda.grid(1)
 

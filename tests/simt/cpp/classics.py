@@ -170,7 +170,6 @@ __global__ void histogram(int n, const unsigned char* data, unsigned int* bins) 
 wrong({"mine[b] = 0;": ";"}, "uninitialised-read", "atomicAdd(&mine", "mine[")
 wrong({"atomicAdd(&mine[data[i] >> 2], 1u)": "mine[data[i] >> 2] += 1"}, "race", "+= 1", "on mine[")
 
-
 add("stencil", r"""
 #define R 3
 __constant__ float weight[2 * R + 1] = {1, 2, 3, 4, 3, 2, 1};
@@ -193,76 +192,3 @@ wrong(
     {"if (threadIdx.x < R) {": "if (threadIdx.x < R - 1) {"}, "uninitialised-read", "sum +=", "s["
 )
 wrong({"128 + 2 * R]": "128 + R]"}, "out-of-bounds", "s[t", "s has length 131")
-
-add("nbody", r"""
-__global__ void nbody(int n, const float4* body, float4* force) {
-    __shared__ float4 s[64];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float4 me = i < n ? body[i] : make_float4(0, 0, 0, 0);
-    float3 f = {0, 0, 0};
-    for (int start = 0; start < n; start += blockDim.x) {
-        int j = start + threadIdx.x;
-        s[threadIdx.x] = j < n ? body[j] : make_float4(0, 0, 0, 0);
-        __syncthreads();
-        for (int k = 0; k < blockDim.x; ++k) {
-            float dx = s[k].x - me.x, dy = s[k].y - me.y, dz = s[k].z - me.z;
-            float r = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
-            float w = s[k].w * r * r * r;
-            f.x += w * dx; f.y += w * dy; f.z += w * dz;
-        }
-        __syncthreads();
-    }
-    if (i < n) force[i] = make_float4(f.x, f.y, f.z, 0);
-}
-""", (2, 64), lambda: (100, floats(100, 4), zeros(100, 4)),
-    lambda n, b, f: _forces(b), rtol=2e-3)  # fmt: skip
-wrong(
-    {"    if (i < n) force[i]": "    force[i]"},
-    "out-of-bounds",
-    "force[i]",
-    "accesses force[100], out of bounds: force has length 100",
-)
-
-
-def _forces(b: Array) -> Array:
-    b = b.astype(float)
-    d = b[None, :, :3] - b[:, None, :3]
-    w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
-    return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
-
-
-add("hash_and_bits", r"""
-__global__ void hash_and_bits(int n, const unsigned* in, unsigned long long* out) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned long long h = 14695981039346656037ull;
-    for (int k = 0; k < 4; ++k) {
-        h ^= (in[i] >> (8 * k)) & 0xff;
-        h *= 1099511628211ull;
-    }
-    h += __popc(in[i]) + __clz(in[i]) + (__brev(in[i]) >> 28) + __ffs(in[i]);
-    h += in[i] / 7 + in[i] % 13;
-    h ^= __umulhi(in[i], 0x9e3779b9u) ^ (unsigned long long)__byte_perm(in[i], 0, 0x0123);
-    out[i] = h;
-}
-""", (2, 64), lambda: (100, 1 + floats(100).view("u4") // 2, zeros(100, dtype="u8")),
-    lambda n, x, out: np.array([_hash(int(v)) for v in x], np.uint64))  # fmt: skip
-wrong({"i >= n": "i > n"}, "out-of-bounds", "h ^= (in[i]", "in has length 100")
-
-
-def _hash(v: int) -> int:
-    h = 14695981039346656037
-    for k in range(4):
-        h = (h ^ (v >> 8 * k & 255)) * 1099511628211 % 2**64
-    brev = int(f"{v:032b}"[::-1], 2)
-    h += (
-        bin(v).count("1")
-        + 32
-        - v.bit_length()
-        + (brev >> 28)
-        + (v & -v).bit_length()
-        + v // 7
-        + v % 13
-    )
-    swapped = int.from_bytes(v.to_bytes(4, "little"), "big")
-    return h % 2**64 ^ (v * 0x9E3779B9 >> 32) ^ swapped
