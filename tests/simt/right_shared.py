@@ -34,22 +34,6 @@ def tiled_matmul_of_any_size(a, b, out):
 
 
 @CASES.add(
-    (2, 32),
-    lambda r: (floats(r, 6 * 32), zeros(64)),
-    lambda a, out: np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2),
-)
-def double_buffer_with_one_barrier(a, out):
-    tile = cuda.shared.array((2, 32), float32)
-    t = cuda.threadIdx.x
-    total = float32(0)
-    for k in range(6):
-        tile[k % 2, t] = a[k * 32 + t]
-        cuda.syncthreads()
-        total += tile[k % 2, 31 - t]
-    out[cuda.grid(1)] = total
-
-
-@CASES.add(
     (3, 64),
     lambda r: (floats(r, 180), zeros(3)),
     lambda a, out: [a[:64].sum(), a[64:128].sum(), a[128:].sum()],

@@ -111,19 +111,6 @@ def relaxation_over_the_grid(a, b, n):
 
 @CASES.add(
     (2, 32),
-    lambda r: (floats(r, 64), zeros(64)),
-    lambda a, out: a.reshape(2, 2, 16)[:, ::-1].ravel(),
-)
-def exchange_between_half_warps(a, out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    s[t] = a[cuda.grid(1)]
-    cuda.syncwarp()
-    out[cuda.grid(1)] = s[t ^ 16]
-
-
-@CASES.add(
-    (2, 32),
     lambda r: (r.integers(0, 9, 64), zeros(1, kind=np.int64), zeros(1, kind=np.int32)),
     lambda a, total, lock: (a.sum(), 0),
 )
