@@ -8,6 +8,7 @@ import pytest
 import simt
 from simt import cuda
 from simt.errors import KernelError
+from simt.host.work.launches import PreparedLaunch
 
 
 @cuda.jit
@@ -44,6 +45,23 @@ def test_launch_shapes(grid: object, block: object) -> None:
 
     count[grid, block](out)
     assert out.copy_to_host()[0] == 128
+
+
+def test_indices_of_a_large_grid_do_not_overflow() -> None:
+    """In its last block, as all of its 2**32 threads and more take half a minute."""
+
+    @cuda.jit
+    def indices(out):
+        t = cuda.threadIdx.x
+        out[0, t], out[1, t] = cuda.grid(1), cuda.blockIdx.x * cuda.blockDim.x + t
+        out[2, t], out[3, t] = cuda.gridsize(1), cuda.blockDim.x * cuda.gridDim.x
+
+    out, blocks = np.zeros((4, 256), np.int64), 22_121_216
+    last = np.array([blocks - 1])
+    PreparedLaunch(indices, blocks, 256, (out,), 0, xray=False, only=last).carry_out()
+    size = blocks * 256
+    np.testing.assert_array_equal(out[:2], np.tile(np.arange(size - 256, size), (2, 1)))
+    assert (out[2:] == size).all()
 
 
 def test_torch_cpu_tensors_are_changed_in_place() -> None:

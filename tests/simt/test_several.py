@@ -152,7 +152,11 @@ def test_each_thread_goes_by_what_it_has(body: str) -> None:
             for body, said in REFUSED.items()
         ),
         *((body, said, "a function ends without a return there") for body, said in NONE.items()),
-        ("    out[i] = find(a, 99)\n", "None cannot be stored", "a function ended without a return"),
+        (
+            "    out[i] = find(a, 99)\n",
+            "None cannot be stored",
+            "a function ended without a return",
+        ),
     ],
 )
 def test_what_all_threads_would_have_to_share_is_not_taken_from_one(
