@@ -17,7 +17,7 @@ XRAY, PLAIN, UNCHECKED, REORDERED = fuzz.RUNS
 def test_machine_agrees_with_the_reference(data: st.DataObject) -> None:
     program = grammar.program(lambda n: data.draw(st.integers(0, n - 1)))
     note(program.source)
-    assert fuzz.difference(program, [(0, XRAY), (1, PLAIN), (2, UNCHECKED)]) is None
+    assert fuzz.difference(program, [(0, XRAY), (1, PLAIN), (1, UNCHECKED)]) is None
 
 
 @pytest.mark.parametrize("first", range(1000, 1020, 10))
