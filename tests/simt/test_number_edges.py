@@ -69,10 +69,10 @@ def test_the_quotient_that_does_not_fit_is_0(kind: Any, uniform: bool) -> None:
     want = [0 if kind is np.int64 else -int(least), least, -7, int(least) // 2, 0]
     i = "0" if uniform else "i"
     many = slice(0, 1 if uniform else None)
-    assert_same(computed(f"a[{i}] // b[{i}]", a[many], b[many]), np.array(want)[many])
-    assert_same(computed(f"divmod(a[{i}], b[{i}])[0]", a[many], b[many]), np.array(want)[many])
-    rest = computed(f"a[{i}] % b[{i}]", a[many], b[many])
-    assert_same(rest, np.zeros(5, np.int64)[many])
+    lines = f"c[i] = a[{i}] // b[{i}]\nd[i], e[i] = divmod(a[{i}], b[{i}])\nf[i] = a[{i}] % b[{i}]"
+    results = ran(lines, a[many], b[many], *(np.zeros(5, np.int64)[many] for _ in "cdef"))[2:]
+    for got, wanted in zip(results, [want, want, [0] * 5, [0] * 5], strict=True):
+        assert_same(got, np.array(wanted)[many])
 
 
 # --- floats as whole numbers

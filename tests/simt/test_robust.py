@@ -342,7 +342,6 @@ WARPS = "Other warps go on only after it here; on a GPU they go on meanwhile, si
     ("kernel", "blocks", "threads", "taken", "said"),
     [
         (lock_of_a_warp, 1, 32, 0, VOLTA),
-        (lock_of_a_warp, 3, 48, 0, VOLTA),
         (lock_of_warps, 1, 64, 0, WARPS),
         (lock_of_warps, 1, 32, 1, VOLTA),
         (lock_of_a_warp, 1, 32, 1, ""),
