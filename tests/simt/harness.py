@@ -27,13 +27,9 @@ def line(fn: Any, mark: str) -> int:
 
 
 @lru_cache(maxsize=8)
-def jitted(fn: Callable[..., Any]) -> Any:
-    """The kernel of a function: Numba is asked about it once, however often it is launched."""
-    return cuda.jit(fn)
-
-
 def kernel_of(fn: Any) -> Any:
-    return fn if hasattr(fn, "py_func") else jitted(fn)
+    """A kernel, of which Numba is asked once, however often it is launched."""
+    return fn if hasattr(fn, "py_func") else cuda.jit(fn)
 
 
 def to_device(args: tuple[Any, ...]) -> list[Any]:

@@ -202,6 +202,8 @@ REFUSED = {
     "x = b[1:].view(np.int64)": "no whole number of elements of 8 bytes",
     "row[1:3] = (1, 2, 3)": "a part of rows of shape (2,) is given values of shape (3,)",
     "out[i] = b[::0][0]": "a slice with a step of 0",
+    "row[::n] = 1": "a slice whose step differs from thread to thread is not supported",
+    "out[i] = square()": "the function called here takes (x): missing a required argument: 'x'",
     "out[i] = there(n)": "there(), which cuda.declare_device takes from compiled code,",
     "open(n)": "open() cannot be called in a kernel: a thread has numbers, tuples and arrays alone",
     "out[i] = types.SimpleNamespace(x=n).x": "a thread makes no objects; keep their parts in",

@@ -9,8 +9,6 @@ import simt
 from simt import cuda
 from simt.errors import BadLaunch
 
-from .harness import line, only, xray
-
 
 @cuda.jit
 def fill(a, n):
@@ -59,23 +57,3 @@ def test_a_device_function_is_no_kernel() -> None:
 def test_xray_says_how_it_is_written(given: Any) -> None:
     with pytest.raises(simt.errors.SimtError, match=r"write xray\(kernel\)\[blocks, threads\]"):
         simt.xray(given)
-
-
-def one_argument_missing(a, out):
-    out[0] = helper()
-
-
-def test_a_missing_argument_of_a_device_function_is_named() -> None:
-    found = only(xray(one_argument_missing, 1, 1, np.ones(1), np.ones(1)), "not-a-kernel")
-    assert "takes" in found.message
-    assert "(x)" in found.message
-    assert found.line == line(one_argument_missing, "out[0]")
-
-
-def test_slices_whose_steps_differ_between_threads_are_named() -> None:
-    def stepped(a):
-        i = cuda.grid(1)
-        a[:: i + 1] = a[0]
-
-    said = only(xray(stepped, 1, 32, np.zeros(32, np.float32)), "unsupported").message
-    assert said.startswith("a slice whose step differs from thread to thread")

@@ -61,6 +61,9 @@ JOINS = {
         "    r = 0.0\n    for q in range(n):\n        r = a[i]\n"
         "        if {c}:\n            break\n"
     ),
+    "endless loop and break": (
+        "    r = 0\n    while True:\n        r = a[i]\n        if r > 0:\n            break\n"
+    ),
     "while": "    r = 0.0\n    while n > 1:\n        r = a[i]\n        n -= 1\n",
     "in the loop": (
         "    r = 0.0\n    for q in range(n):\n        out[i] += r * a[i] * a[i]\n        r = a[i]\n"
@@ -227,13 +230,3 @@ def test_a_ufunc_is_computed_in_the_type_that_numba_chooses(ufunc: np.ufunc) -> 
         if numbas is not None:  # arctan2 has no loop for complex numbers
             letters = numbas.ufunc_sig[: ufunc.nin]
             assert ufunc_loop(ufunc, given) == tuple(map(np.dtype, letters))
-
-
-def test_after_an_endless_loop_a_variable_has_the_type_of_its_breaks() -> None:
-    source = (
-        "def kernel(a, out):\n    i = cuda.grid(1)\n    r = 0\n    while True:\n"
-        "        r = a[i]\n        if r > 0:\n            break\n    out[i] = r * r\n"
-    )
-    a, out = np.full(4, 1.1, np.float32), np.zeros(4)
-    launch(sources.module(source, cuda).kernel, 1, 4, a, out)
-    np.testing.assert_array_equal(out, a * a)  # in float32, as Numba types it
