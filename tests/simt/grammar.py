@@ -14,17 +14,7 @@ import numpy as np
 from .grammar_arrays import FILL, MORE, MORE_OUTPUTS, Arrays, more_arguments
 from .grammar_expressions import Choose, Scope
 
-BLOCKS: list[tuple[int, ...]] = [
-    (1,),
-    (7,),
-    (32,),
-    (33,),
-    (48,),
-    (64,),
-    (8, 4),
-    (5, 7),
-    (4, 3, 3),
-]
+BLOCKS: list[tuple[int, ...]] = [(1,), (7,), (32,), (33,), (48,), (64,), (8, 4), (5, 7), (4, 3, 3)]
 GRIDS: list[tuple[int, ...]] = [(1,), (2,), (3,), (2, 2), (5,), (3, 2)]
 CHUNKS = [1000, 1, 2, 3, 4]  # blocks carried out together: with most grids the last are fewer
 INPUTS = {

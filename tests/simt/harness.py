@@ -4,6 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ def line(fn: Any, mark: str) -> int:
     return found[0]
 
 
+@lru_cache(maxsize=8)
+def kernel_of(fn: Any) -> Any:
+    """A kernel, of which Numba is asked once, however often it is launched."""
+    return fn if hasattr(fn, "py_func") else cuda.jit(fn)
+
+
 def to_device(args: tuple[Any, ...]) -> list[Any]:
     return [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
 
@@ -34,7 +41,7 @@ def xray(fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0) -> Any:
     given = to_device(args)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = simt.xray(fn)[grid, block, 0, shared](*given)
+        report = simt.xray(kernel_of(fn))[grid, block, 0, shared](*given)
     _copy_back(args, given)
     return report
 
@@ -44,9 +51,8 @@ def launch(
 ) -> None:
     """A launch as a learner writes it; a warning is an error, as everywhere in the tests."""
     given = to_device(args)
-    kernel = fn if hasattr(fn, "py_func") else cuda.jit(fn)
     with nullcontext() if checked else simt.unchecked():
-        kernel[grid, block, 0, shared](*given)
+        kernel_of(fn)[grid, block, 0, shared](*given)
     _copy_back(args, given)
 
 

@@ -2,7 +2,7 @@
 records, dynamic shared memory under several views, arrays in functions that call themselves."""
 
 import numpy as np
-from numba import float32, from_dtype, int32, int64
+from numba import float32, int32, int64
 
 from simt import cuda
 
@@ -12,8 +12,6 @@ CASES = Catalogue()
 
 SHAPE = (4, 8)
 POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)], align=True)
-MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
-POINT_TYPE = from_dtype(POINT)
 
 
 @cuda.jit(device=True)
@@ -57,31 +55,6 @@ def local_records(out):
     out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
 
 
-@CASES.add((2, 4), lambda r: (zeros(8, kind=np.float64),), lambda out: 4 * np.arange(8) + 9.5)
-def local_records_by_a_numba_type(out):
-    i = cuda.grid(1)
-    own = cuda.local.array((2, 2), POINT_TYPE)
-    own[1, 1].at[0] = 3 * i
-    own[1, 1].x = 2
-    out[i] = own[1, 1].at[0] + own[1, 1].x + 7.5 + i
-
-
-@CASES.add(
-    (2, 4),
-    lambda r: (zeros(8, kind=np.float64),),
-    lambda out: np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5,
-)
-def shared_records_of_several_types(out):
-    s = cuda.shared.array(4, MIXED)
-    t = cuda.threadIdx.x
-    s[t].flag = 1
-    s[t].count = cuda.grid(1)
-    s[t].value = 0.5
-    cuda.syncthreads()
-    other = s[3 - t]
-    out[cuda.grid(1)] = other.count * other.flag + other.value
-
-
 @CASES.add((2, 4), lambda r: (zeros(8),), lambda out: 11.5 * (3 - np.arange(8) % 4), shared=32)
 def dynamic_shared_memory_of_two_types(out):
     space = cuda.shared.array(0, np.uint8)
@@ -106,19 +79,6 @@ def dynamic_shared_memory_is_one_for_all(out):
     out[t] = k[t]
 
 
-@CASES.add(
-    (2, 4),
-    lambda r: (zeros(8, kind=np.int64),),
-    lambda out: np.float32(np.arange(8)).view(np.int32),
-)
-def local_memory_as_another_type(out):
-    own = cuda.local.array((2, 3), float32)
-    i = cuda.grid(1)
-    own[1, 2] = i
-    bits = own.view(np.int32)
-    out[i] = bits.reshape(6)[5]
-
-
 @cuda.jit(int64(int64), device=True)
 def product_down(n):
     own = cuda.local.array(2, int64)
@@ -134,6 +94,7 @@ def each_call_of_itself_has_its_own_array(out):
     out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
 
 
+MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
 RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], MIXED)
 
 

@@ -8,15 +8,7 @@ from simt import cuda
 from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
-SCALE = 3
 TABLE = np.arange(10, dtype=np.int32) ** 2
-
-
-@CASES.add((4, 32), lambda r: (floats(r, 100), floats(r, 100), zeros(100)), lambda a, b, out: a + b)
-def vector_add(a, b, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = a[i] + b[i]
 
 
 @CASES.add(
@@ -33,31 +25,6 @@ def saxpy_returns_early(a, x, y):
 def grid_stride(a, out):
     for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
         out[i] = a[i] * float32(2)
-
-
-@CASES.add(
-    ((2, 2), (8, 8)),
-    lambda r: (floats(r, 11, 9), floats(r, 9, 14), zeros(11, 14)),
-    lambda a, b, out: a @ b,
-)
-def naive_matmul(a, b, out):
-    col, row = cuda.grid(2)
-    if row < out.shape[0] and col < out.shape[1]:
-        total = float32(0)
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, col]
-        out[row, col] = total
-
-
-@CASES.add(
-    (4, 32),
-    lambda r: (r.integers(0, 7, 120), zeros(7, kind=np.int64)),
-    lambda a, out: np.bincount(a, minlength=7),
-)
-def atomic_histogram(a, out):
-    i = cuda.grid(1)
-    if i < a.size:
-        cuda.atomic.add(out, a[i], 1)
 
 
 @CASES.add(

@@ -31,35 +31,6 @@ def bitonic_sort(a):
     a[t] = s[t]
 
 
-@CASES.add(
-    (2, 64), lambda r: (floats(r, 128), zeros(128), 3), lambda a, out, n: (4 * a + np.float32(3), n)
-)
-def own_slot_needs_no_barrier(a, out, n):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = a[cuda.grid(1)]
-    for _ in range(n):
-        s[t] += a[cuda.grid(1)]
-        s[t] += float32(1)
-    out[cuda.grid(1)] = s[t]
-
-
-@CASES.add(
-    (2, 32),
-    lambda r: (floats(r, 64), zeros(64), 2),
-    lambda a, out, n: (a.reshape(2, 32)[:, ::-1].ravel(), n),
-)
-def barrier_under_a_condition_that_all_share(a, out, n):
-    s = cuda.shared.array(32, float32)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
-    s[t] = a[i]
-    if n > 1:
-        cuda.syncthreads()
-        out[i] = s[31 - t]
-    else:
-        out[i] = float32(0)
-
-
 @cuda.jit(device=True)
 def rotate(tile, t, by):
     cuda.syncthreads()

@@ -55,19 +55,6 @@ def barrier_for_one_block_only(a, out):
         out[t] = s[31 - t]
 
 
-@CASES.add(
-    (4, 32), lambda r: (floats(r, 64), zeros(64)), lambda a, out: a.reshape(2, 32)[:, ::-1].ravel()
-)
-def whole_blocks_return_early(a, out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    if cuda.blockIdx.x * 32 >= a.size:
-        return
-    s[t] = a[cuda.grid(1)]
-    cuda.syncthreads()
-    out[cuda.grid(1)] = s[31 - t]
-
-
 def _turns(a: np.ndarray, out: np.ndarray) -> None:
     for b, row in enumerate(a.reshape(3, 32)):
         out[b * 32 : b * 32 + 32] = np.roll(row, -b)
@@ -126,16 +113,6 @@ def a_part_for_each_block(a, out):  # the last block's part is empty, and begins
     t = cuda.threadIdx.x
     if t < mine.size:
         theirs[t] = mine[mine.size - 1 - t]
-
-
-@CASES.add((2, 32), lambda r: (floats(r, 32), zeros(32)), lambda a, out: a)
-def an_empty_rest(a, out):
-    rest = a[32:]
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = a[i]
-    if i < rest.size:
-        out[i] = rest[i]
 
 
 @cuda.jit(device=True)

@@ -1,7 +1,7 @@
 """Right kernels whose threads meet in shared memory. None may get a finding."""
 
 import numpy as np
-from numba import float32, int32, int64
+from numba import float32, int32
 
 from simt import cuda
 
@@ -31,22 +31,6 @@ def tiled_matmul_of_any_size(a, b, out):
         cuda.syncthreads()
     if row < out.shape[0] and col < out.shape[1]:
         out[row, col] = total
-
-
-@CASES.add(
-    (2, 32),
-    lambda r: (floats(r, 6 * 32), zeros(64)),
-    lambda a, out: np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2),
-)
-def double_buffer_with_one_barrier(a, out):
-    tile = cuda.shared.array((2, 32), float32)
-    t = cuda.threadIdx.x
-    total = float32(0)
-    for k in range(6):
-        tile[k % 2, t] = a[k * 32 + t]
-        cuda.syncthreads()
-        total += tile[k % 2, 31 - t]
-    out[cuda.grid(1)] = total
 
 
 @CASES.add(
@@ -86,26 +70,6 @@ def halo_stencil(a, out):
     cuda.syncthreads()
     if i < n:
         out[i] = s[t] + s[t + 1] + s[t + 2]
-
-
-@CASES.add(
-    (1, 64), lambda r: (r.integers(0, 9, 64), zeros(64, kind=np.int64)), lambda a, out: np.cumsum(a)
-)
-def scan_with_two_barriers(a, out):
-    s = cuda.shared.array(64, int64)
-    t = cuda.threadIdx.x
-    s[t] = a[t]
-    cuda.syncthreads()
-    step = 1
-    while step < 64:
-        value = s[t]
-        if t >= step:
-            value += s[t - step]
-        cuda.syncthreads()
-        s[t] = value
-        cuda.syncthreads()
-        step *= 2
-    out[t] = s[t]
 
 
 @CASES.add(

@@ -1,14 +1,12 @@
 """Right kernels about numbers and flow: loops, device functions, types. No finding."""
 
 import numpy as np
-from numba import float32
 
 from simt import cuda
 
 from .cases import Catalogue, floats, zeros
 
 CASES = Catalogue()
-SCALE = 3
 
 
 def _collatz(n: np.ndarray, out: np.ndarray) -> None:
@@ -32,21 +30,6 @@ def collatz(n, out):
                 value = 3 * value + 1
             steps += 1
         out[i] = steps
-
-
-@cuda.jit(device=True)
-def divide(a, b):
-    return a // b, a % b
-
-
-@CASES.add(
-    (1, 40),
-    lambda r: (r.integers(-50, 50, 40), zeros(40, 2, kind=np.int64)),
-    lambda a, out: np.stack(np.divmod(a, 7), axis=1),
-)
-def device_function_with_two_results(a, out):
-    i = cuda.grid(1)
-    out[i, 0], out[i, 1] = divide(a[i], 7)
 
 
 @cuda.jit(device=True)
@@ -96,57 +79,6 @@ def bit_tricks(a, out):
     out[i, 1] = cuda.brev(a[i])
     out[i, 2] = cuda.clz(a[i])
     out[i, 3] = cuda.ffs(a[i])
-
-
-@CASES.add((2, 32), lambda r: (floats(r, 64), zeros(64)), lambda a, out: np.clip(a, -2, 2))
-def clamp_by_ternaries(a, out):
-    i = cuda.grid(1)
-    low, high = float32(-2), float32(2)
-    out[i] = a[i] if low < a[i] < high else (low if a[i] <= low else high)
-
-
-def _first(a: np.ndarray, out: np.ndarray) -> None:
-    for k, row in enumerate(a):
-        hits = np.flatnonzero(row == 3)
-        out[k] = hits[0] if hits.size else -1
-
-
-@CASES.add((1, 40), lambda r: (r.integers(0, 6, (40, 7)), zeros(40, kind=np.int64)), _first)
-def search_with_for_else(a, out):
-    i = cuda.grid(1)
-    for k in range(a.shape[1]):
-        if a[i, k] != 3:
-            continue
-        out[i] = k
-        break
-    else:
-        out[i] = -1
-
-
-def _make(add: int) -> object:
-    def closure_and_globals(a, out):
-        i = cuda.grid(1)
-        out[i] = a[i] * SCALE + add
-
-    return closure_and_globals
-
-
-CASES.add(
-    (1, 32),
-    lambda r: (r.integers(0, 9, 32), zeros(32, kind=np.int64)),
-    lambda a, out: a * SCALE + 4,
-)(_make(4))
-
-
-@CASES.add((1, 9), lambda r: (floats(r, 9, 12), zeros(9)), lambda a, out: a[:, 1:11:2].sum(1))
-def slices_of_rows(a, out):
-    i = cuda.grid(1)
-    row = a[i]
-    part = row[1:11:2]
-    total = float32(0)
-    for k in range(len(part)):
-        total += part[k]
-    out[i] = total
 
 
 @CASES.add(

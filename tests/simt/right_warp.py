@@ -23,23 +23,6 @@ def warp_sum_by_shuffles(a, out):
         out[i // 32] = value
 
 
-@CASES.add(
-    (1, 64),
-    lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
-    lambda a, out: np.cumsum(a.reshape(2, 32), axis=1).ravel(),
-)
-def warp_scan_by_shuffles(a, out):
-    t = cuda.threadIdx.x
-    value = a[t]
-    step = 1
-    while step < 32:
-        other = cuda.shfl_up_sync(FULL, value, step)
-        if cuda.laneid >= step:
-            value += other
-        step *= 2
-    out[t] = value
-
-
 @CASES.add((2, 64), lambda r: (floats(r, 128), zeros(4)), lambda a, out: a.reshape(4, 32).sum(1))
 def warp_synchronous_tree(a, out):
     s = cuda.shared.array(64, float32)
@@ -88,32 +71,6 @@ def histogram_by_matching(a, out):
         cuda.atomic.add(out, a[i], cuda.popc(mask))
 
 
-def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
-    for k, part in enumerate(a.reshape(2, 32)):
-        yes = part > 0
-        out[k] = yes.all(), yes.any(), yes.all() or not yes.any()
-
-
-@CASES.add(
-    (2, 32),
-    lambda r: (
-        np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
-        zeros(2, 3, kind=np.int32),
-    ),
-    _warp_votes,
-)
-def warp_votes(a, out):
-    i = cuda.grid(1)
-    every = cuda.all_sync(FULL, a[i] > 0)
-    some = cuda.any_sync(FULL, a[i] > 0)
-    same = cuda.eq_sync(FULL, a[i] > 0)
-    if cuda.laneid == 0:
-        b = cuda.blockIdx.x
-        out[b, 0] = 1 if every else 0
-        out[b, 1] = 1 if some else 0
-        out[b, 2] = 1 if same else 0
-
-
 @CASES.add(
     (1, 32), lambda r: (zeros(32, kind=np.int64),), lambda out: np.where(np.arange(32) < 8, 8, 24)
 )
@@ -150,30 +107,6 @@ def relaxation_over_the_grid(a, b, n):
         if 0 < i < a.size - 1:
             a[i] = b[i]
         g.sync()
-
-
-@CASES.add(
-    (3, 64),
-    lambda r: (zeros(192, 2, kind=np.int32),),
-    lambda out: np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1),
-)
-def lanes_and_warp_size(out):
-    i = cuda.grid(1)
-    out[i, 0] = cuda.laneid
-    out[i, 1] = cuda.warpsize
-
-
-@CASES.add(
-    (2, 32),
-    lambda r: (floats(r, 64), zeros(64)),
-    lambda a, out: a.reshape(2, 2, 16)[:, ::-1].ravel(),
-)
-def exchange_between_half_warps(a, out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    s[t] = a[cuda.grid(1)]
-    cuda.syncwarp()
-    out[cuda.grid(1)] = s[t ^ 16]
 
 
 @CASES.add(

@@ -41,14 +41,6 @@ def test_a_record_comes_back_from_a_kernel_that_writes_it(kind: type) -> None:
     assert points["row"].tolist() == [[0, 0, 0], [0, 9, 0], [0, 0, 0]]  # it is a part of them
 
 
-def test_a_record_that_is_only_read_stays_as_it_is() -> None:
-    point = np.zeros(1, POINT)[0]
-    move[1, 1](cuda.In(point))
-    assert point["n"] == 0
-    move[1, 1](cuda.Out(point))
-    assert point["n"] == 7
-
-
 # --- which way they go
 
 
@@ -125,11 +117,6 @@ def test_what_lies_in_one_piece_is_taken_in_any_order_of_axes(
         with pytest.raises(ValueError, match="contiguous"):
             add_one_3d[1, 1](array)
     np.testing.assert_array_equal(array, want)
-
-
-def test_broadcast_arrays_go_to_the_device() -> None:
-    wide = np.broadcast_to(np.arange(3.0), (4, 3))
-    np.testing.assert_array_equal(cuda.to_device(wide).copy_to_host(), wide)
 
 
 # --- what is no argument

@@ -1,13 +1,11 @@
 """Barriers by exhaustive search: divergence is found exactly where threads part."""
 
-import numba
 import numpy as np
 import pytest
 
 from simt import cuda
-from simt.core.findings import SimtWarning
 
-from .harness import launch, line, only, xray
+from .harness import line, only, xray
 
 
 def scripted(leaves, waits, out):
@@ -85,26 +83,6 @@ def test_a_barrier_asks_only_those_who_have_not_left() -> None:
     stays = np.arange(64) % 4 != 3
     for row, want in zip(out, (8, 1, 0), strict=True):
         np.testing.assert_array_equal(row, np.where(stays, want, -1))
-
-
-def guarded(a, out):
-    s = cuda.shared.array(32, numba.float64)
-    i = cuda.grid(1)
-    t = cuda.threadIdx.x
-    s[t] = 0
-    if i >= a.size:
-        return
-    s[t] = a[i]
-    cuda.syncthreads()
-    out[i] = s[31 - t]
-
-
-def test_a_plain_launch_warns_of_threads_that_left() -> None:
-    a, out = np.arange(1.0, 41), np.full(40, -1.0)
-    with pytest.warns(SimtWarning, match="24 of 32 threads .* left on line") as said:
-        launch(guarded, 2, 32, a, out)
-    assert len(said) == 1
-    np.testing.assert_array_equal(out, [*a[31::-1], *[0] * 8])
 
 
 def heat(old, new, steps):

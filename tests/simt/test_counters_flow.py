@@ -27,9 +27,7 @@ def kernel(out):
         ("t % 2 == 0", 64, 2, (2, 32), (2, 32)),  # every warp parts; (warps, lanes) on each side
         ("t < 32", 96, 0, (1, 32), (2, 64)),  # whole warps go either way
         ("t < 40", 128, 1, (2, 40), (3, 88)),  # only the second warp parts
-        ("t < 8", 64, 1, (1, 8), (2, 56)),
         ("t >= 0", 64, 0, (2, 64), None),  # all the same way
-        ("t % 32 == 0 or t % 2 == 5", 64, 2, (2, 2), (2, 62)),
         ("t < 33", 40, 1, (2, 33), (1, 7)),  # a last warp of 8 lanes
     ],
 )
@@ -88,9 +86,7 @@ def kernel(out):
     ("index", "active", "contention"),
     [
         ("0", 64, 32),  # a whole warp on one address
-        ("t", 64, 1),
         ("t % 4", 64, 8),
-        ("t // 2", 64, 2),
         ("0", 5, 5),
         ("t % 32", 64, 1),  # two warps share addresses, lanes of one do not
         ("t if t < 30 else 0", 32, 3),
@@ -117,10 +113,8 @@ def kernel(x, y, out, a):
     [
         ("x[i] + y[i]", "f4", 1, 0),
         ("a * x[i] + y[i]", "f4", 2, 0),
-        ("(x[i] - y[i]) / y[i]", "f4", 2, 0),
         ("cuda.fma(a, x[i], y[i])", "f4", 2, 0),
         ("a * x[i] + y[i]", "f8", 0, 2),
-        ("x[i]", "f4", 0, 0),
         ("cuda.libdevice.float_as_int(x[i])", "f4", 0, 0),
         ("x[i + 1 - 1]", "f4", 0, 0),  # work on integers is no floating-point work
         ("x[i] if x[i] > y[i] else y[i]", "f4", 0, 0),

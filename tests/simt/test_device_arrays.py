@@ -18,13 +18,6 @@ class Foreign:
         self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 
-@cuda.jit
-def add(a, value):
-    i = cuda.grid(1)
-    if i < a.shape[0]:
-        a[i] += value
-
-
 def slices(length):
     ends = st.none() | st.integers(-length - 2, length + 2)
     return st.builds(slice, ends, ends, st.none() | st.integers(1, 3))
@@ -40,20 +33,6 @@ def test_an_interface_leads_back_to_the_same_memory(rows, columns):
     again[...] = -1
     host[rows, columns] = -1
     assert device.copy_to_host().tolist() == host.tolist()
-
-
-def test_an_interface_says_what_numba_says():
-    stream = cuda.stream()
-    device = cuda.device_array((2, 3), np.float32, stream=stream)
-    found = device.__cuda_array_interface__
-    assert (found["shape"], found["typestr"], found["strides"]) == ((2, 3), "<f4", None)
-    assert found["stream"] == int(stream)
-    assert cuda.as_cuda_array(device).stream.external
-    assert device[:, 1].__cuda_array_interface__["strides"] == (12,)
-    assert cuda.device_array(0).__cuda_array_interface__["data"][0] == 0
-    assert cuda.mapped_array(3).__cuda_array_interface__["stream"] is None
-    assert cuda.is_cuda_array(device)
-    assert not cuda.is_cuda_array(np.zeros(3))
 
 
 def test_what_stands_for_no_array_goes_to_the_device_and_to_no_kernel() -> None:
@@ -74,52 +53,6 @@ def test_memory_that_is_not_the_machines_is_refused():
     interface = cuda.to_device(np.zeros(3)).__cuda_array_interface__
     with pytest.raises(BadInput, match="the memory at 0x10 is none of the SIMT machine's"):
         cuda.from_cuda_array_interface({**interface, "data": (0x10, False)})
-    with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
-        cuda.from_cuda_array_interface({**interface, "mask": interface})
-
-
-def test_copies_on_the_device_do_not_rearrange():
-    c, f = np.zeros((3, 4)), np.zeros((3, 4), order="F")
-    with pytest.raises(ValueError, match=r"incompatible strides: \(32, 8\) vs. \(8, 24\)"):
-        cuda.to_device(c).copy_to_device(cuda.to_device(f))
-    with pytest.raises(ValueError, match="non-contiguous buffer"):
-        cuda.to_device(np.zeros(10)).copy_to_device(cuda.to_device(np.zeros(20))[::2])
-    device = cuda.to_device(c)
-    device.copy_to_device(f + 1)  # from the host it goes
-    assert device.copy_to_host().tolist() == (f + 1).tolist()
-
-
-def test_what_numba_refuses_of_a_device_array_is_refused():
-    device = cuda.to_device(np.zeros((2, 3, 4)))
-    with pytest.raises(NotImplementedError, match="negative strides"):
-        device[::-1].copy_to_host()
-    with pytest.raises(NotImplementedError, match="transposing a non-2D DeviceNDArray"):
-        _ = device.T
-    with pytest.raises(NotImplementedError, match="non-contiguous"):
-        device[:, :, ::2].ravel()
-    with pytest.raises(ValueError, match=r"invalid axes list \(0, 2\)"):
-        device[0].transpose((0, 2))
-    with pytest.raises(ValueError, match="copy=False"):
-        device.__array__(copy=False)
-
-
-def test_an_array_of_another_library_goes_to_a_ufunc_as_it_lies():
-    @cuda.vectorize(["f8(f8, f8)"])
-    def plus(a, b):
-        return a + b
-
-    @cuda.guvectorize(["(f8, f8, f8[:])"], "(),()->()")
-    def plus_all(a, b, out):
-        out[0] = a + b
-
-    numbers = np.arange(5.0)
-    there, out = cuda.to_device(numbers), cuda.device_array(5)
-    for function in (plus, plus_all):
-        made = function(Foreign(there), 7.0)
-        assert made.copy_to_host().tolist() == (numbers + 7).tolist()
-        returned = function(numbers, 2.0, out=Foreign(out))
-        assert returned.device_ctypes_pointer.value == out.device_ctypes_pointer.value
-        assert out.copy_to_host().tolist() == (numbers + 2).tolist()
 
 
 CUTS = [np.s_[:], np.s_[::-1], np.s_[1:, 1:3], np.s_[:, ::2], "transposed"]

@@ -1,9 +1,7 @@
 """The dispatcher's surface: what programs ask of `cuda.jit` and of what it makes."""
 
 import linecache
-import sys
 from collections import deque
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -66,9 +64,6 @@ def test_an_unknown_option_is_refused_where_the_kernel_is_compiled() -> None:
         ({"restype": void}, NumbaError),
         ({"bind": True}, NumbaError),
         ({"device": True, "link": ["a.cu"]}, ValueError),
-        ({"shared_memory_carveout": 150}, ValueError),
-        ({"shared_memory_carveout": "most"}, ValueError),
-        ({"shared_memory_carveout": 1.5}, TypeError),
     ],
 )
 def test_an_option_that_numba_refuses_at_once(options: Any, kind: type) -> None:
@@ -82,8 +77,6 @@ def test_launch_bounds_are_kept() -> None:
     kernel[1, 128](np.zeros(1))
     with pytest.raises(KernelError, match="launch_bounds allows 128 threads in a block, got 256"):
         kernel[1, (16, 16)](np.zeros(1))
-    with pytest.raises(ValueError, match="Got 4 launch bounds"):
-        cuda.jit("void(float64[:])", launch_bounds=(128, 2, 4, 8))(empty)
 
 
 def test_code_of_another_compiler_is_named() -> None:
@@ -243,22 +236,3 @@ def test_the_program_of_python_c_is_not_taken_for_what_exec_was_given(
     else:
         with pytest.raises(KernelError, match="kernel has no source text"):
             cuda.jit(scope["kernel"])[1, 1](a)
-
-
-@pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
-def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
-    file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    magic = "%%time\n" if file == "<timed exec>" else "%%capture\n%%timeit -n1\n"
-    bodies = [TEXT, TEXT.replace("7", "8")]
-    history = ["", *(magic + body for body in bodies), "%%bash\necho kernel", "kernel"]
-    shell = SimpleNamespace(
-        transform_cell=str, history_manager=SimpleNamespace(input_hist_raw=history)
-    )
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    for body, expected in zip(bodies, (7, 8), strict=True):
-        scope: dict[str, Any] = {}
-        exec(compile(body, file, "exec"), scope)
-        a = np.zeros(1)
-        cuda.jit(scope["kernel"])[1, 1](a)
-        assert a[0] == expected

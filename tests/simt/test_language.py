@@ -22,9 +22,6 @@ from .harness import launch, xray
 THREADS = 6
 
 VIEWS = """
-a.reshape(6)[n]
-a.reshape((3, 2))[n - 1, 1]
-a.reshape(-1)[n]
 a.reshape(3, -1)[n - 1, 0]
 a.reshape(a.shape[::-1])[2, 1]
 a.reshape(a.size)[n]
@@ -38,15 +35,12 @@ a.T[n - 1, 1]
 a.transpose()[n - 1, 1]
 a.flat[n]
 a.strides[0] + a.itemsize + a.nbytes + a.ndim + a.size + len(a) + len(a.shape)
-b[None, :][0, n]
 b[np.newaxis, n:][0, 0]
 a[..., 0][1] + a[0, ...][n - 1]
 a[:, None, 1:][1, 0, 0]
 b[::-1][n]
 b[3:0:-1][n - 1]
 b[-1:-4:-2][0]
-b[n:][0]
-b[:n][n - 1]
 b[n:1:-1].size + b[n::-1].size + b[:n:-1].size + b[-n:].size + b[:-n].size + b[n:n - 2].size
 b[n::-1][n]
 b[-n:][0]
@@ -79,9 +73,7 @@ int(2.7 * n) + int(-2.7) + float(n) + bool(n - 1) + int(True)
 pow(n, 3) + pow(2.0, n) + pow(n, 0.5)
 divmod(7, n)[0] + divmod(-7, n)[1] + divmod(7.5, 2.0)[1]
 round(2.5) + round(n + 0.5) + abs(n - 2) + abs(-1.5)
-0 < n < 3
 1 < n <= 3 != n
-n if n > 1 else 0.5
 (n > 1 and n) + (n - 1 or 7)
 (y := n) + y
 (lambda x: x * 2)(n)
@@ -106,12 +98,10 @@ TABLES[0][n] + TABLES[1][1, 0]
 
 STATEMENTS = """
 row[:] = n; out[i] = 1
-row[1:3] = n
 row[n:] = 5; row[:n] = b[n]
 row[::2] = (n, 7)
 row[...] = n
 rows[i, :] = n
-rows[i, n:] = n
 rows[i][1] = n
 row.fill(n)
 row[::-1][0] = n
@@ -130,19 +120,12 @@ t = (n, 2.0); t = (t[1], t[0]); out[i] = t[0] * 10 + t[1]
 t = (b, a[0]); out[i] = t[0][n] + t[1][n - 1]
 t = (b, a[0]); out[i] = t[n % 2][1]
 x: int = n; out[i] = x
-f = lambda x: x * 2; out[i] = f(n)
-assert n > 0; out[i] = 1
 assert n > 0, "n begins at 1"; out[i] = 1
-s = "abc"; out[i] = s == "abc"
-out[i] = 1; pass
 """
 
 BLOCKS = [
-    "for x in b:\n  out[i] += x",
     "for x in b:\n  if x < 2:\n    continue\n  out[i] += x\n  if x > n:\n    break",
-    "for x in b[n:]:\n  out[i] += x",
     "for x in b[:n]:\n  if x < 2:\n    continue\n  out[i] = 10 * out[i] + x",
-    "for r in a:\n  out[i] += r[n - 1]",
     "for r in a:\n  for x in r[:n]:\n    out[i] += x",
     "for x in b[::-1]:\n  out[i] = 10 * out[i] + x",
     "for x in a.flat:\n  out[i] = 3 * out[i] + x",
@@ -150,7 +133,6 @@ BLOCKS = [
     "for k, x in np.ndenumerate(a):\n  out[i] += (10 * k[0] + k[1]) * x",
     "for k in np.ndindex(a.shape):\n  out[i] = 3 * out[i] + a[k]",
     "for j, k in np.ndindex(2, 3):\n  out[i] += j * k * a[j, k]",
-    "for k, x in enumerate(b):\n  out[i] += k * x",
     "for k, x in enumerate(b[n:], 3):\n  out[i] += k * x",
     "for x, y in zip(b[:n], b[::-1]):\n  out[i] += x * y",
     "for k, (x, y) in enumerate(zip(b, range(n, 9))):\n  out[i] += k * x * y",
@@ -162,13 +144,10 @@ BLOCKS = [
     "for k in range(5):\n  if k == n:\n    break\nelse:\n  out[i] = 9\nout[i] += k",
     "k = 0\nwhile k < n:\n  k += 1\n  if k == 2:\n    break\nelse:\n  out[i] = 100\nout[i] += k",
     "while (k := n) < 4:\n  n += 1\n  out[i] += k",
-    "def f(x):\n  return x + 1\nout[i] = f(n)",
     "def f(x):\n  return x + n\nout[i] = f(2)",
     "def f(x, y=2, z=3):\n  return x + 10 * y + 100 * z\nout[i] = f(n) + f(n, z=n)",
     "x = a\nif i % 2:\n  x = a[:, 1:]\nfor r in x[n - 1:]:\n  out[i] += r[0] + x[0].sum()",
     "x = n\ndef f():\n  nonlocal x\n  x += n\nf()\nf()\nout[i] = x",
-    "y = None\nif n:\n  y = 3\nif y is not None:\n  out[i] = y",
-    "match n:\n  case 1:\n    out[i] = 1\n  case 2:\n    out[i] = 5\n  case _:\n    out[i] = 7",
     "match n:\n  case 1 | 2:\n    out[i] = 1\n  case 3 if b[0] > 9:\n    out[i] = 2",
     "match n + 1:\n  case x if x > 2:\n    out[i] = x\n  case _:\n    out[i] = -1",
     "y = 5\nmatch n:\n  case y if y > 4:\n    out[i] = 1\n  case _:\n    out[i] = y",
@@ -199,7 +178,6 @@ REFUSED = {
     "out[i] = even(n) + 2 * even(n + 1)": "calls itself by another",
     "out[i] = power(2.0, cuda.threadIdx.x)": "or with other types",
     "row[:] = b": "write a loop over the elements",
-    "rows[i] = b": "write a loop over the elements",
     "rows[0, 1:] = b[::-1][1:]": "write a loop over the elements",
     "out[i] = b.min()": "no code for the min of a whole array: write a loop",
     "b.sort()": "no code for .sort(): write a loop",
@@ -209,7 +187,6 @@ REFUSED = {
     "out[i] = np.copysign(1.5, n)": "no code for np.copysign: write math.copysign(x, y)",
     "out[i] = cuda.ffs(np.int8(n))": "no code for cuda.ffs of int8: convert the number",
     "b += 1": "compute single elements",
-    "row[:] += b": "compute single elements",
     "try:\n  out[i] = 1\nexcept ValueError:\n  out[i] = 2": "test with if before",
     "print(f'{n}')": "print() takes several values",
     "match (n, 1):\n  case (1, y):\n    out[i] = y": "one by one with if",
@@ -225,6 +202,8 @@ REFUSED = {
     "x = b[1:].view(np.int64)": "no whole number of elements of 8 bytes",
     "row[1:3] = (1, 2, 3)": "a part of rows of shape (2,) is given values of shape (3,)",
     "out[i] = b[::0][0]": "a slice with a step of 0",
+    "row[::n] = 1": "a slice whose step differs from thread to thread is not supported",
+    "out[i] = square()": "the function called here takes (x): missing a required argument: 'x'",
     "out[i] = there(n)": "there(), which cuda.declare_device takes from compiled code,",
     "open(n)": "open() cannot be called in a kernel: a thread has numbers, tuples and arrays alone",
     "out[i] = types.SimpleNamespace(x=n).x": "a thread makes no objects; keep their parts in",

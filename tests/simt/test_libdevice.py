@@ -93,6 +93,8 @@ def test_values_of_libdevice() -> None:
         ("cuda.shared.array(3, cuda.float32).size", 3),
         ("(7).bit_count() + np.int32(-1).bit_count()", 35),
         ("cuda.fp16.htanh(np.float16(1))", float(np.tanh(HALF(1)))),
+        ("cuda.selp(i >= 0, 5, 6) + cuda.cbrt(27.0)", 8),
+        ("float('inf')", math.inf),
         ("cuda.float32x4(cuda.float32x2(1, 2), 3, 4).y", 2),
         ("cuda.uchar4(300, 1, 2, 3).x", 44),
     ],

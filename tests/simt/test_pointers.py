@@ -26,25 +26,6 @@ def test_an_address_is_an_array_to_the_end_of_its_memory():
         add_one[1, 32](7, 1)
 
 
-@pytest.mark.parametrize("order", "CF")
-def test_an_address_becomes_an_array_of_a_shape(order):
-    numpy_support = pytest.importorskip("numba.cuda.np.numpy_support")
-    shaped = numpy_support.carray if order == "C" else numpy_support.farray
-
-    @cuda.jit(types.void(types.CPointer(types.float32), types.int64[:, :]))
-    def kernel(pointer, out):
-        a = shaped(pointer, (2, 3))
-        same = shaped(pointer, (2, 3), dtype=np.float32)
-        i, j = cuda.grid(2)
-        out[i, j] = a[i, j] * 10 + same[i, j]
-
-    x = cuda.to_device(np.arange(6, dtype=np.float32))
-    out = np.zeros((2, 3), np.int64)
-    kernel[1, (2, 3)](x.gpu_data.device_pointer, out)
-    expected = np.arange(6).reshape(2, 3, order=order) * 11
-    np.testing.assert_array_equal(out, expected)
-
-
 @cuda.jit("void(int32[:], int64[:])")
 def copy(a, out):
     i = cuda.grid(1)
@@ -59,3 +40,5 @@ def test_whole_numbers_are_read_in_the_declared_type_whatever_their_sign():
         copy[1, 3](np.zeros(3, np.float32), out)
     with pytest.raises(KernelError, match="a is a 1-dimensional array of int32, and it is given"):
         copy[1, 3](np.zeros(3, np.uint64), out)
+    with pytest.raises(KernelError, match="2-dimensional array of int32: without a signature"):
+        copy[1, 3](np.zeros((3, 1), np.int32), out)

@@ -48,7 +48,7 @@ def test_names_stand_for_what_they_say():
         (["--help"], 0, "usage: python -m simt run [options] program.cu|script.py|notebook.ipynb"),
         (["walk"], 2, "argument command: invalid choice: 'walk'"),
         ([], 2, "the following arguments are required: command"),
-        (["run", "nothing.cu"], 2, "'nothing.cu' is no file"),
+        (["run", "nothing.py"], 2, "'nothing.py' is no file: give a script (.py), a notebook (.ip"),
     ],
 )
 def test_the_command_says_how_it_is_used(monkeypatch, capsys, arguments, status, message):

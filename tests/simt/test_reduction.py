@@ -11,7 +11,6 @@ from simt.errors import BadCall, KernelError
 from simt.host import api as cuda
 
 total = cuda.Reduce(lambda a, b: a + b)
-largest = cuda.reduce(lambda a, b: max(a, b))
 difference = cuda.reduce(lambda a, b: a - b)
 
 
@@ -58,11 +57,9 @@ def test_the_order_is_numbas(size: int, number: int) -> None:
     assert difference(cuda.to_device(values), init=5) == want
 
 
-@pytest.mark.parametrize("size", [1, 15, 17, 127, 128, 129, 1024, 1536, 34567, 104997])
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint8, np.complex64])
-def test_sums(size: int, dtype: type) -> None:
-    values = np.arange(size).astype(dtype) % dtype(7) if dtype != np.complex64 else np.ones(size)
-    values = values.astype(dtype)
+def test_a_sum_has_the_type_of_its_elements(dtype: type) -> None:
+    values = (np.arange(1536) % 7).astype(dtype)
     got = total(values)
     assert got.dtype == dtype
     assert got == values.sum(dtype=dtype)

@@ -1,7 +1,6 @@
 """The steps of one block: they tell the same story as the counters."""
 
 import copy
-import json
 import pickle
 
 import numpy as np
@@ -83,13 +82,6 @@ def test_another_block_can_be_watched() -> None:
     assert step.touches[0].elements == list(range(64, 96))
     with pytest.raises(simt.errors.BadInput, match="block=0"):
         report.step(block=0)
-
-
-def test_steps_survive_json() -> None:
-    report = xray(half, 1, 40, np.ones(80, np.float32), np.zeros(40, np.float32))
-    again = type(report).from_json(report.to_json())
-    assert again.step() == report.step()
-    assert json.loads(again.to_json()) == json.loads(report.to_json())
 
 
 def test_steps_that_nobody_has_read_keep_no_array_and_can_be_read_elsewhere() -> None:

@@ -1,4 +1,4 @@
-"""What Numba refuses, the machine refuses; what Numba accepts runs, or is named as missing."""
+"""What Numba refuses, the machine refuses, in plain words where the mistake is common."""
 
 import gc
 import warnings
@@ -17,61 +17,17 @@ from . import sources
 from .harness import line, to_device
 
 # each stands in a kernel that has `i` and a float64 array `out` of 32 numbers
-RUNS = {
-    "out[i] = round(out[i] + 1.25)": 1.0,
-    "out[i] = np.sin(out[i])": 0.0,
-    "out[i] = pow(2, 3)": 8.0,
-    "out[i] = 1 if i in (1, 2, 3) else 0": None,
-    "out[i] = float('inf')": np.inf,
-    "out[i] = complex(1, 2).imag": 2.0,
-    "if i >= 0: out[i] = 4": 4.0,
-    "i2: int = 3; out[i] = i2": 3.0,
-    "x = cuda.local.array(3, np.float64); x[:] = 2; out[i] = x[1]": 2.0,
-    "pass; out[i] = math.hypot(3.0, 4.0)": 5.0,
-    "out[i] = math.atan2(0.0, 1.0)": 0.0,
-    "out[i] = math.copysign(2.0, -1.0)": -2.0,
-    "out[i] = math.isnan(math.nan)": 1.0,
-    "out[i] = math.gamma(5.0)": 24.0,
-    "out[i] = math.erf(0.0)": 0.0,
-    "out[i] = math.ldexp(1.0, np.int32(3))": 8.0,
-    "out[i] = cuda.selp(i >= 0, 5, 6)": 5.0,
-    "out[i] = cuda.cbrt(27.0)": 3.0,
-    "out[i] = cuda.fma(2.0, 3.0, 4.0)": 10.0,
-    "out[i] = cuda.popc(np.int32(7))": 3.0,
-    "out[i] = np.int32(7) // np.int32(2)": 3.0,
-    "out[i] = -7 // 2": -4.0,
-    "out[i] = -7 % 3": 2.0,
-    "out[i] = ~5": -6.0,
-    "out[i] = (i - i + 0x7FFFFFFFFFFFFFFF) + 1": -(2.0**63),
-    "out[i] = np.uint8(255 + i - i + 1)": 0.0,
-    "while True:\n        out[i] += 1\n        if out[i] > 3: break": 4.0,
-    "print(i) if i > 99 else None": 0.0,
-    "x = None\n    if i >= 0:\n        x = 1\n    out[i] = 1 if x is not None else 2": 1.0,
-    "match i * 0:\n        case 0:\n            out[i] = 8": 8.0,
-}
-
 REFUSED = [
     "values = [1.0] * 3; out[i] = values[0]",
     "s = {1, 2}; out[i] = len(s)",
-    "d = {1: 2}; out[i] = d[1]",
     "out[i] = sum([k for k in range(3)])",
     "x = str(i); out[i] = len(x)",
-    "print(f'{i}')",
     "print('%d' % i)",
     "out[i] = int('3')",
-    "global zz; zz = 1",
-    "import os",
     "with open('x'): pass",
     "out[i] = i @ i",
     "out[i] = hash(i)",
-    "a, *b = (1, 2, 3); out[i] = a",
-    "out[i] = cuda.no_such_thing()",
-    "out[i] = out.no_such_thing",
-    "out[i, 0] = 1",
-    "out['x'] = 1",
     "out[i] = i + 'a'",
-    "x = 1 if i else (2, 3); out[i] = 1",
-    "cuda.shared.array(i, np.float32)",
     "cuda.syncthreads(3)",
     "out[i] = cuda.threadIdx.w",
     "cuda.atomic.add(out, 0)",
@@ -96,15 +52,6 @@ def report_of(kernel: Any, out: np.ndarray) -> Any:
         report = simt.xray(kernel)[1, 32](given)
     out[...] = given.copy_to_host()
     return report
-
-
-@pytest.mark.parametrize("body", RUNS)
-def test_what_numba_accepts_runs(body: str) -> None:
-    out = np.zeros(32)
-    report = report_of(kernel_of(body), out)
-    assert report.ok, report.findings
-    if RUNS[body] is not None:
-        np.testing.assert_allclose(out, RUNS[body], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("body", REFUSED)
@@ -142,21 +89,6 @@ def test_the_verdict_is_given_for_each_list_of_types() -> None:
     kernel[1, 32](whole)
 
 
-def test_an_error_in_a_device_function_names_the_line_there() -> None:
-    source = """
-@cuda.jit(device=True)
-def helper(x):
-    return x.nothing_of_that_name
-
-def kernel(out):
-    out[cuda.grid(1)] = helper(1.5)
-"""
-    made = sources.module(source, cuda)
-    first = report_of(made.kernel, np.zeros(32)).findings[0]
-    assert first.kind == "not-a-kernel"
-    assert first.line in (4, 7)
-
-
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -169,7 +101,6 @@ def kernel(out):
         ("out[i] = out[0:2]", "an array cannot be stored in one element"),
         ("x = out[i]; out[i] = x[0]", "arrays and tuples can be indexed, and this is a float32"),
         ("x = out + out; out[i] = x[i]", "a kernel cannot make a new array"),
-        ("out[:] = 2 * out", "a kernel cannot make a new array"),
         ("x = -out; out[i] = x[i]", "a kernel cannot make a new array"),
         ("x = cuda.blockIdx * cuda.blockDim; out[i] = x", "three parts each: write .x"),
         ("i = cuda.grid(2); out[i[0]] = i < 3", "x, y = cuda.grid(2) takes them apart"),
@@ -178,7 +109,6 @@ def kernel(out):
         ("out[i] = math.sqrt(out)", "sqrt() takes a number, and this is a whole array"),
         ("out[i] = out(i)", "its elements are in [ ], not ( )"),
         ("out[i] = out.shape(0)", "its elements are in [ ], not ( )"),
-        ("out[i] = out.size()", "a number is called here as if it were a function"),
         ("out[i] = out.length", "an array has no attribute length in a kernel"),
         ("for j in out.size: out[i] += j", "range(n) counts up to it"),
         ("for j in range(out.shape): out[i] += j", "a.shape[0] is its first number"),
@@ -212,7 +142,6 @@ def kernel(out):
             "out[i] = out.size()",
             "a number is called here as if it were a function: leave out the ()",
         ),
-        ("out[i] = i * cuda.blockDim", "have three parts each: write .x"),
         ("for k in range(0, 9, cuda.gridsize):\n        out[k] = 1", "a function stands where"),
         ("a, b = i", "one number cannot be taken apart into several"),
         ("out[i] = cuda.syncthreads_count(i < 3)", "syncthreads_count takes a whole number"),

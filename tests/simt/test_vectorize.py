@@ -227,10 +227,6 @@ def test_what_is_no_signature() -> None:
 
 
 def test_options() -> None:
-    with pytest.warns(RuntimeWarning, match="nopython"):
-        cuda.vectorize(["int32(int32)"], nopython=True)
-    with pytest.raises(KeyError, match="Unrecognized options.*nonexistent"):
-        cuda.vectorize(["int32(int32)"], nonexistent=2)
     with pytest.raises(TypeError, match="caching is not supported"):
         cuda.vectorize(["int32(int32)"], cache=True)
     with pytest.raises(ValueError, match="got 'parallel': take numba.vectorize"):

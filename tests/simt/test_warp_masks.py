@@ -119,39 +119,23 @@ def two_groups(out):
     out[3, i] = 1 if cuda.eq_sync(mask, i < 16) else 0
     out[4, i] = cuda.match_any_sync(mask, i % 2) & FULL
     out[5, i] = cuda.match_all_sync(mask, i < 16)[0] & FULL
+    out[6, i] = cuda.shfl_xor_sync(mask, i, 1)
 
 
-def test_votes_hear_only_the_lanes_of_their_mask() -> None:
-    out = np.zeros((6, 32), np.int64)
+def test_votes_and_shuffles_hear_only_the_lanes_of_their_mask() -> None:
+    out = np.zeros((7, 32), np.int64)
     launch(two_groups, 1, 32, out)
     low = np.arange(32) < 16
     odd = np.arange(32) % 2 == 1
     group = np.where(low, 0xFFFF, 0xFFFF0000)
     want = [
         group & 0xAAAAAAAA, low, low, np.ones(32),
-        group & np.where(odd, 0xAAAAAAAA, 0x55555555), group,
+        group & np.where(odd, 0xAAAAAAAA, 0x55555555), group, np.arange(32) ^ 1,
     ]  # fmt: skip
     np.testing.assert_array_equal(out, np.array(want).astype(np.int64))
 
 
 # --- what syncwarp orders
-
-
-def waits_for_half_of_the_warp(out):
-    s = cuda.shared.array(32, int32)
-    i = cuda.threadIdx.x
-    s[i] = i
-    if i < 16:
-        cuda.syncwarp(0xFFFF)
-        out[i] = s[i + 16]
-
-
-def test_syncwarp_does_not_order_a_lane_that_did_not_come() -> None:
-    report = xray(waits_for_half_of_the_warp, 1, 32, np.zeros(32, np.int64))
-    found = only(report, "race")
-    assert found.line == line(waits_for_half_of_the_warp, "s[i + 16]")
-    (_, a), (_, b) = threads(found)
-    assert abs(a[0] - b[0]) == 16
 
 
 def scripted(kinds, masks, out):
@@ -250,13 +234,25 @@ def test_a_mask_that_does_not_name_its_caller(kernel: Any, lane: int) -> None:
     assert found.message.endswith(f"its mask does not name it: the bit of lane {lane} must be set")
 
 
-def two_halves_with_their_own_masks(out):
-    i = cuda.threadIdx.x
-    mask = 0xFFFF if i % 32 < 16 else 0xFFFF0000
-    out[i] = cuda.shfl_xor_sync(mask, i, 1)
+@pytest.mark.parametrize("operand", [-1, 33, 64, -32, 31])
+def test_of_the_operand_of_a_shuffle_the_lower_five_bits_count(operand: int) -> None:
+    """As PTX's `shfl.sync` reads its operand b."""
 
+    @cuda.jit
+    def shuffle(out, k):
+        t = cuda.threadIdx.x
+        out[0, t] = cuda.shfl_sync(0xFFFFFFFF, t, k)
+        out[1, t] = cuda.shfl_up_sync(0xFFFFFFFF, t, k)
+        out[2, t] = cuda.shfl_down_sync(0xFFFFFFFF, t, k)
+        out[3, t] = cuda.shfl_xor_sync(0xFFFFFFFF, t, k)
 
-def test_halves_of_a_warp_may_have_masks_of_their_own() -> None:
-    out = np.zeros(64, np.int64)
-    assert not xray(two_halves_with_their_own_masks, 1, 64, out).findings
-    assert out.tolist() == [i ^ 1 for i in range(64)]
+    out = cuda.to_device(np.zeros((4, 32), np.int64))
+    shuffle[1, 32](out, operand)
+    lanes, k = np.arange(32), operand & 31
+    want = [
+        np.full(32, k),
+        np.where(lanes >= k, lanes - k, lanes),
+        np.where(lanes + k < 32, lanes + k, lanes),
+        lanes ^ k,
+    ]
+    np.testing.assert_array_equal(out.copy_to_host(), want)

@@ -47,23 +47,8 @@ def return_before_a_barrier(out):
     out[i] = s[cuda.threadIdx.x]
 
 
-@CASES.add((1, 32), lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()")
-def barrier_in_a_loop_of_unequal_length(out):
-    t = cuda.threadIdx.x
-    for _ in range(t % 3):
-        cuda.syncthreads()
-    out[t] = 1
-
-
 @CASES.add((1, 32), lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0")
 def spin_wait(flag):
     while flag[0] == 0:
         pass
     flag[1] = 1
-
-
-@CASES.add((2, 1), lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock")
-def lock_that_is_never_given_back(lock):
-    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
-        pass
-    lock[1] = 1

@@ -1,7 +1,6 @@
 """Kernels that go where they must not, ask for too much, or read what nobody wrote."""
 
-import numpy as np
-from numba import float32, float64
+from numba import float32
 
 from simt import cuda
 
@@ -121,18 +120,6 @@ def negative_index_wraps(a, out):
     out[i] = a[i - 1]
 
 
-@CASES.add(
-    (1, 32),
-    lambda: (f4(32), np.zeros(3, np.int32)),
-    "out-of-bounds",
-    "cuda.atomic.add",
-    guilty=each(lambda t: t % 4 == 3),
-    array="out",
-)
-def atomic_out_of_bounds(a, out):
-    cuda.atomic.add(out, cuda.grid(1) % 4, 1)
-
-
 @CASES.add((1, 1025), lambda: (f4(1025),), "launch-limit")
 def too_many_threads(out):
     out[cuda.grid(1)] = 1
@@ -158,13 +145,6 @@ def grid_too_wide(out):
 @CASES.add((0, 32), lambda: (f4(32),), "launch-limit")
 def empty_grid(out):
     out[cuda.grid(1)] = 1
-
-
-@CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "cuda.shared.array")
-def too_much_shared_memory(out):
-    s = cuda.shared.array((80, 80), float64)
-    s[0, cuda.threadIdx.x] = 1
-    out[cuda.threadIdx.x] = 1
 
 
 @CASES.add((1, 32), lambda: (f4(32),), "launch-limit", "b = cuda.shared.array")
@@ -203,21 +183,6 @@ def local_memory_that_nobody_wrote(out):
     for k in range(4):
         total += box[k]
     out[cuda.threadIdx.x] = total
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "uninitialised-read",
-    "out[t] = found",
-    guilty=each(lambda t: t >= 40),
-    array="found",
-)
-def variable_that_one_path_never_sets(out):
-    t = cuda.threadIdx.x
-    if t < 40:
-        found = 2 * out[t]
-    out[t] = found
 
 
 @CASES.add(

@@ -36,22 +36,6 @@ def race_between_warps(out):
     (1, 64),
     lambda: (f4(64),),
     "race",
-    "s[t // 2] = out[t]",
-    guilty=pair(lambda a, b: a // 2 == b // 2),
-    array="s",
-)
-def two_write_one_word(out):
-    s = cuda.shared.array(32, float32)
-    t = cuda.threadIdx.x
-    s[t // 2] = out[t]
-    cuda.syncthreads()
-    out[t] = s[t // 2]
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
     "value = s[(t + 32) % 64]",
     "s[t] = value",
     guilty=pair(lambda a, b: (a + 32) % 64 == b),
@@ -71,13 +55,6 @@ def read_before_a_write(out):
 @CASES.add((4, 32), lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)", array="out")
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
-
-
-@CASES.add(
-    (4, 32), lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1", array="out"
-)
-def histogram_without_atomics(out):
-    out[cuda.threadIdx.x % 4] += 1
 
 
 @CASES.add(
@@ -116,40 +93,6 @@ def matmul_without_its_second_barrier(a, b, out):
         for j in range(T):
             total += s[ty, j] * t[j, tx]
     out[row, col] = total
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
-def syncwarp_does_not_reach_another_warp(out):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = out[t]
-    cuda.syncwarp()
-    out[t] = s[63 - t]
-
-
-@CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
-def a_fence_is_no_barrier(out):
-    s = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    s[t] = out[t]
-    cuda.threadfence_block()
-    out[t] = s[63 - t]
 
 
 @CASES.add((2, 32), lambda: (f4(65),), "race", "out[i] = value", array="out")

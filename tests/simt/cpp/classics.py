@@ -18,9 +18,7 @@ class Classic:
     arguments: Callable[[], tuple[Any, ...]]
     result: Callable[..., Array]
     rtol: float = 0.0
-    kernel: str = ""  # how it is asked for, if not by the name of the classic
     cooperative: bool = False  # launched with all blocks at once
-    unordered: bool = False  # who comes first is first in the result
 
 
 class Mistake(NamedTuple):
@@ -172,24 +170,6 @@ __global__ void histogram(int n, const unsigned char* data, unsigned int* bins) 
 wrong({"mine[b] = 0;": ";"}, "uninitialised-read", "atomicAdd(&mine", "mine[")
 wrong({"atomicAdd(&mine[data[i] >> 2], 1u)": "mine[data[i] >> 2] += 1"}, "race", "+= 1", "on mine[")
 
-add("scan", r"""
-__global__ void scan(int n, const int* in, int* out) {
-    extern __shared__ int s[];
-    int t = threadIdx.x;
-    s[t] = t < n ? in[t] : 0;
-    __syncthreads();
-    for (int d = 1; d < blockDim.x; d *= 2) {
-        int v = t >= d ? s[t - d] : 0;
-        __syncthreads();
-        s[t] += v;
-        __syncthreads();
-    }
-    if (t < n) out[t] = s[t];
-}
-""", (1, 256, 0, 1024), lambda: (200, whole(200), zeros(200, dtype="i4")),
-    lambda n, x, out: np.cumsum(x))  # fmt: skip
-wrong({" : 0;\n        __syncthreads();": " : 0;"}, "race", "s[t]", "on s[")
-
 add("stencil", r"""
 #define R 3
 __constant__ float weight[2 * R + 1] = {1, 2, 3, 4, 3, 2, 1};
@@ -212,120 +192,3 @@ wrong(
     {"if (threadIdx.x < R) {": "if (threadIdx.x < R - 1) {"}, "uninitialised-read", "sum +=", "s["
 )
 wrong({"128 + 2 * R]": "128 + R]"}, "out-of-bounds", "s[t", "s has length 131")
-
-add("nbody", r"""
-__global__ void nbody(int n, const float4* body, float4* force) {
-    __shared__ float4 s[64];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float4 me = i < n ? body[i] : make_float4(0, 0, 0, 0);
-    float3 f = {0, 0, 0};
-    for (int start = 0; start < n; start += blockDim.x) {
-        int j = start + threadIdx.x;
-        s[threadIdx.x] = j < n ? body[j] : make_float4(0, 0, 0, 0);
-        __syncthreads();
-        for (int k = 0; k < blockDim.x; ++k) {
-            float dx = s[k].x - me.x, dy = s[k].y - me.y, dz = s[k].z - me.z;
-            float r = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
-            float w = s[k].w * r * r * r;
-            f.x += w * dx; f.y += w * dy; f.z += w * dz;
-        }
-        __syncthreads();
-    }
-    if (i < n) force[i] = make_float4(f.x, f.y, f.z, 0);
-}
-""", (2, 64), lambda: (100, floats(100, 4), zeros(100, 4)),
-    lambda n, b, f: _forces(b), rtol=2e-3)  # fmt: skip
-wrong(
-    {"    if (i < n) force[i]": "    force[i]"},
-    "out-of-bounds",
-    "force[i]",
-    "accesses force[100], out of bounds: force has length 100",
-)
-
-
-def _forces(b: Array) -> Array:
-    b = b.astype(float)
-    d = b[None, :, :3] - b[:, None, :3]
-    w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
-    return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
-
-
-add("compact", r"""
-__global__ void compact(int n, const int* in, int* count, int* out) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31;
-    bool keep = i < n && in[i] > 0;
-    unsigned mask = __ballot_sync(~0u, keep);
-    int base = 0;
-    if (lane == 0) base = atomicAdd(count, __popc(mask));
-    base = __shfl_sync(~0u, base, 0);
-    if (keep) out[base + __popc(mask & ((1u << lane) - 1))] = in[i];
-}
-""", (3, 64), lambda: (150, whole(150), zeros(1, dtype="i4"), zeros(150, dtype="i4")),
-    lambda n, x, c, out: np.pad(x[x > 0], (0, (x <= 0).sum())), unordered=True)  # fmt: skip
-wrong({"base = atomicAdd(count, __popc(mask));": "{ base = *count; *count += __popc(mask); }"},
-      "race", "*count", "on count[0]")  # fmt: skip
-
-add("game_of_life", r"""
-template <int W> __device__ int around(const unsigned char (&s)[W][W], int y, int x) {
-    int sum = 0;
-    for (int dy = -1; dy <= 1; ++dy)
-        for (int dx = -1; dx <= 1; ++dx)
-            if (dy || dx) sum += s[y + dy][x + dx];
-    return sum;
-}
-__global__ void game_of_life(int n, const unsigned char* in, unsigned char* out) {
-    __shared__ unsigned char s[18][18];
-    for (int k = threadIdx.y * 16 + threadIdx.x; k < 18 * 18; k += 256) {
-        int y = (blockIdx.y * 16 + k / 18 + n - 1) % n, x = (blockIdx.x * 16 + k % 18 + n - 1) % n;
-        s[k / 18][k % 18] = in[y * n + x];
-    }
-    __syncthreads();
-    int near = around<18>(s, threadIdx.y + 1, threadIdx.x + 1);
-    int y = blockIdx.y * 16 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
-    out[y * n + x] = near == 3 || (near == 2 && s[threadIdx.y + 1][threadIdx.x + 1]);
-}
-""", ((2, 2), (16, 16)), lambda: (32, (whole(32, 32) > 0).astype("u1"), zeros(32, 32, dtype="u1")),
-    lambda n, a, out: _lives(a))  # fmt: skip
-wrong({"    __syncthreads();\n": ""}, "race", "sum += s", "on s[")
-
-
-def _lives(a: Array) -> Array:
-    near = sum(np.roll(a, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)) - a
-    return (near == 3) | ((near == 2) & (a == 1))
-
-
-add("hash_and_bits", r"""
-__global__ void hash_and_bits(int n, const unsigned* in, unsigned long long* out) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned long long h = 14695981039346656037ull;
-    for (int k = 0; k < 4; ++k) {
-        h ^= (in[i] >> (8 * k)) & 0xff;
-        h *= 1099511628211ull;
-    }
-    h += __popc(in[i]) + __clz(in[i]) + (__brev(in[i]) >> 28) + __ffs(in[i]);
-    h += in[i] / 7 + in[i] % 13;
-    h ^= __umulhi(in[i], 0x9e3779b9u) ^ (unsigned long long)__byte_perm(in[i], 0, 0x0123);
-    out[i] = h;
-}
-""", (2, 64), lambda: (100, 1 + floats(100).view("u4") // 2, zeros(100, dtype="u8")),
-    lambda n, x, out: np.array([_hash(int(v)) for v in x], np.uint64))  # fmt: skip
-wrong({"i >= n": "i > n"}, "out-of-bounds", "h ^= (in[i]", "in has length 100")
-
-
-def _hash(v: int) -> int:
-    h = 14695981039346656037
-    for k in range(4):
-        h = (h ^ (v >> 8 * k & 255)) * 1099511628211 % 2**64
-    brev = int(f"{v:032b}"[::-1], 2)
-    h += (
-        bin(v).count("1")
-        + 32
-        - v.bit_length()
-        + (brev >> 28)
-        + (v & -v).bit_length()
-        + v // 7
-        + v % 13
-    )
-    swapped = int.from_bytes(v.to_bytes(4, "little"), "big")
-    return h % 2**64 ^ (v * 0x9E3779B9 >> 32) ^ swapped

@@ -1,6 +1,4 @@
-"""Classic CUDA C++ kernels of numerics: matrices, grids, networks, pictures, random numbers."""
-
-from typing import Any
+"""Classic CUDA C++ kernels of numerics: matrices, grids, filters, pictures."""
 
 import numpy as np
 
@@ -146,37 +144,3 @@ wrong({"    if (i >= n) return;\n": ""}, "out-of-bounds", "p = in[i]", "in has l
 wrong({"uchar4* out": "uchar3* out", "out[i] = make_uchar4(g, g, g, 255)":
        "((uchar4*)(out + i))[0] = make_uchar4(g, g, g, 255)"}, "misaligned", "out + i",
       "only at multiples of 4")  # fmt: skip
-
-
-def julia(width: int, height: int) -> Array:
-    """Steps until a point of the plane is far away, at most 30."""
-    out = np.zeros((height, width), np.int32)
-    for (y, x), _ in np.ndenumerate(out):
-        z: Any = complex(-1.5 + 3.0 * x / width, -1 + 2.0 * y / height)
-        while out[y, x] < 30 and z.real**2 + z.imag**2 <= 4:
-            z, out[y, x] = z * z + complex(-0.8, 0.156), out[y, x] + 1
-    return out
-
-
-add("julia", r"""
-struct Complex {
-    double re, im;
-    __device__ Complex operator*(Complex o) const {
-        return {re * o.re - im * o.im, re * o.im + im * o.re};
-    }
-    __device__ Complex operator+(Complex o) const { return {re + o.re, im + o.im}; }
-    __device__ double norm() const { return re * re + im * im; }
-};
-__global__ void julia(int width, int height, Complex c, int* out) {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < width * height;
-         i += gridDim.x * blockDim.x) {
-        Complex z = {-1.5 + 3.0 * (i % width) / width, -1 + 2.0 * (i / width) / height};
-        int k = 0;
-        for (; k < 30 && z.norm() <= 4; ++k) z = z * z + c;
-        out[i] = k;
-    }
-}
-""", (2, 64), lambda: (23, 9, np.array([(-0.8, 0.156)], "f8,f8")[0], zeros(9, 23, dtype="i4")),
-    lambda w, h, c, out: julia(w, h))  # fmt: skip
-wrong({"i < width * height": "i <= width * height"}, "out-of-bounds", "out[i] = k",
-      "out has length 207")  # fmt: skip

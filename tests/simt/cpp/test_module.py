@@ -11,7 +11,7 @@ from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.cpp import CppModule, cpp
 from simt.cpp.compiler import compile_to_ptx
-from simt.cpp.signature import find_kernels, short_name
+from simt.cpp.signature import find_kernels
 from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.device_array import device_copy
 
@@ -184,8 +184,6 @@ def test_shared_memory_by_the_launch_and_printing(capsys: pytest.CaptureFixture[
 def test_what_python_writes_otherwise_is_told_in_a_sentence(line: str, says: str) -> None:
     with pytest.raises(KernelError, match=says):
         cpp(f"__global__ void k(float* x)\n{{\n    {line}\n}}")
-    with pytest.raises(KernelError, match="line 3: [^\n]+\n[^\n]+\n +\\^$"):  # no advice here
-        cpp("__global__ void k(float* x)\n{\n    if (x[0]) x[1] = y[2];\n}")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +214,9 @@ def test_a_launch_that_cannot_be() -> None:
         module()["saxpy"][1, 2048](12, 1.0, floats(12), floats(12))
     with pytest.raises(BadLaunch, match="a launch needs a shape"):
         module()["saxpy"](12, 1.0, floats(12), floats(12))
-    with pytest.raises(BadInput, match="no kernel 'sxpy' in this source, it has saxpy"):
+    with pytest.raises(
+        BadInput, match="no kernel 'sxpy' in this source, it has saxpy, scale, weighted"
+    ):
         module()["sxpy"]
     y = np.zeros(3072, np.float32)
     module()["saxpy"][4, 3](3072, 1.0, np.ones(3072, np.float32), y)
@@ -248,18 +248,9 @@ def test_what_a_plain_launch_finds_is_a_warning_with_its_line() -> None:
         kernel[1, 64](np.zeros(1, np.int32))
 
 
-def test_signatures() -> None:
-    found = find_kernels(SOURCE)
-    assert list(found) == [
-        "saxpy", "scale", "weighted", "of_pair", "four", "kinds", "dynamic", "hello", "pairs",
-        "rounds",
-    ]  # fmt: skip
-    assert [str(p) for p in found["saxpy"].parameters] == ["int", "float", "const float*", "float*"]
-    assert found["scale"].template == ("T",)
-    assert SOURCE.splitlines()[found["four"].first - 1].startswith("__global__ void four")
+def test_a_kernel_in_a_comment_or_a_text_is_none() -> None:
     hidden = '// __global__ void no() {}\n/* __global__ void no2() {} */ char c[] = "__global__";'
     assert find_kernels(hidden) == {}
-    assert short_name("_ZZ6matmulPKfS0_PfiE4tile") == "tile"
 
 
 def test_a_launch_on_a_stream_waits_its_turn() -> None:

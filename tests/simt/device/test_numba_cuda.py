@@ -25,23 +25,13 @@ cuda.jit(double)[3, 32]
 """
 
 
-def said(**environment):
+@pytest.mark.parametrize(("wish", "warned"), [(None, False), ("1", True)])
+def test_kernels_compile_and_a_small_grid_is_warned_of_if_somebody_asks_for_it(wish, warned):
+    asked = {} if wish is None else {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": wish}
     done = subprocess.run(
         [sys.executable, "-c", COMPILED],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        capture_output=True, text=True, check=False, env=os.environ | asked,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
-
-
-def test_kernels_compile_with_a_numpy_that_has_no_row_stack():
-    assert said()[0] == "float64\n"
-
-
-@pytest.mark.parametrize(("wish", "warned"), [(None, False), ("1", True), ("0", False)])
-def test_a_small_grid_is_no_reason_to_warn_unless_somebody_asks_for_it(wish, warned):
-    asked = {} if wish is None else {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": wish}
-    assert ("low occupancy" in said(**asked)[1]) == warned
+    assert done.stdout == "float64\n"
+    assert ("low occupancy" in done.stderr) == warned

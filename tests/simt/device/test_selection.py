@@ -64,17 +64,6 @@ def test_driver_that_does_not_start_or_is_missing_lists_nothing(monkeypatch):
     assert driver.gpus() == ()
 
 
-@pytest.mark.parametrize(
-    ("platform", "library"), [("win32", "nvcuda.dll"), ("linux", "libcuda.so.1")]
-)
-def test_driver_library_of_each_platform(monkeypatch, platform, library):
-    asked = []
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(ctypes, "CDLL", asked.append)
-    driver.cuda_library()
-    assert asked == [library]
-
-
 class FakeNvml:
     def nvmlInit_v2(self):
         return 0

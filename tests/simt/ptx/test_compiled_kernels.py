@@ -1,12 +1,11 @@
 """`simt.xray(kernel, compiled=True)`: the compiler's code beside the lines of the source."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import simt
 from simt import cuda
+from simt.cpp import cpp
 from simt.errors import MissingPackage
 from simt.numba_ptx import kernel as compiled_kernel
 from simt.report.report import Report
@@ -115,19 +114,10 @@ def test_without_the_compiler_one_sentence_says_what_brings_it(
         simt.xray(reverse, compiled=True)
 
 
+@pytest.mark.usefixtures("_nvrtc")
 def test_what_is_compiled_in_any_case_is_taken_as_it_is() -> None:
-    class Other:
-        __name__ = "other"
-
-        stopped = None
-
-        def prepare(self, *where: Any, **how: Any) -> Any:
-            return self
-
-        def carry_out(self) -> tuple[Any, None]:
-            return "its report", None
-
-    assert simt.xray(Other(), compiled=True)[1, 1]() == "its report"
+    kernel = cpp("__global__ void fill(int* x) { x[threadIdx.x] = 1; }")["fill"]
+    assert simt.xray(kernel, compiled=True)[1, 32](np.zeros(32, np.int32)).ok
 
 
 @pytest.mark.usefixtures("_linker")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simt.core.findings import Stop
-from simt.ptx.parse import parse
 
 from .run import Run, run
 
@@ -137,25 +136,6 @@ def test_a_barrier_orders_warps_and_lets_those_go_who_have_ended() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("mode", "amount", "clamp", "source"),
-    [
-        ("down", 3, 31, lambda t: t + 3 if t + 3 < 32 else t),
-        ("up", 3, 0, lambda t: t - 3 if t >= 3 else t),
-        ("bfly", 5, 31, lambda t: t ^ 5),
-        ("idx", 9, 31, lambda t: 9),
-        ("down", 2, 0x181F, lambda t: t + 2 if t % 8 < 6 else t),  # segments of 8 lanes
-    ],
-)
-def test_shuffles(mode: str, amount: int, clamp: int, source: Any) -> None:
-    body = f"""
-    add.s32 %r5, %r1, 1000;
-    shfl.sync.{mode}.b32 %r6|%p1, %r5, {amount}, {clamp}, -1;
-    st.global.u32 [%rd3], %r6;
-    """
-    assert carried_out(body, zeros()).results[0].tolist() == [1000 + source(t) for t in range(32)]
-
-
 def test_atomics_return_what_was_there_and_votes_see_the_whole_warp() -> None:
     body = """
     and.b32 %r5, %r1, 3;
@@ -208,28 +188,6 @@ def test_a_wide_load_is_one_request() -> None:
 )
 def test_what_is_wrong_or_unknown_is_said(body: str, says: str) -> None:
     assert says in said(body, zeros(32) if "+" in body else zeros(64))
-
-
-@pytest.mark.parametrize(
-    ("grid", "more"),
-    [(16, "(and 16,383 more threads)"), (64, "(and at least 32,767 more threads)")],
-)
-def test_of_threads_that_have_not_run_nothing_is_said(grid: int, more: str) -> None:
-    body = "st.global.u32 [%rd3+4096], 1;"
-    assert said(body, zeros(1), grid=grid, block=1024).endswith(f"a0 has length 1 {more}")
-
-
-def test_a_program_in_pieces() -> None:
-    module = parse(text("@!%p1 st.global.v2.f32 [%rd3+-8], {%f1, %f2};\nbra.uni $END;"))
-    kernel = module.functions["kernel"]
-    store = kernel.instructions[-3]
-    assert (store.guard, store.negated, store.operands) == (
-        "%p1",
-        True,
-        ("[%rd3+-8]", "<%f1, %f2>"),
-    )
-    assert kernel.width("%rd12") == 64
-    assert kernel.labels == {"$END": len(kernel.instructions) - 1}
 
 
 def test_a_pointer_that_moves_on_means_its_new_place() -> None:

@@ -43,18 +43,6 @@ void by_event() {
     twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice on s2]
     say("twice", first(y));
 }
-void by_stream() {
-    fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill before the stream's wait]
-    if (waits) cudaStreamSynchronize(s1);
-    twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice after the stream's wait]
-    say("twice", first(y));
-}
-void by_device() {
-    fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill before all wait]
-    if (waits) cudaDeviceSynchronize();
-    twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice after all wait]
-    say("twice", first(y));
-}
 void by_the_host_s_event() {
     cudaMemsetAsync(x, 0, bytes, s1);  // [memset before the event]
     fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill before the event]
@@ -67,12 +55,6 @@ void by_query() {
     fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill before the question]
     if (waits) while (cudaStreamQuery(s1) == cudaErrorNotReady) {}
     twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice after the question]
-    say("twice", first(y));
-}
-void by_the_default_stream() {  // which needs no wait: s1 and s2 are blocking streams
-    fill<<<32, 256, 0, s1>>>(x, n, 3);
-    fill<<<1, 256>>>(x, 1, 5);
-    twice<<<32, 256, 0, s2>>>(x, y, n);
     say("twice", first(y));
 }
 void apart_from_the_default_stream() {
@@ -89,19 +71,6 @@ void pageable_in() {
     if (waits) cudaStreamSynchronize(s1);
     twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice of what was staged]
     say("twice", first(y));
-}
-void pageable_on_the_default_stream() {
-    std::vector<float> values(n, 7);
-    cudaMemcpy(x, values.data(), bytes, cudaMemcpyHostToDevice);  // [staged by default]
-    if (waits) cudaStreamSynchronize(0);
-    twice<<<32, 256, 0, apart>>>(x, y, n);  // [twice apart]
-    say("twice", first(y));
-}
-void pageable_out() {  // which waits
-    std::vector<float> values(n);
-    fill<<<32, 256, 0, s1>>>(x, n, 3);
-    cudaMemcpyAsync(values.data(), x, bytes, cudaMemcpyDeviceToHost, s1);
-    say("copied", values[n - 1]);
 }
 void pinned_in() {
     host[0] = 3;
@@ -156,12 +125,6 @@ void managed_neighbours() {  // both parts on one page
     say("second", shared[64]);
     cudaFree(shared);
 }
-void disjoint() {  // parts of one array
-    fill<<<16, 256, 0, s1>>>(x, n / 2, 3);
-    fill<<<16, 256, 0, s2>>>(x + n / 2, n / 2, 4);
-    say("first", first(x));
-    say("second", first(x + n / 2));
-}
 void from_a_pool() {
     float* z;
     cudaMallocAsync(&z, bytes, s1);  // [allocated]
@@ -212,11 +175,9 @@ void timed() {
 int main(int argc, char** argv) {
     std::map<std::string, void (*)()> all{
 #define ONE(name) {#name, name}
-        ONE(by_event), ONE(by_stream), ONE(by_device), ONE(by_the_host_s_event), ONE(by_query),
-        ONE(by_the_default_stream), ONE(apart_from_the_default_stream), ONE(pageable_in),
-        ONE(pageable_on_the_default_stream), ONE(pageable_out), ONE(pinned_in), ONE(pinned_out),
-        ONE(pinned_parts), ONE(managed_parts), ONE(managed_neighbours), ONE(disjoint),
-        ONE(from_a_pool), ONE(constant_memory), ONE(in_turn), ONE(timed),
+        ONE(by_event), ONE(by_the_host_s_event), ONE(by_query), ONE(apart_from_the_default_stream),
+        ONE(pageable_in), ONE(pinned_in), ONE(pinned_out), ONE(pinned_parts), ONE(managed_parts),
+        ONE(managed_neighbours), ONE(from_a_pool), ONE(constant_memory), ONE(in_turn), ONE(timed),
     };
     waits = argv[2] == std::string("right");
     cudaMalloc(&x, bytes);
