@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from simt.device.selection import cores
-from tests.support.newcomer import mark_full
+from tests.support.newcomer import left_out, mark_full
 
 try:
     from hypothesis import HealthCheck, settings
@@ -87,6 +87,11 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than there are cores, at most 4: browsers and ranks leave cores idle."""
     return min(4, cores() + 1)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What a newcomer's run leaves out it does not read either."""
+    return (config.option.markexpr == "not full" and left_out(collection_path)) or None
 
 
 @pytest.hookimpl(tryfirst=True)
