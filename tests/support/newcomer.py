@@ -23,13 +23,15 @@ ROOT = Path(__file__).resolve().parents[2]
 # what a newcomer does not touch
 LONG = (
     "tests/browser", "tests/lessons", "tests/grading/course",
-    "tests/gpulearn/compilers", "tests/gpulearn/perf/test_ladder.py", "tests/gpulearn/plot",
+    "tests/gpulearn/compilers", "tests/gpulearn/gpu/test_ranks.py",
+    "tests/gpulearn/perf/test_ladder.py", "tests/gpulearn/plot", "tests/gpulearn/scaling",
     "tests/gpulearn/parallel/clinic", "tests/gpulearn/parallel/fault_tolerance",
     "tests/gpulearn/parallel/test_launch_surroundings.py",
-    "tests/gpulearn/parallel/test_to_torchrun.py",
+    "tests/gpulearn/parallel/test_to_torchrun.py", "tests/gpulearn/train/test_checkpointing.py",
     "tests/project/recorders", "tests/project/site", "tests/project/tools",
-    "tests/project/test_machine_report.py",
-    "tests/simt/conformance", "tests/simt/test_fuzz.py", "tests/simt/programs/test_run.py",
+    "tests/project/test_machine_report.py", "tests/project/test_simt_alone.py",
+    "tests/simt/conformance", "tests/simt/programs/test_run.py",
+    "tests/simt/test_fuzz.py", "tests/simt/test_robust.py",
 )  # fmt: skip
 NOTEBOOKS = re.compile(r"test_runs\[(03|15)_\w+-solution\]")  # of all tests of notebooks
 RIGHT, WRONG = "test_each_right_answer_passes", "test_each_wrong_answer_gets_its_hint"

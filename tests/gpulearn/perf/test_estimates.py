@@ -6,6 +6,7 @@ import pytest
 from gpulearn import cuda, estimate, xray
 from gpulearn.errors import BadInput
 from gpulearn.perf.estimates import ASSUMPTIONS
+from gpulearn.perf.gpus import GPUS
 from simt.observers.counters import Counts
 from simt.report.report import Lines, Report
 
@@ -91,7 +92,7 @@ def test_a_range_from_each_sector_once_to_no_cache_at_all():
     assert found.caches == (
         "274.7 MB are moved again, 152.6 MB of them by loads within a block (1.907 KB each, of "
         "96 KB L1 and shared memory); all 30.52 MB do not fit into the L2 of 4 MB, only into that "
-        "of: L4, RTX 4060 Laptop, RTX 4090, A100 40GB, A100 80GB, H100, H200, B200"
+        "of: " + ", ".join(name for name, gpu in GPUS.items() if gpu.l2_bytes > 32e6)
     )
     assert estimate(counted(**counts), "L4").caches.endswith(
         "; all 30.52 MB fit into the L2 of 48 MB"
