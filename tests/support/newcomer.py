@@ -30,8 +30,8 @@ LONG = (
     "tests/gpulearn/parallel/test_to_torchrun.py", "tests/gpulearn/train/test_checkpointing.py",
     "tests/project/recorders", "tests/project/site", "tests/project/tools",
     "tests/project/test_machine_report.py", "tests/project/test_simt_alone.py",
-    "tests/simt/conformance", "tests/simt/programs/test_run.py",
-    "tests/simt/test_fuzz.py", "tests/simt/test_robust.py",
+    "tests/simt/conformance", "tests/simt/programs/test_run.py", "tests/simt/test_compiled.py",
+    "tests/simt/test_fuzz.py", "tests/simt/test_number_edges.py", "tests/simt/test_robust.py",
 )  # fmt: skip
 NOTEBOOKS = re.compile(r"test_runs\[(03|15)_\w+-solution\]")  # of all tests of notebooks
 RIGHT, WRONG = "test_each_right_answer_passes", "test_each_wrong_answer_gets_its_hint"
