@@ -1,30 +1,47 @@
-"""`python -m gpulearn`: what this machine has; or `run`, `grade`, `course`, `exercise`."""
+"""`python -m gpulearn`: what this machine has, or one of the commands."""
 
+from __future__ import annotations
+
+import argparse
+import importlib
 import sys
+from difflib import get_close_matches
+
+from gpulearn import __version__
+
+COMMANDS = {  # word → the module whose `main` takes what follows, what it does
+    "run": ("simt.programs.command_line", "run a CUDA program or a Numba script without a GPU"),
+    "exercise": ("gpulearn.judge.command_line", "check exercises that you have written"),
+    "course": ("gpulearn_grading.course.command_line", "make a course pack for your students"),
+    "grade": ("gpulearn_grading.command_line", "grade a folder of submissions"),
+}
 
 
 def main() -> int:
-    """A command and what follows it, or the report of `gpulearn.machine_report`."""
-    match sys.argv[1:]:
-        case ["run", *arguments]:
-            from simt.programs import command_line as run
+    """Hand what follows a command to it, or print what this machine has."""
+    word, *rest = [*sys.argv[1:], ""]
+    if word in COMMANDS:
+        module = importlib.import_module(COMMANDS[word][0])
+        return int(module.main(rest[:-1]))
+    if word and not word.startswith("-"):
+        near = "".join(f"; did you mean {name}?" for name in get_close_matches(word, COMMANDS, 1))
+        known = ", ".join(COMMANDS)
+        print(f"gpulearn: {word!r} is not one of {known}{near}", file=sys.stderr)
+        return 2
+    parser = argparse.ArgumentParser(
+        prog="gpulearn",
+        usage="%(prog)s [--json] [COMMAND ...]",
+        description="Without a command: what this machine has, and what the course will use of it.",
+        epilog="commands, each with a --help of its own:\n"
+        + "\n".join(f"  {name:<10} {what}" for name, (_, what) in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--version", action="version", version=f"gpulearn {__version__}")
+    options = parser.parse_args()
+    from gpulearn.machine_report import print_report
 
-            return run.main(arguments)
-        case ["grade", *arguments]:
-            from gpulearn_grading import command_line as grade
-
-            return grade.main(arguments)
-        case ["course", *arguments]:
-            from gpulearn_grading.course import command_line as course
-
-            return course.main(arguments)
-        case ["exercise", *arguments]:
-            from gpulearn.judge import command_line as exercise
-
-            return exercise.main(arguments)
-    from gpulearn.machine_report import main as report
-
-    return report()
+    return print_report(options.json)
 
 
 if __name__ == "__main__":

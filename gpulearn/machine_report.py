@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -142,15 +140,12 @@ def as_text(state: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report, with `--json` for scripts."""
-    parser = argparse.ArgumentParser(prog="gpulearn", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    options = parser.parse_args(arguments)
+def print_report(as_json: bool) -> int:
+    """Print the report; the exit status, 2 if `GPULEARN_DEVICE` asks for what is not here."""
     try:
         state = report()
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(state, indent=1) if options.json else as_text(state))
+    print(json.dumps(state, indent=1) if as_json else as_text(state))
     return 0

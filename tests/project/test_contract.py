@@ -11,6 +11,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.__main__ import COMMANDS
 from gpulearn.perf import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +93,22 @@ def test_the_command_line_tells_what_the_machine_has():
         "gpulearn", "python", "cpu", "cores", "memory_bytes", "device", "reason", "gpus",
         "versions", "torch", "parts", "missing",
     }  # fmt: skip
+
+
+def test_the_command_names_its_commands_its_version_and_what_was_meant():
+    told = run("gpulearn", "--help").stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in told
+        assert (
+            f"usage: {'simt' if name == 'run' else 'gpulearn'} {name}"
+            in run("gpulearn", name, "--help").stdout
+        )
+    assert run("gpulearn", "--version").stdout == f"gpulearn {gl.__version__}\n"
+    slip = run("gpulearn", "grad", "folder")
+    assert slip.returncode == 2
+    assert slip.stderr == (
+        "gpulearn: 'grad' is not one of run, exercise, course, grade; did you mean grade?\n"
+    )
 
 
 def test_the_example_of_torchrun_has_its_place():
