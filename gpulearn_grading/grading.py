@@ -24,7 +24,7 @@ from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
 from gpulearn_grading.settings import GradingSettings
-from gpulearn_grading.slices import binds
+from gpulearn_grading.slices import defines
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
 from simt.device.selection import cores
@@ -118,7 +118,7 @@ def _without(
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
     statements = (statement for s in handed_in for statement in read(s).statements)
-    defined = {name for statement in statements for name in binds(statement.node)}
+    defined = {name for statement in statements for name in defines(statement.node)}
     return tuple(name for name in places() if name in defined)
 
 

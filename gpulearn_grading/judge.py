@@ -38,7 +38,7 @@ from gpulearn_grading.apart.box import Box, BoxLost
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
-from gpulearn_grading.slices import slice_of
+from gpulearn_grading.slices import defines, slice_of
 from gpulearn_grading.submissions import SubmittedCode
 
 SENTENCES = {
@@ -112,7 +112,9 @@ class Judge:
             if begins.search(cell):
                 return "unreadable", f"{exercise.name}: Python cannot read its cell, {fault}."
         statements = slice_of(code.statements, exercise.name)
-        if not statements:
+        if not any(exercise.name in defines(statement.node) for statement in statements):
+            if files := [fault for fault, cell in code.unread if not cell]:
+                return "unreadable", f"{exercise.name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
         way = ways.way(place)

@@ -47,10 +47,12 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
     unknown: list[str] = []
     files: list[str] = []
     for part in statements:
-        if isinstance(part.node, ast.Import | ast.ImportFrom):
-            _import(part.node, space)
-        elif not isinstance(part.node, ast.FunctionDef) and not _assigned(part.node, space):
-            unknown += sorted(binds(part.node))
+        # of `try: from numba import cuda` the first way is taken
+        for node in part.node.body if isinstance(part.node, ast.Try) else [part.node]:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                _import(node, space)
+            elif not isinstance(node, ast.FunctionDef) and not _assigned(node, space):
+                unknown += sorted(binds(node))
     if unknown:
         space |= values(unknown)
     for part in statements:

@@ -8,6 +8,7 @@ in them need, in their order.
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Sequence
 
 from gpulearn_grading.submissions import Statement
@@ -41,6 +42,11 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
     return sorted(in_order, key=lambda s: not _is_future(s.node))  # these must come first
 
 
+def defines(node: ast.stmt) -> set[str]:
+    """The names that a statement gives a value of its own: an import only fetches one."""
+    return set() if isinstance(node, ast.Import | ast.ImportFrom) else binds(node)
+
+
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
     """Which statements bind a name or change what it stands for, from its last `def` on."""
     binding = [n for n, part in enumerate(statements) if name in binds(part.node)]
@@ -50,6 +56,21 @@ def _making(statements: Sequence[Statement], name: str) -> list[int]:
     first = defs[-1] if defs else binding[0]
     changed = [n for n, part in enumerate(statements) if n > first and name in _changes(part.node)]
     return sorted({*changed, *(n for n in binding if n >= first)})
+
+
+def globals_of(text: str) -> set[str]:
+    """The names of a statement that are looked up, or set, outside of its functions.
+
+    >>> sorted(globals_of("def f(x): n = len(x); return n * scale"))
+    ['f', 'len', 'scale']
+    """
+    tables = [symtable.symtable(text, "submission", "exec")]
+    names = {name.get_name() for name in tables[0].get_symbols() if not name.is_imported()}
+    while tables:
+        inner = tables.pop()
+        names |= {name.get_name() for name in inner.get_symbols() if name.is_global()}
+        tables += inner.get_children()
+    return names
 
 
 def binds(node: ast.stmt) -> set[str]:

@@ -18,6 +18,7 @@ MAX_BYTES = 20 << 20  # bytes of one file; beyond, it is no notebook that a pers
 MAX_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
+CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
 
 
@@ -103,12 +104,18 @@ def _cells(path: Path) -> Iterator[str]:
     """The cells of a notebook; of a `.py` file those between `# %%`, or all of it."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not in UTF-8: save it again in that encoding") from None
     if path.suffix == ".py":
         yield from CELL.split(text)
         return
-    for cell in json.loads(text)["cells"]:
-        source = "".join(cell["source"])
+    notebook = json.loads(text)
+    if "worksheets" in notebook:
+        raise ValueError("its format is nbformat 3: save it again in JupyterLab")
+    for cell in notebook["cells"]:
+        source = CELL_MAGIC.sub("", "".join(cell["source"]), count=1)
         if cell["cell_type"] == "code" and not source.startswith("%%"):
             yield MAGIC.sub(r"\1pass", source)
 

@@ -43,7 +43,9 @@ CLOSED = [
     PACKAGE.parent / "gpulearn_grading",
 ]
 # of each way in which answers are tried
-HONEST = ("matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm")
+HONEST = (
+    "matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm", "average_gradients",
+)  # fmt: skip
 RIGHT = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
 
 
@@ -249,14 +251,19 @@ def test_answers_of_every_form(judge, tmp_path):
         "import of_no_such_name\ndef matmul_flops(m, n, p):\n    return of_no_such_name\n":
             "raises",
         "other = 3\n": "missing",
+        "from gpulearn.kernels.matmul import matmul_flops\n": "missing",
+        "from gpulearn.kernels.matmul import matmul_flops as solved\nmatmul_flops = solved\n":
+            "borrowed",
     }  # fmt: skip
     for text, kind in forms.items():
         assert verdict(judge, tmp_path, text).kind == kind, text
+    assert verdict(judge, tmp_path, "{", name="ann.ipynb").kind == "unreadable"
 
 
 def test_a_kernel_with_what_it_uses_of_its_notebook(judge, tmp_path):
     cells = [
-        "import numpy as np\nfrom gpulearn import cuda\nimport gpulearn as gl",
+        "try:\n    from numba import cuda\nexcept ImportError:\n    from gpulearn import cuda",
+        "import numpy as np\nimport gpulearn as gl",
         "%timeit 3\nTHREE = np.float32(2) + 1\nLIMIT = 10**6",
         "@cuda.jit(device=True)\ndef added(a, b):\n    return a + b",
         "@cuda.jit\ndef vector_add(a, b, out):\n    i = cuda.grid(1)\n"
@@ -266,7 +273,7 @@ def test_a_kernel_with_what_it_uses_of_its_notebook(judge, tmp_path):
     made = [{"cell_type": "code", "source": one.splitlines(keepends=True)} for one in cells]
     text = json.dumps({"cells": made})
     assert verdict(judge, tmp_path, text, "vector_add", "ann.ipynb").passed
-    borrowed = "from gpulearn.kernels.vectors import vector_add\n"
+    borrowed = "from gpulearn.kernels.vectors import vector_add as solved\nvector_add = solved\n"
     assert verdict(judge, tmp_path, borrowed, "vector_add").kind == "borrowed"
 
 

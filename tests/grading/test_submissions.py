@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput
 from gpulearn_grading import rebuilt
 from gpulearn_grading.apart.values import NotData, decoded, encoded
 from gpulearn_grading.slices import binds, slice_of
-from gpulearn_grading.submissions import Statement, Submission, read, students
+from gpulearn_grading.submissions import MAX_BYTES, Statement, Submission, read, students
 
 
 def handed_in(tmp_path, text, name="ann.py"):
@@ -47,8 +47,10 @@ print(answer(2))
 table = {}
 table["a"] = 1
 table.update(b=2)
-def answer(x):
-    return helper(x) + table["b"]
+def answer(x, other=0):
+    other = [n for n in (helper(x), table["b"])]
+    return sum(other)
+n = len(open("data.csv").read())
 gl.check("answer", answer)
 """
     found = needed(tmp_path, text, "answer")
@@ -56,7 +58,8 @@ gl.check("answer", answer)
     joined = "\n".join(found)
     assert "sleep(1000)" not in joined
     assert "print" not in joined
-    assert "other" not in joined
+    assert "other = scale" not in joined
+    assert "data.csv" not in joined
     assert "return ..." not in joined
     assert found.index('table["a"] = 1') < found.index("table.update(b=2)")
     space = {}
@@ -108,10 +111,12 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path):
         "!ls\ndef f(x):\n    return 1",
         "def g(:",
         "%%bash\nls",
+        "%%time\ndef h(x):\n    return 2",
     )
     code = read(handed_in(tmp_path, notebook(*cells), "ann.ipynb"))
     assert [one.text.strip() for one in code.statements if "import" in one.text] == ["import math"]
-    assert any("def f" in one.text for one in code.statements)
+    for name in "fh":
+        assert any(f"def {name}" in one.text for one in code.statements)
     ((said, cell),) = code.unread
     assert "line 1" in said
     assert cell == "def g(:"
@@ -122,6 +127,21 @@ def test_a_damaged_notebook_costs_its_student_only(tmp_path, text):
     code = read(handed_in(tmp_path, text, "ann.ipynb"))
     assert code.statements == []
     assert "cannot be read" in code.unread[0][0]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ("é = 1".encode("latin-1"), "it is not in UTF-8: save it again in that encoding"),
+        ("é = 1".encode("utf-16"), "it is not in UTF-8: save it again in that encoding"),
+        (b'{"worksheets": []}', "its format is nbformat 3: save it again in JupyterLab"),
+        (b"#" * (MAX_BYTES + 1), "it has more than 20 MiB"),
+    ],
+)
+def test_what_keeps_a_file_from_being_read_is_said(tmp_path, data, reason):
+    file = tmp_path / "ann.ipynb"
+    file.write_bytes(data)
+    assert read(Submission("ann", (file,))).unread == [(f"ann.ipynb cannot be read ({reason})", "")]
 
 
 def test_each_notebook_file_and_folder_is_a_student(tmp_path):
