@@ -95,14 +95,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`-m compiler` chooses the tests that need a CUDA compiler; the slowest go first.
 
     Whole notebooks take longest and must not begin last, when the other workers have nothing left
     to do. Before them the first worker has the browser's tests to itself, and no other starts a
     JupyterLab. Tests of one exercise follow each other, and share what its known answers do.
     """
-    mark_full(items)
+    if "full" in config.option.markexpr:
+        mark_full(items)
     for item in items:
         if {"_compiler", "_linker", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")
