@@ -109,6 +109,8 @@ def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
         stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
         for alias in node.names:
             for name in stars if alias.name == "*" else [alias.name]:
+                if f"{home}.{name}" in MODULES:  # an attribute only once it is imported
+                    importlib.import_module(f"{home}.{name}")
                 value = getattr(module, name, MISSING)
                 known = not isinstance(value, ModuleType) or value.__name__ in MODULES | CUDA
                 if value is not MISSING and known:

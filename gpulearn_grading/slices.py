@@ -33,8 +33,7 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
         for number in _making(statements, needed):
             if number not in indices:
                 indices.add(number)
-                nodes = ast.walk(statements[number].node)  # of functions that it defines too
-                pending += [inner.id for inner in nodes if isinstance(inner, ast.Name)]
+                pending += globals_of(statements[number].text)
     if not indices:
         return []
     indices |= {n for n, s in enumerate(statements) if _is_star(s.node) or _is_future(s.node)}
@@ -64,8 +63,9 @@ def globals_of(text: str) -> set[str]:
     >>> sorted(globals_of("def f(x): n = len(x); return n * scale"))
     ['f', 'len', 'scale']
     """
-    tables = [symtable.symtable(text, "submission", "exec")]
-    names = {name.get_name() for name in tables[0].get_symbols() if not name.is_imported()}
+    top = symtable.symtable(text, "submission", "exec")
+    names = {name.get_name() for name in top.get_symbols() if not name.is_imported()}
+    tables = top.get_children()
     while tables:
         inner = tables.pop()
         names |= {name.get_name() for name in inner.get_symbols() if name.is_global()}
