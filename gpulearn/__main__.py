@@ -19,10 +19,10 @@ COMMANDS = {  # word → the module whose `main` takes what follows, what it doe
 
 def main() -> int:
     """Hand what follows a command to it, or print what this machine has."""
-    word, *rest = [*sys.argv[1:], ""]
+    word = sys.argv[1] if sys.argv[1:] else ""
     if word in COMMANDS:
         module = importlib.import_module(COMMANDS[word][0])
-        return int(module.main(rest[:-1]))
+        return int(module.main(sys.argv[2:]))
     if word and not word.startswith("-"):
         near = "".join(f"; did you mean {name}?" for name in get_close_matches(word, COMMANDS, 1))
         known = ", ".join(COMMANDS)
