@@ -20,7 +20,7 @@ from docutils.nodes import make_id
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-from gpulearn.__main__ import main
+from gpulearn.__main__ import COMMANDS, main
 from gpulearn.judge.topics import topics
 from tools.site.annotations import TypeName, named_in
 
@@ -37,7 +37,6 @@ PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins
 BAR = re.compile(r"\|")
 OBJECT = re.compile(r"<(?:[^<>]|<\w+>)*>")  # "<function Exercise.<lambda> at 0x7f3a263f7880>"
 OWN = "gpulearn.judge"  # a file with exercises of its own imports from it by this name
-COMMANDS = ("", "run", "grade", "exercise", "course")
 
 
 def namespaces() -> list[ModuleType]:
@@ -127,7 +126,7 @@ def commands() -> str:
     """The page of the commands: what each says when it is asked for `--help`."""
     text = ["Commands", "========", ""]
     text += ["``python -m gpulearn`` and what follows it; ``gpulearn`` alone does the same.", ""]
-    for command in COMMANDS:
+    for command in ("", *COMMANDS):
         title = f"gpulearn {command}".rstrip()
         text += [title, "-" * len(title), "", ".. code-block:: text", ""]
         text += [f"   {line}".rstrip() for line in helped(command).splitlines()] + [""]
