@@ -21,10 +21,8 @@ from gpulearn.require import installed, package
 from gpulearn_grading import settings as settings_of
 from gpulearn_grading.grading import Grading, grade
 from gpulearn_grading.results import write_csv, write_json, write_junit
-from gpulearn_grading.settings import GradingSettings
+from gpulearn_grading.settings import USUAL, GradingSettings
 from gpulearn_grading.summary import write_page
-
-USUAL = "grading.toml"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,6 +114,8 @@ def _report(done: Grading, output: Path) -> int:
             f"limits of time, memory and output held.",
             file=sys.stderr,
         )
+    if done.left_out:
+        print("Left out:", *done.left_out, sep="\n  ", file=sys.stderr)
     lost = [verdict.hint for verdict in verdicts if verdict.kind == "not judged"]
     if lost:
         print(f"{len(lost)} answers could not be judged, such as {lost[0]}", file=sys.stderr)

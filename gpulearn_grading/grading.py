@@ -23,7 +23,7 @@ from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
-from gpulearn_grading.settings import GradingSettings
+from gpulearn_grading.settings import USUAL, GradingSettings
 from gpulearn_grading.slices import defines
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
@@ -50,6 +50,7 @@ class Grading:
     exercises: tuple[str, ...] = ()  # names, in their order
     most: float = 0.0  # points of a student who has everything right
     lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
+    left_out: tuple[str, ...] = ()  # files that are no submission, each with the reason
     seconds: float = 0.0  # that it took
 
 
@@ -74,7 +75,8 @@ def grade(
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
     begin = time.monotonic()
-    handed_in = _without(students(folder), settings.exercises, folder)
+    submissions, left_out = students(folder)
+    handed_in = _without(submissions, settings.exercises, folder, left_out)
     exercises = settings.exercises or _answered(handed_in)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
@@ -94,24 +96,32 @@ def grade(
         score = round(points * settings.kept(days), 4)
         graded.append(GradedStudent(student.student, tuple(mine), score, days))
     names = tuple(find(place).name for place in exercises)
+    ours = [folder.resolve() / USUAL, *journal.parent.glob(f"{journal.stem}.*")]
+    left_out = {path: why for path, why in left_out.items() if path.resolve() not in ours}
     most = sum(settings.weights.get(name, 1.0) for name in names)
-    return Grading(graded, names, most, lacks, time.monotonic() - begin)
+    unused = tuple(f"{path.relative_to(folder)}: {why}" for path, why in left_out.items())
+    return Grading(graded, names, most, lacks, unused, time.monotonic() - begin)
 
 
 def _without(
-    handed_in: Sequence[Submission], exercises: Sequence[str], folder: Path
+    submissions: Sequence[Submission],
+    exercises: Sequence[str],
+    folder: Path,
+    left_out: dict[Path, str],
 ) -> list[Submission]:
     """The submissions without copies of the instructor's files, which hold the solutions.
 
     A copy that lies beside the submissions is no student's. Whoever handed in a copy alone stays,
-    without an answer.
+    without an answer. The copies are added to what is left out.
     """
     own = {Path(place.rpartition(":")[0]).name for place in exercises}
     beside = {folder / name for name in own}
+    handed_in = [s for s in submissions if not (s.files and beside.issuperset(s.files))]
+    copies = [file for s in submissions for file in s.files if file.name in own]
+    left_out |= dict.fromkeys(copies, "it has the name of a file of your own exercises")
     return [
         dataclasses.replace(s, files=tuple(file for file in s.files if file.name not in own))
         for s in handed_in
-        if not (s.files and beside.issuperset(s.files))
     ]
 
 

@@ -38,7 +38,7 @@ from gpulearn_grading.apart.box import Box, BoxLost
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
-from gpulearn_grading.slices import defines, slice_of
+from gpulearn_grading.slices import answer_in
 from gpulearn_grading.submissions import SubmittedCode
 
 SENTENCES = {
@@ -111,8 +111,8 @@ class Judge:
         for fault, cell in code.unread:
             if begins.search(cell):
                 return "unreadable", f"{exercise.name}: Python cannot read its cell, {fault}."
-        statements = slice_of(code.statements, exercise.name)
-        if not any(exercise.name in defines(statement.node) for statement in statements):
+        file, statements = answer_in(code, exercise.name, notes)
+        if file is None:
             if files := [fault for fault, cell in code.unread if not cell]:
                 return "unreadable", f"{exercise.name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
@@ -133,7 +133,7 @@ class Judge:
                         name=exercise.name,
                         reference=_place_of(exercise) if closed else "",
                         exercise="" if closed else place,
-                        files=code.modules,
+                        files=code.beside(file),
                         text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
                     )
                 _load_fault(exercise, loaded)

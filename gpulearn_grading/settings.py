@@ -16,6 +16,7 @@ from gpulearn.judge.catalogue import find
 from gpulearn.require import shown
 from gpulearn_grading.apart.limits import Limits
 
+USUAL = "grading.toml"  # the name of the file, in the folder of submissions
 KEYS = ("exercises", "weights", "deadline", "limits")
 DEADLINE = ("due", "lost_per_day", "handed_in")
 LIMITS = {"seconds": 1.0, "memory_mib": 1 << 20, "processes": 1, "disk_mib": 1 << 20,

@@ -10,10 +10,36 @@ from __future__ import annotations
 import ast
 import symtable
 from collections.abc import Sequence
+from pathlib import Path
 
-from gpulearn_grading.submissions import Statement
+from gpulearn.judge import stubs
+from gpulearn_grading.submissions import Statement, SubmittedCode
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def answer_in(
+    code: SubmittedCode, name: str, notes: dict[str, str]
+) -> tuple[Path | None, list[Statement]]:
+    """The file with the answer that counts, and what the answer needs of it.
+
+    The last one counts: of files that which was modified last, of a file what runs last. A stub
+    counts only where nothing else defines the name.
+    """
+    answers = [
+        (file, statement)
+        for file in code.files
+        for statement in file.statements
+        if name in defines(statement.node)
+    ]
+    answers = [(file, part) for file, part in answers if not is_stub(part.node)] or answers
+    if not answers:
+        return None, []
+    chosen = answers[-1][0]
+    if len({ast.dump(part.node) for _, part in answers if isinstance(part.node, FUNCTIONS)}) > 1:
+        names = dict.fromkeys(file.path.name for file, _ in answers)
+        notes["has several answers, the last counts"] = ", ".join(names)
+    return chosen.path, slice_of(chosen.statements, name)
 
 
 def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
@@ -46,9 +72,16 @@ def defines(node: ast.stmt) -> set[str]:
     return set() if isinstance(node, ast.Import | ast.ImportFrom) else binds(node)
 
 
+def is_stub(node: ast.stmt) -> bool:
+    """Whether a statement is a function that is still to be written."""
+    return isinstance(node, ast.FunctionDef) and stubs.unfinished(node)
+
+
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
     """Which statements bind a name or change what it stands for, from its last `def` on."""
     binding = [n for n, part in enumerate(statements) if name in binds(part.node)]
+    # a stub that stands below the answer, or above it, is not what was handed in
+    binding = [n for n in binding if not is_stub(statements[n].node)] or binding
     if not binding:
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]

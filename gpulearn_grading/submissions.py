@@ -44,44 +44,83 @@ class Statement(NamedTuple):
 
 
 @dataclass
+class SubmittedFile:
+    """The code of one file, which is a program of its own."""
+
+    path: Path
+    statements: list[Statement] = field(default_factory=list)
+
+
+@dataclass
 class SubmittedCode:
     """The code of a submission."""
 
-    statements: list[Statement] = field(default_factory=list)  # in the order of the files
+    files: list[SubmittedFile] = field(default_factory=list)  # the first modified first
     # cells that Python cannot read: what it says, and their text
     unread: list[tuple[str, str]] = field(default_factory=list)
-    # text by name of the `.py` files that others may import
-    modules: dict[str, str] = field(default_factory=dict)
+    # path and text of the `.py` files, which others in their folder may import
+    modules: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def statements(self) -> list[Statement]:
+        """The statements of all files."""
+        return [statement for file in self.files for statement in file.statements]
+
+    def beside(self, path: Path) -> dict[str, str]:
+        """What a file may import of the submission: text by path, from its folder on."""
+        return {
+            str(other.relative_to(path.parent)): text
+            for other, text in self.modules.items()
+            if other.is_relative_to(path.parent)
+        }
 
 
-def students(folder: Path) -> list[Submission]:
-    """Each student's submission: every notebook, `.py` file and folder in a folder.
+def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
+    """Each student's submission, and what in the folder is none and why.
 
-    What begins with a dot or an underscore is left out.
+    Every notebook, `.py` file and folder is a submission; those of one name belong to one student.
+    What begins with a dot or an underscore is left out without a word.
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
-    submissions = []
+    files: dict[str, list[Path]] = {}
+    left_out: dict[Path, str] = {}
     for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "_")) or entry.is_symlink():
+        if entry.name.startswith((".", "_")):
             continue
-        if entry.is_dir():
-            inside = [p for p in sorted(entry.rglob("*")) if _is_code(p, entry)]
-            files = sorted(inside[:MAX_FILES], key=lambda path: path.stat().st_mtime)
-            submissions.append(Submission(entry.name, tuple(files)))
-        elif _is_code(entry, folder):
-            submissions.append(Submission(entry.stem, (entry,)))
-    if not submissions:
+        within = [entry]
+        if entry.is_dir() and not entry.is_symlink():
+            within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
+        reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
+        code = [path for path, reason in reasons.items() if not reason]
+        reasons |= dict.fromkeys(code[MAX_FILES:], f"there are {MAX_FILES} files without it")
+        left_out |= {path: reason for path, reason in reasons.items() if reason}
+        if code or within != [entry]:
+            name = entry.name if within != [entry] else entry.stem
+            files.setdefault(name, []).extend(code[:MAX_FILES])
+    if not files:
         raise BadInput(
             f"{str(folder)!r} holds no submissions: give each student a notebook (.ipynb), a .py "
             f"file or a folder of them."
         )
-    return submissions
+    submissions = [
+        Submission(name, tuple(sorted(paths, key=lambda path: path.stat().st_mtime)))
+        for name, paths in sorted(files.items())
+    ]
+    return submissions, left_out
 
 
-def _is_code(path: Path, below: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(below).parts)
-    return path.suffix in KINDS and path.is_file() and not path.is_symlink() and not hidden
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _no_code(path: Path) -> str:
+    """Why a path is no file with code, or ""."""
+    if path.is_symlink():
+        return "it is a link"
+    if not path.is_file():
+        return "it is no file"
+    return "" if path.suffix in KINDS else "it is neither a notebook nor a .py file"
 
 
 def read(submission: Submission) -> SubmittedCode:
@@ -93,10 +132,10 @@ def read(submission: Submission) -> SubmittedCode:
         except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
             code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
             continue
-        for cell in cells:
-            _add(code, cell)
+        statements = [statement for cell in cells for statement in _statements(cell, code.unread)]
+        code.files.append(SubmittedFile(path, statements))
         if path.suffix == ".py":
-            code.modules[path.name] = "\n".join(cells)
+            code.modules[path] = "\n".join(cells)
     return code
 
 
@@ -120,12 +159,13 @@ def _cells(path: Path) -> Iterator[str]:
             yield MAGIC.sub(r"\1pass", source)
 
 
-def _add(code: SubmittedCode, cell: str) -> None:
+def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]:
+    """The statements of a cell, which is added to `unread` if Python cannot read it."""
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-        code.unread.append((line, cell))
+        unread.append((line, cell))
         return
     lines = cell.splitlines(keepends=True)
     for node in tree.body:
@@ -135,4 +175,4 @@ def _add(code: SubmittedCode, cell: str) -> None:
         text = "".join(lines[begin : node.end_lineno])
         if node.col_offset or not text.endswith("\n"):  # after a semicolon, or the last line
             text = (ast.unparse(node) if node.col_offset else text.rstrip("\n")) + "\n"
-        code.statements.append(Statement(node, text, cell))
+        yield Statement(node, text, cell)

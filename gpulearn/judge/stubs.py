@@ -26,8 +26,11 @@ def is_stub(answer: Any) -> bool:
     if in_cpp(answer):
         return "..." in answer.tokens
     tree = _definition(answer)
-    if tree is None:
-        return False
+    return tree is not None and unfinished(tree)
+
+
+def unfinished(tree: Function) -> bool:
+    """Whether a definition is still a stub."""
     written = any(
         not isinstance(node, ast.Raise) or "NotImplementedError" not in ast.unparse(node)
         for node in _statements(tree)

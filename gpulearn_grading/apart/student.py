@@ -174,6 +174,7 @@ class _Student:
     ) -> dict[str, Any]:
         """Run what the answer needs of the submission; what the name stands for then."""
         for file, inside in files.items():
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
             Path(file).write_text(inside, encoding="utf-8")
         sys.path.insert(0, str(Path.cwd()))
         if reference:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import os
 
 import numpy as np
 import pytest
@@ -12,8 +13,15 @@ from hypothesis import strategies as st
 from gpulearn.errors import BadInput
 from gpulearn_grading import rebuilt
 from gpulearn_grading.apart.values import NotData, decoded, encoded
-from gpulearn_grading.slices import binds, slice_of
-from gpulearn_grading.submissions import MAX_BYTES, Statement, Submission, read, students
+from gpulearn_grading.slices import answer_in, binds, slice_of
+from gpulearn_grading.submissions import (
+    MAX_BYTES,
+    Statement,
+    Submission,
+    SubmittedCode,
+    read,
+    students,
+)
 
 
 def handed_in(tmp_path, text, name="ann.py"):
@@ -152,7 +160,43 @@ def test_each_notebook_file_and_folder_is_a_student(tmp_path):
     (tmp_path / ".hidden.py").write_text("a = 1")
     (tmp_path / "notes.txt").write_text("no code")
     (tmp_path / "link.py").symlink_to("/etc/passwd")
-    assert [one.student for one in students(tmp_path)] == ["ann", "bob", "cy"]
+    (tmp_path / "ann.ipynb").write_text(notebook("a = 2"))
+    (tmp_path / "cy" / "all.zip").write_bytes(b"PK")
+    os.utime(tmp_path / "ann.ipynb", (1, 1))
+    submissions, left_out = students(tmp_path)
+    files = {s.student: [file.name for file in s.files] for s in submissions}
+    assert files == {"ann": ["ann.ipynb", "ann.py"], "bob": ["bob.ipynb"], "cy": ["one.py"]}
+    assert {path.name: reason for path, reason in left_out.items()} == {
+        "notes.txt": "it is neither a notebook nor a .py file",
+        "all.zip": "it is neither a notebook nor a .py file",
+        "link.py": "it is a link",
+    }
+
+
+def test_the_last_answer_counts_and_a_stub_or_another_file_takes_nothing_from_it(tmp_path):
+    stub = "def f(x):\n    ..."
+    (tmp_path / "lib").mkdir()
+    for when, (name, text) in enumerate({
+        "late.py": f"{stub}\n",
+        "lib/helper.py": "y = 1",
+        "first.py": "a = 1\ndef f(x):\n    return 1",
+        "last.ipynb": notebook("from lib.helper import y", "def f(x):\n    return y", stub),
+        "after.py": f"y = 2\n{stub}",
+    }.items()):  # fmt: skip
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, (when, when))
+    notes = {}
+    submission = Submission("ann", tuple(tmp_path / name for name in (
+        "late.py", "lib/helper.py", "first.py", "last.ipynb", "after.py")))  # fmt: skip
+    code = read(submission)
+    file, statements = answer_in(code, "f", notes)
+    assert [one.text for one in statements] == [
+        "from lib.helper import y\n", "def f(x):\n    return y\n"]  # fmt: skip
+    assert notes == {"has several answers, the last counts": "first.py, last.ipynb"}
+    assert code.beside(file)["lib/helper.py"] == "y = 1"
+    only = SubmittedCode(code.files[:1])
+    assert [one.text for one in answer_in(only, "f", notes)[1]] == [f"{stub}\n"]
+    assert answer_in(code, "g", notes) == (None, [])
 
 
 def test_a_folder_without_submissions_is_refused(tmp_path):
