@@ -24,7 +24,7 @@ from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
 from gpulearn_grading.settings import USUAL, GradingSettings
-from gpulearn_grading.slices import defines
+from gpulearn_grading.slices import defines, is_written_out
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
 from simt.device.selection import cores
@@ -127,8 +127,8 @@ def _without(
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    statements = (statement for s in handed_in for statement in read(s).statements)
-    defined = {name for statement in statements for name in defines(statement.node)}
+    nodes = (statement.node for s in handed_in for statement in read(s).statements)
+    defined = {name for node in nodes if is_written_out(node) for name in defines(node)}
     return tuple(name for name in places() if name in defined)
 
 

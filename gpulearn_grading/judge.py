@@ -95,7 +95,7 @@ class Judge:
         """Judge a submission's answer to one exercise."""
         begin = time.monotonic()
         exercise = find(place)
-        notes = _patches(code)
+        notes: dict[str, str] = {}
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
@@ -117,6 +117,7 @@ class Judge:
                 return "unreadable", f"{exercise.name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
+        notes |= _patches(code)
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []

@@ -8,6 +8,7 @@ in them need, in their order.
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from gpulearn.judge import stubs
 from gpulearn_grading.submissions import Statement, SubmittedCode
 
+SETS = re.compile(r"\.(set_?|seed|manual_seed)\w*$")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -33,6 +35,8 @@ def answer_in(
         if name in defines(statement.node)
     ]
     answers = [(file, part) for file, part in answers if not is_stub(part.node)] or answers
+    # elsewhere the name may be that of a variable
+    answers = [(file, part) for file, part in answers if is_written_out(part.node)] or answers
     if not answers:
         return None, []
     chosen = answers[-1][0]
@@ -72,6 +76,16 @@ def defines(node: ast.stmt) -> set[str]:
     return set() if isinstance(node, ast.Import | ast.ImportFrom) else binds(node)
 
 
+def is_written_out(node: ast.stmt) -> bool:
+    """Whether a statement is a function, a lambda or a text, such as one in CUDA C++."""
+    if isinstance(node, ast.If | ast.Try | ast.With):
+        return any(map(is_written_out, node.body))
+    value = node.value if isinstance(node, ast.Assign) else node
+    if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
+        return True
+    return isinstance(value, ast.FunctionDef | ast.Lambda | ast.Constant)
+
+
 def is_stub(node: ast.stmt) -> bool:
     """Whether a statement is a function that is still to be written."""
     return isinstance(node, ast.FunctionDef) and stubs.unfinished(node)
@@ -86,7 +100,10 @@ def _making(statements: Sequence[Statement], name: str) -> list[int]:
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
-    changed = [n for n, part in enumerate(statements) if n > first and name in _changes(part.node)]
+    later = [n for n in range(first + 1, len(statements)) if name in _changes(statements[n].node)]
+    imported = isinstance(statements[first].node, ast.Import | ast.ImportFrom | ast.Try)
+    # of calls of a module's functions only those that set something change what others do
+    changed = [n for n in later if not imported or not _is_call(statements[n].node)]
     return sorted({*changed, *(n for n in binding if n >= first)})
 
 
@@ -138,7 +155,12 @@ def _changes(node: ast.stmt) -> set[str]:
             target = target.value
         if isinstance(target, ast.Name):
             bases.add(target.id)
-    return bases - {"gl", "plt"}  # a figure or a check changes no answer
+    return bases
+
+
+def _is_call(node: ast.stmt) -> bool:
+    """Whether a statement only calls a function whose name says nothing of setting or seeding."""
+    return isinstance(node, ast.Expr) and not SETS.search(ast.unparse(node).partition("(")[0])
 
 
 def _is_star(node: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ from gpulearn_grading.submissions import (
     Statement,
     Submission,
     SubmittedCode,
+    SubmittedFile,
     read,
     students,
 )
@@ -46,9 +47,11 @@ import math, time
 import numpy as np
 time.sleep(1000)
 scale = 3
+math.sqrt(-1)
+np.random.seed(7)
 other = scale * time.time()
 def helper(x):
-    return scale * math.floor(x)
+    return scale * math.floor(x + 0.5 * np.random.rand())
 def answer(x):
     return ...
 print(answer(2))
@@ -68,6 +71,8 @@ gl.check("answer", answer)
     assert "print" not in joined
     assert "other = scale" not in joined
     assert "data.csv" not in joined
+    assert "sqrt" not in joined
+    assert "np.random.seed(7)" in joined
     assert "return ..." not in joined
     assert found.index('table["a"] = 1') < found.index("table.update(b=2)")
     space = {}
@@ -197,6 +202,10 @@ def test_the_last_answer_counts_and_a_stub_or_another_file_takes_nothing_from_it
     only = SubmittedCode(code.files[:1])
     assert [one.text for one in answer_in(only, "f", notes)[1]] == [f"{stub}\n"]
     assert answer_in(code, "g", notes) == (None, [])
+    variable = SubmittedFile(
+        tmp_path / "variable.py", read(handed_in(tmp_path, "f = g()")).statements
+    )
+    assert answer_in(SubmittedCode([*code.files, variable]), "f", {})[0] == file
 
 
 def test_a_folder_without_submissions_is_refused(tmp_path):
