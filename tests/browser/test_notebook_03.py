@@ -1,5 +1,7 @@
 """Notebook 03 in JupyterLab: exercises typed in, and the thread explorers moved by keyboard."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -38,17 +40,23 @@ def test_a_learner_writes_a_kernel(notebook):
 def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     keyboard = notebook.page.keyboard
 
-    # a choice: Tab leads from one to the next, Space takes it, and the next cell shows both
+    # a choice: arrows stay in it, Enter keeps it and goes on, and the next cell shows both
     asked = notebook.cell('gl.predict("random_order"')
     said = notebook.run(asked)
     assert said.startswith("Predict: What changes if the loop takes the 500 pixels in a random")
     asked.locator("input[type=radio]").first.focus()
-    keyboard.press("Tab")
-    keyboard.press("Space")
+    keyboard.press("ArrowDown")
     status = asked.locator("[role=status]")
     expect(status).to_have_text("Noted: the pixels are shuffled. Now run the next cell.")
-    said = notebook.run(notebook.cell("in_any_order = "))
-    assert "You predicted the pixels are shuffled What came nothing That would need" in said
+    notebook.run(asked)  # once more: the choice is still there
+    expect(asked.locator("input[type=radio]:checked")).to_have_count(1)
+    expect(status).to_contain_text("Noted: the pixels are shuffled.")
+    asked.locator("input[type=radio]:checked").focus()
+    keyboard.press("Enter")
+    shows = notebook.cell("in_any_order = ")
+    expect(shows).to_have_class(re.compile("jp-mod-selected"))
+    said = notebook.run(shows)
+    assert "You predicted the pixels are shuffled What came nothing" in said
     notebook.screenshot("03-predicted")
 
     # a number: typed, with a mistake first, and foreseen
@@ -60,9 +68,11 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     keyboard.press("Enter")
     expect(status).to_have_text("'two' is no number: write it in digits, such as 32 or 1.5.")
     field.fill("257")
-    keyboard.press("Enter")
+    keyboard.press("Shift+Enter")
     expect(status).to_contain_text("Noted: 257.")
-    said = notebook.run(notebook.cell("def negate_one(block"))
+    shows = notebook.cell("def negate_one(block")
+    expect(shows).to_have_class(re.compile("jp-mod-selected"))
+    said = notebook.run(shows)
     assert said.endswith("thread 7 of block 2 does pixel 257 ✓ You foresaw it 257")
     notebook.screenshot("03-foreseen")
 
