@@ -23,6 +23,15 @@ KERNEL = ["@cuda.jit", "def vector_add(a, b, out):"]
 GUARDED = [*KERNEL, "i = cuda.grid(1)", "if i < out.size:", "out[i] = a[i] + b[i]"]
 UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
+# behind the cell that shows what comes, the prose that the reduced notebook lacks
+ADD_PROSE = """() => {
+    const cells = jupyterapp.shell.currentWidget.content.model.sharedModel;
+    const asked = cells.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
+    cells.insertCell(asked + 2, {cell_type: "markdown", source: "Nothing: the rounds are apart."});
+    jupyterapp.commands.execute("notebook:render-all-markdown");
+    jupyterapp.commands.execute("notebook:clear-all-cell-outputs"); // nothing has come yet
+}"""
+
 
 def test_a_learner_writes_a_kernel(notebook):
     notebook.has_only_unsolved()
@@ -42,8 +51,11 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
 
     # a choice: arrows stay in it, Enter keeps it and goes on, and the next cell shows both
     asked = notebook.cell('gl.predict("random_order"')
+    notebook.page.evaluate(ADD_PROSE)
     said = notebook.run(asked)
     assert said.startswith("Predict: What changes if the loop takes the 500 pixels in a random")
+    prose = notebook.page.locator(".jp-MarkdownCell")
+    expect(prose.locator("p")).to_be_hidden()
     asked.locator("input[type=radio]").first.focus()
     keyboard.press("ArrowDown")
     status = asked.locator("[role=status]")
@@ -57,6 +69,7 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     expect(shows).to_have_class(re.compile("jp-mod-selected"))
     said = notebook.run(shows)
     assert "You predicted the pixels are shuffled What came nothing" in said
+    expect(prose.locator("p")).to_be_visible()
     notebook.screenshot("03-predicted")
 
     # a number: typed, with a mistake first, and foreseen
