@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from gpulearn.errors import BadInput
 from gpulearn_grading import rebuilt
 from gpulearn_grading.apart.values import NotData, decoded, encoded
-from gpulearn_grading.slices import answer_in, binds, slice_of
+from gpulearn_grading.slices import answer_in, slice_of
 from gpulearn_grading.submissions import (
     MAX_BYTES,
+    MAX_CODE,
     Statement,
     Submission,
     SubmittedCode,
@@ -115,7 +116,7 @@ def test_a_slice_gives_the_value_that_the_whole_program_gives(names, data):
     ],
 )
 def test_what_a_statement_binds(line, names):
-    assert binds(ast.parse(line).body[0]) == names
+    assert Statement(ast.parse(line).body[0], line, line).binds == names
 
 
 def test_a_notebook_is_read_cell_by_cell(tmp_path):
@@ -149,12 +150,26 @@ def test_a_damaged_notebook_costs_its_student_only(tmp_path, text):
         ("é = 1".encode("utf-16"), "it is not in UTF-8: save it again in that encoding"),
         (b'{"worksheets": []}', "its format is nbformat 3: save it again in JupyterLab"),
         (b"#" * (MAX_BYTES + 1), "it has more than 20 MiB"),
+        (notebook("a\n" * MAX_CODE).encode(), "its code is longer than 256 KiB"),
     ],
 )
 def test_what_keeps_a_file_from_being_read_is_said(tmp_path, data, reason):
     file = tmp_path / "ann.ipynb"
     file.write_bytes(data)
     assert read(Submission("ann", (file,))).unread == [(f"ann.ipynb cannot be read ({reason})", "")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "fault"),
+    [
+        ("a = 1; b = n" + ".a" * 900, "its expressions are nested more than 250 deep"),
+        ("def f(a, a): pass", "line 1: duplicate argument 'a' in function definition"),
+    ],
+)
+def test_a_cell_that_python_would_not_run_is_unread(tmp_path, cell, fault):
+    code = read(handed_in(tmp_path, notebook(cell, "b = 1"), "ann.ipynb"))
+    assert code.unread == [(fault, cell)]
+    assert [one.text for one in code.statements] == ["b = 1\n"]
 
 
 def test_each_notebook_file_and_folder_is_a_student(tmp_path):
@@ -283,6 +298,7 @@ FORMS = (
     "def f(a, b=2, *, c={}):\n    raise SystemError(helper(a))\n",
     "@print\ndef f(a, b: print('run') = print('run')) -> print('run'):\n    raise SystemError(a)\n",
     "f = lambda a, b=print('run'): helper(a)\n",
+    "f = [0][print('run') or 0] = lambda a, b=3: helper(a)\n",
     "def f(a):\n    try:\n        return [helper(x) for x in a]\n    finally:\n        a.clear()\n",
 )
 
