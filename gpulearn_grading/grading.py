@@ -155,7 +155,7 @@ def _graded(
         for verdict in theirs:
             points = settings.points(verdict.exercise, verdict.share) * settings.kept(days)
             mark = Mark(**vars(verdict), points=round(points, 4), days_late=days)
-            if mark.points >= best.get(mark.exercise, mark).points:
+            if _rank(mark) >= _rank(best.get(mark.exercise, mark)):
                 best[mark.exercise] = mark
     marks = []
     for name, mark in best.items():
@@ -172,6 +172,11 @@ def _graded(
     late = max(mark.days_late for mark in marks)
     comment = one_line(comment, MAX_HINT)
     return GradedStudent(plain(names[0]), tuple(marks), total, late, comment)
+
+
+def _rank(mark: Mark) -> tuple[float, bool]:
+    """By which the best of several attempts is found: a wrong answer is better than none."""
+    return mark.points, mark.kind not in ("missing", "not solved")
 
 
 def _without(
@@ -227,7 +232,7 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
     """The verdicts of a journal; a last line that was cut short is left out."""
     verdicts: dict[str, Verdict] = {}
     lacks = ""
-    lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
+    lines = journal.read_text("utf-8", "replace").splitlines() if journal.is_file() else []
     for line in lines:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             data = json.loads(line)

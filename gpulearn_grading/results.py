@@ -76,7 +76,7 @@ def _rows(grading: Grading) -> Iterable[Sequence[object]]:
 def _students(grading: Grading) -> str:
     """Who handed in what; the number in the results, where they have one in place of the name."""
     rows = (
-        (one.anonymous, one.number, one.name, " ".join(file.name for file in one.files))
+        (one.anonymous, one.number, one.name, "; ".join(file.name for file in one.files))
         for one in grading.roster
     )
     skip = 0 if any(one.anonymous for one in grading.roster) else 1

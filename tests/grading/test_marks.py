@@ -31,7 +31,7 @@ def graded(tmp_path, monkeypatch):
     def verdict(submission, place):
         text = submission.files[-1].read_text() if submission.files else "0"
         share = 1.0 if text.startswith("passed") else float(text.split()[0])
-        kind = "passed" if share == 1 else "wrong"
+        kind = "passed" if share == 1 else "missing" if "missing" in text else "wrong"
         return Verdict(place, share == 1, kind, f"told {text}", share=share, **NOTES), ""
 
     def stand_in(*arguments):
@@ -154,14 +154,18 @@ def test_points_follow_deadline_partial_credit_and_overrides(graded, tmp_path):
         "ed.py": ("0.5", 1),
         "flo/first.py": ("passed", 10 * DAY),
         "flo/second.py": ("0.75", 11 * DAY),
+        "flo/third.py": ("0 missing", 12 * DAY),
+        "gil/first.py": ("0", 1),
+        "gil/second.py": ("0 missing", 2),
     }  # fmt: skip
-    expected = {"annlee": 4, "bo": 4, "cy": 3, "di": 2, "ed": 0, "flo": 0}
+    expected = {"annlee": 4, "bo": 4, "cy": 3, "di": 2, "ed": 0, "flo": 0, "gil": 0}
     assert points(graded(answers, POLICY.format(""))) == expected
     some = POLICY.format('partial = ["mirror"]\nbest_attempt = true')
     assert points(graded(answers, some)) == {**expected, "ed": 2, "flo": 4}
-    decided = "student,exercise,points,comment\ned,mirror,3,seen\nflo,,1,copied\ngus,,1,\n"
+    decided = "student,exercise,points,comment\ned,mirror,3,seen\nflo,,1,copied\n"
     found = graded(answers, some, decided)
     assert points(found) == {**expected, "ed": 3, "flo": 1}
+    assert found[-1]["kind"] == "wrong"  # a wrong answer is better than none
     assert "copied" in (tmp_path / "results.pages" / "flo.html").read_text()
     assert [row["comment"] for row in found if row["student"] == "ed"] == ["seen"]
     assert points(graded(answers, some, decided.replace(",", ";"))) == points(found)
