@@ -51,7 +51,7 @@ class Mark(Verdict):
 class GradedStudent:
     """A student's verdicts and score."""
 
-    student: str  # as the results call him
+    student: str  # as the results call the student
     verdicts: tuple[Mark, ...]  # one for each exercise, in their order
     points: float  # of all of them, or as the instructor decided
     days_late: int  # of the latest answer

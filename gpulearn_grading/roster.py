@@ -25,22 +25,22 @@ MOODLE = re.compile(r"([^_]+)_(\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 @dataclass(frozen=True)
 class Student:
-    """A student, and what he handed in."""
+    """A student, with all that was handed in."""
 
     name: str  # the only one of that name
     submissions: tuple[Submission, ...]
-    number: str = ""  # that Canvas or Moodle knows him by
+    number: str = ""  # in Canvas or Moodle
     lms: str = ""  # "canvas" or "moodle", which named the files
     anonymous: str = ""  # number in the results, in place of the name
 
     @property
     def names(self) -> list[str]:
-        """What he may be called; the results use the first."""
+        """What the student may be called; the results use the first."""
         return [name for name in (self.anonymous, self.name, self.number) if name]
 
     @property
     def files(self) -> list[Path]:
-        """All files that he handed in."""
+        """All files that were handed in."""
         return [file for submission in self.submissions for file in submission.files]
 
 

@@ -78,7 +78,7 @@ class GradingSettings:
         return self.weights.get(name, 1.0) * (share if name in self.partial else share // 1)
 
     def override(self, names: Iterable[str], exercise: str = "") -> Override:
-        """What is decided about a student of these names, or about one of the answers."""
+        """What the instructor decided about a student of these names, or about one answer."""
         return _said(self.overrides, [(name, exercise) for name in names], Override(None, ""))
 
     @property
