@@ -66,6 +66,7 @@ class Grading:
     roster: list[Student] = field(default_factory=list)  # the same students, by their names
     exercises: tuple[str, ...] = ()  # names, in their order
     most: float = 0.0  # points of a student who has everything right
+    anonymous: bool = False  # whether the students have no names
     lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
     left_out: tuple[str, ...] = ()  # files that are no submission, each with the reason
     seconds: float = 0.0  # that it took
@@ -88,8 +89,8 @@ def grade(
         journal: a file to which each verdict is added. What stands there already, of the same
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
-        anonymous: whether the results call students by numbers, those of the list of students
-            beside the journal, and new ones.
+        anonymous: whether the results call students by numbers; the list of students beside the
+            journal has those of an earlier run.
         progress: is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
@@ -100,9 +101,9 @@ def grade(
     ours |= {path.resolve() for path in journal.parent.glob(f"{journal.stem}.*")}
     submissions = [s for s in submissions if s.files or (folder / s.student).resolve() not in ours]
     handed_in = _without(submissions, settings.exercises, folder, left_out)
-    roster = enrolled(handed_in)
+    roster = numbered(enrolled(handed_in), journal.with_suffix(STUDENTS))
     if anonymous:
-        roster = numbered(roster, journal.with_suffix(STUDENTS))
+        roster.sort(key=lambda student: student.anonymous)
     exercises = settings.exercises or _answered(handed_in)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
@@ -129,7 +130,7 @@ def grade(
     return Grading(
         students=[
             _graded(student, [[known[keys[one, place]] for place in exercises] for one in each],
-                    each, settings)
+                    each, settings, anonymous=anonymous)
             for student, each in zip(roster, tries, strict=True)
         ],
         roster=roster,
@@ -137,6 +138,7 @@ def grade(
         most=sum(settings.weights.get(name, 1.0) for name in names),
         lacks=lacks,
         left_out=tuple(unused),
+        anonymous=anonymous,
         seconds=time.monotonic() - begin,
     )  # fmt: skip
 
@@ -146,9 +148,11 @@ def _graded(
     verdicts: Sequence[Sequence[Verdict]],
     tries: Sequence[Submission],
     settings: GradingSettings,
+    *,
+    anonymous: bool,
 ) -> GradedStudent:
     """What a student's attempts are worth, exercise by exercise; of equal ones the last counts."""
-    names = student.names
+    names, shown = student.names, student.anonymous if anonymous else student.name
     best: dict[str, Mark] = {}
     for submission, theirs in zip(tries, verdicts, strict=True):
         days = settings.days_late(names, submission.moment)
@@ -162,8 +166,8 @@ def _graded(
         points, comment = settings.override(names, name)
         points = mark.points if points is None else points
         hint = mark.hint
-        for file in student.files if student.anonymous else ():
-            hint = hint.replace(plain(file.name), f"{student.anonymous}{file.suffix}")
+        for file in student.files if anonymous else ():
+            hint = hint.replace(plain(file.name), f"{shown}{file.suffix}")
         comment = one_line(comment, MAX_HINT)
         marks.append(dataclasses.replace(mark, points=points, comment=comment, hint=hint))
     total, comment = settings.override(names)
@@ -171,7 +175,7 @@ def _graded(
         total = round(sum(mark.points for mark in marks), 4)
     late = max(mark.days_late for mark in marks)
     comment = one_line(comment, MAX_HINT)
-    return GradedStudent(plain(names[0]), tuple(marks), total, late, comment)
+    return GradedStudent(plain(shown), tuple(marks), total, late, comment)
 
 
 def _rank(mark: Mark) -> tuple[float, bool]:

@@ -18,6 +18,7 @@ from gpulearn_grading.summary import page, student_page
 
 HEADINGS = ("student", "exercise", "passed", "kind", "seconds", "hint", "notes", "score", "of",
             "days_late", "points", "comment")  # fmt: skip
+PAGES = ".pages"  # folder of the students' pages, beside the results
 # who named the files → the columns that its import of grades reads, of a name, a number and points
 LMS: dict[str, tuple[Sequence[str], Callable[[str, str, float], Sequence[Any]]]] = {
     "canvas": (("Student", "ID", "Section", "Points"),
@@ -31,6 +32,8 @@ LMS: dict[str, tuple[Sequence[str], Callable[[str, str, float], Sequence[Any]]]]
 def write(grading: Grading, output: Path) -> list[str]:
     """Write all files; what could not be written, and why, in a sentence each."""
     faults = []
+    for page_of_before in output.with_suffix(PAGES).glob("*.html"):  # it may have a name
+        page_of_before.unlink()
     for name, text in _texts(grading).items():
         file = output.with_suffix(Path(name).parts[0]).joinpath(*Path(name).parts[1:])
         try:
@@ -52,7 +55,7 @@ def _texts(grading: Grading) -> dict[str, Callable[[], str]]:
         ".lms.csv": lambda: _lms(grading),
     }
     for student in grading.students:
-        texts[f".pages/{student.student}.html"] = functools.partial(student_page, grading, student)
+        texts[f"{PAGES}/{student.student}.html"] = functools.partial(student_page, grading, student)
     return texts
 
 
@@ -74,13 +77,12 @@ def _rows(grading: Grading) -> Iterable[Sequence[object]]:
 
 
 def _students(grading: Grading) -> str:
-    """Who handed in what; the number in the results, where they have one in place of the name."""
+    """Who handed in what, and which name results without names use."""
     rows = (
-        (one.anonymous, one.number, one.name, "; ".join(file.name for file in one.files))
+        (one.number, one.name, "; ".join(file.name for file in one.files), one.anonymous)
         for one in grading.roster
     )
-    skip = 0 if any(one.anonymous for one in grading.roster) else 1
-    return _csv(("anonymous", "id", "name", "file")[skip:], (row[skip:] for row in rows))
+    return _csv(("id", "name", "file", "anonymous"), rows)
 
 
 def _lms(grading: Grading) -> str:
@@ -91,7 +93,7 @@ def _lms(grading: Grading) -> str:
 
 def _json(grading: Grading) -> str:
     """All of it, by student; without names where the results have numbers."""
-    hidden = ("roster", "left_out") if any(s.anonymous for s in grading.roster) else ("roster",)
+    hidden = ("roster", "left_out") if grading.anonymous else ("roster",)
     data = {name: value for name, value in vars(grading).items() if name not in hidden}
     return json.dumps(data, indent=1, default=dataclasses.asdict) + "\n"
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpulearn_grading.plain import plain
+from gpulearn_grading.plain import cell
 from gpulearn_grading.submissions import Submission
 
 CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+")
+ANONYMOUS = re.compile(r"student \d{3,9}")
 MOODLE = re.compile(r"([^_]+)_(\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 
@@ -31,12 +31,12 @@ class Student:
     submissions: tuple[Submission, ...]
     number: str = ""  # in Canvas or Moodle
     lms: str = ""  # "canvas" or "moodle", which named the files
-    anonymous: str = ""  # number in the results, in place of the name
+    anonymous: str = ""  # the name in results without names, such as "student 001"
 
     @property
     def names(self) -> list[str]:
-        """What the student may be called; the results use the first."""
-        return [name for name in (self.anonymous, self.name, self.number) if name]
+        """What the settings may call the student."""
+        return [name for name in (self.name, self.number, self.anonymous) if name]
 
     @property
     def files(self) -> list[Path]:
@@ -69,7 +69,7 @@ def enrolled(submissions: Sequence[Submission]) -> list[Student]:
 
 
 def attempts(student: Student, folder: Path, *, apart: bool) -> list[Submission]:
-    """What is judged of a student: all of it, or each file or folder in his folder for itself."""
+    """What is judged of a student: all of it, or each file or folder in its folder apart."""
     parts: dict[tuple[str, ...], list[Path]] = {}
     for file in sorted(student.files, key=lambda path: path.stat().st_mtime):
         parts.setdefault(file.relative_to(folder).parts[:2] if apart else (), []).append(file)
@@ -77,18 +77,14 @@ def attempts(student: Student, folder: Path, *, apart: bool) -> list[Submission]
 
 
 def numbered(students: Sequence[Student], file: Path) -> list[Student]:
-    """The students with numbers in place of their names: those of an older list, then new ones."""
+    """The students with their anonymous names: those of an older list, then new ones."""
     known: dict[str, str] = {}
     if file.is_file():
-        with file.open(encoding="utf-8", newline="") as lines:
-            known = {
-                str(row.get("name")): row.get("anonymous") or "" for row in csv.DictReader(lines)
-            }
-    last = max((int(number) for number in known.values() if number.isdigit()), default=0)
-    new = {s.name for s in students if not known.get(plain(s.name))}
-    order = sorted(new, key=lambda name: hashlib.sha256(os.fsencode(name)).digest())
-    numbers = known | {name: f"{last + n:03}" for n, name in enumerate(order, 1)}
-    names = ((s, s.name if s.name in new else plain(s.name)) for s in students)
-    return sorted(
-        (replace(s, anonymous=numbers[name]) for s, name in names), key=lambda s: s.anonymous
-    )
+        with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+            rows = [row for row in csv.DictReader(lines) if ANONYMOUS.fullmatch(row["anonymous"])]
+            known = {row["name"]: row["anonymous"] for row in rows}
+    last = max((int(name.split()[1]) for name in known.values()), default=0)
+    names = [str(cell(student.name)) for student in students]  # as the list has them
+    new = sorted({*names} - {*known}, key=lambda name: hashlib.sha256(name.encode()).digest())
+    known |= {name: f"student {last + n:03}" for n, name in enumerate(new, 1)}
+    return [replace(one, anonymous=known[name]) for one, name in zip(students, names, strict=True)]

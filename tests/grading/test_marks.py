@@ -197,10 +197,11 @@ def test_anonymous_numbers_stay_and_no_name_is_beside_them(graded, tmp_path):
     }
     graded(first, "", "", "--anonymous")
     before = {row["name"]: row["anonymous"] for row in rows(tmp_path / "results.students.csv")}
+    graded({})  # with names in between
     found = graded({"aa_14_102_hw.py": ("0", 1)}, "", "", "--anonymous")
     after = {row["name"]: row["anonymous"] for row in rows(tmp_path / "results.students.csv")}
-    assert {row["student"] for row in found} == {"001", "002", "003"}
-    assert after == {**before, "aa": "003"}
+    assert {row["student"] for row in found} == {"student 001", "student 002", "student 003"}
+    assert after == {**before, "aa": "student 003"}
     shown = [
         p for p in files_of(tmp_path) if not p.match("*.students.csv") and not p.match("*.lms.csv")
     ]
