@@ -127,6 +127,10 @@ def grade(
         f"{plain(name)}: the settings name this student, who handed in nothing"
         for name in sorted(settings.named - called)
     ]
+    unused += [
+        f"{plain(name)}: {OVERRIDES} names this exercise, which is not graded"
+        for name in sorted({name for _, name in settings.overrides} - {*names, ""})
+    ]
     return Grading(
         students=[
             _graded(student, [[known[keys[one, place]] for place in exercises] for one in each],

@@ -172,8 +172,10 @@ def test_points_follow_deadline_partial_credit_and_overrides(graded, tmp_path):
 
 
 def test_what_is_said_of_nobody_is_told(graded, capsys):
-    graded({"ann.py": ("passed", 1)}, overrides="student,points\nanm,1\n")
-    assert "anm: the settings name this student, who handed in nothing" in capsys.readouterr().err
+    graded({"ann.py": ("passed", 1)}, overrides="student,exercise\nanm,\nann,miror\n")
+    told = capsys.readouterr().err
+    assert "anm: the settings name this student, who handed in nothing" in told
+    assert "miror: overrides.csv names this exercise, which is not graded" in told
 
 
 @pytest.mark.parametrize(
