@@ -102,3 +102,5 @@ class NotSolvedYet(NotPassed):
 
 class WrongAnswer(NotPassed):
     """The exercise was answered, and the answer is wrong; the message is the diagnosis."""
+
+    share: float = 0.0  # of the cases in which it is right

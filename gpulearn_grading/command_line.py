@@ -2,9 +2,10 @@
 
 Each student's notebook, `.py` file or folder is read, and each answer judged as `gl.check` judges
 it, in a process of its own without network, with limits of time, memory, processes, files and
-output. Beside the CSV stand the same results as JSON, as JUnit's XML, and as a page to read.
-Whoever stops it can go on later: the journal beside the results holds what is done. The status is
-1 if an answer could not be judged, and 2 if the folder or the settings cannot be read.
+output. Beside the CSV stand the same results as JSON, as JUnit's XML, and as pages to read, the
+list of students, and the points as Canvas or Moodle imports them. Whoever stops it can go on
+later: the journal beside the results holds what is done. The status is 1 if an answer could not be
+judged or a file not be written, and 2 if the folder or the settings cannot be read.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from gpulearn.judge.catalogue import find
 from gpulearn.require import installed, package
 from gpulearn_grading import settings as settings_of
 from gpulearn_grading.grading import Grading, grade
-from gpulearn_grading.results import write_csv, write_json, write_junit
-from gpulearn_grading.settings import USUAL, GradingSettings
-from gpulearn_grading.summary import write_page
+from gpulearn_grading.results import write
+from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("folder", type=Path, help="a notebook, .py file or folder for each student")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("results.csv"), metavar="FILE.csv",
-        help="results, with .json, .xml, .html and .journal beside it (default: %(default)s)",
+        help="results, with the other files beside it (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "-s", "--settings", type=Path, metavar="FILE.toml",
@@ -43,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-j", "--jobs", type=int, default=0, help="answers at a time (default: one on each core)"
     )
+    parser.add_argument(
+        "--anonymous", action="store_true",
+        help="call students by numbers; FILE.students.csv says whose they are",
+    )  # fmt: skip
     return parser
 
 
@@ -67,7 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")
         try:
-            done = grade(options.folder, settings, journal, workers=options.jobs, progress=bar)
+            done = grade(
+                options.folder, settings, journal, workers=options.jobs,
+                anonymous=options.anonymous, progress=bar,
+            )  # fmt: skip
         finally:
             end()
     except GpulearnError as error:
@@ -76,17 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
         return 130
-    for suffix, write in (
-        (".csv", write_csv), (".json", write_json), (".xml", write_junit), (".html", write_page),
-    ):  # fmt: skip
-        write(done, output.with_suffix(suffix))
-    return _report(done, output)
+    faults = write(done, output)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return _report(done, output) or int(bool(faults))
 
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
     usual = options.folder / USUAL
     file = options.settings or (usual if usual.is_file() else None)
-    settings = settings_of.load(file) if file else GradingSettings()
+    overrides = settings_of.overrides_of(options.folder / OVERRIDES)
+    settings = settings_of.load(file) if file else GradingSettings(overrides=overrides)
     if options.exercises:
         places = [find(name.strip()) for name in options.exercises.split(",")]
         names = [f"{Path(e.file).resolve()}:{e.name}" if e.file else e.name for e in places]
@@ -112,7 +119,7 @@ def _report(done: Grading, output: Path) -> int:
     passed = sum(verdict.passed for verdict in verdicts)
     print(
         f"{len(done.students)} students, {len(verdicts)} answers, {passed} right, in "
-        f"{done.seconds:.0f} s: {output}, and beside it .html, .json and .xml."
+        f"{done.seconds:.0f} s: {output}, and beside it the other files of these results."
     )
     if done.lacks:
         print(

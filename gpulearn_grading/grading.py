@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,23 +23,39 @@ from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import SOCKETS
 from gpulearn_grading.judge import Verdict
-from gpulearn_grading.settings import USUAL, GradingSettings
+from gpulearn_grading.plain import one_line, plain
+from gpulearn_grading.roster import Student, attempts, enrolled, numbered
+from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
 from gpulearn_grading.slices import is_written_out
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
 from simt.device.selection import cores
 
 TRIES = 2  # of an answer at which a judge got lost
+MAX_HINT, MAX_NOTE = 2000, 300  # characters
+MAX_NOTES = 20  # of an answer
+STUDENTS = ".students.csv"  # of the list of students, beside the results
+Task = tuple[Submission, str]  # what is judged, and the place of the exercise
+
+
+@dataclass(frozen=True)
+class Mark(Verdict):
+    """A verdict, and what it is worth."""
+
+    points: float = 0.0  # less what being late costs, or as the instructor decided
+    days_late: int = 0  # days begun after the deadline
+    comment: str = ""  # the instructor's
 
 
 @dataclass(frozen=True)
 class GradedStudent:
     """A student's verdicts and score."""
 
-    student: str  # as the submission is called
-    verdicts: tuple[Verdict, ...]  # one for each exercise, in their order
-    points: float  # of right answers, less what being late costs
-    days_late: int  # days begun after the deadline
+    student: str  # as the results call the student
+    verdicts: tuple[Mark, ...]  # one for each exercise, in their order
+    points: float  # of all of them, or as the instructor decided
+    days_late: int  # of the latest answer
+    comment: str = ""  # the instructor's
 
 
 @dataclass
@@ -47,8 +63,10 @@ class Grading:
     """What came of a folder."""
 
     students: list[GradedStudent] = field(default_factory=list)  # in the order of their names
+    roster: list[Student] = field(default_factory=list)  # the same students, by their names
     exercises: tuple[str, ...] = ()  # names, in their order
     most: float = 0.0  # points of a student who has everything right
+    anonymous: bool = False  # whether the students have no names
     lacks: str = ""  # which walls the answers lacked here, in one sentence, or ""
     left_out: tuple[str, ...] = ()  # files that are no submission, each with the reason
     seconds: float = 0.0  # that it took
@@ -60,6 +78,7 @@ def grade(
     journal: Path,
     *,
     workers: int = 0,
+    anonymous: bool = False,
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> Grading:
     """Grade a folder of submissions.
@@ -70,37 +89,102 @@ def grade(
         journal: a file to which each verdict is added. What stands there already, of the same
             text under the same settings, is not judged again.
         workers: judges at a time; as many as there are cores if 0.
+        anonymous: whether the results call students by numbers; the list of students beside the
+            journal has those of an earlier run.
         progress: is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
     begin = time.monotonic()
     submissions, left_out = students(folder)
+    ours = {path.resolve() for path in (folder / USUAL, folder / OVERRIDES)}
+    ours |= {path.resolve() for path in journal.parent.glob(f"{journal.stem}.*")}
+    submissions = [s for s in submissions if s.files or (folder / s.student).resolve() not in ours]
     handed_in = _without(submissions, settings.exercises, folder, left_out)
+    roster = numbered(enrolled(handed_in), journal.with_suffix(STUDENTS))
+    if anonymous:
+        roster.sort(key=lambda student: student.anonymous)
     exercises = settings.exercises or _answered(handed_in)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
+    tries = [attempts(student, folder, apart=settings.best_attempt) for student in roster]
     # all answers to one exercise in a row: what a judge finds out of its known ones is used again
-    tasks = [(submission, place) for place in exercises for submission in handed_in]
-    keys = [_key(submission, place, settings) for submission, place in tasks]
+    tasks = [(one, place) for place in exercises for each in tries for one in each]
+    keys = {task: _key(*task, settings) for task in tasks}
     known, lacks = _known(journal)
-    todo = [n for n, key in enumerate(keys) if key not in known]
+    todo = [task for task in tasks if keys[task] not in known]
     progress(len(tasks) - len(todo), len(tasks))
     if todo:
-        lacks = _judge_all(folder, tasks, keys, todo, known, journal, settings, workers, progress)
-    graded = []
-    for n, student in enumerate(handed_in):
-        mine = [known[key] for key in keys[n :: len(handed_in)]]
-        days = settings.days_late(student.student, student.moment)
-        points = sum(settings.weights.get(v.exercise, 1.0) for v in mine if v.passed)
-        score = round(points * settings.kept(days), 4)
-        graded.append(GradedStudent(student.student, tuple(mine), score, days))
+        lacks = _judge_all(folder, keys, todo, known, journal, settings, workers, progress)
     names = tuple(find(place).name for place in exercises)
-    ours = [folder.resolve() / USUAL, *journal.parent.glob(f"{journal.stem}.*")]
-    left_out = {path: why for path, why in left_out.items() if path.resolve() not in ours}
-    most = sum(settings.weights.get(name, 1.0) for name in names)
-    unused = tuple(f"{path.relative_to(folder)}: {why}" for path, why in left_out.items())
-    return Grading(graded, names, most, lacks, unused, time.monotonic() - begin)
+    unused = [
+        plain(f"{path.relative_to(folder)}: {why}")
+        for path, why in left_out.items()
+        if ours.isdisjoint([path.resolve(), *path.resolve().parents])
+    ]
+    called = {name for student in roster for name in student.names}
+    unused += [
+        f"{plain(name)}: the settings name this student, who handed in nothing"
+        for name in sorted(settings.named - called)
+    ]
+    unused += [
+        f"{plain(name)}: {OVERRIDES} names this exercise, which is not graded"
+        for name in sorted({name for _, name in settings.overrides} - {*names, ""})
+    ]
+    return Grading(
+        students=[
+            _graded(student, [[known[keys[one, place]] for place in exercises] for one in each],
+                    each, settings, anonymous=anonymous)
+            for student, each in zip(roster, tries, strict=True)
+        ],
+        roster=roster,
+        exercises=names,
+        most=sum(settings.weights.get(name, 1.0) for name in names),
+        lacks=lacks,
+        left_out=tuple(unused),
+        anonymous=anonymous,
+        seconds=time.monotonic() - begin,
+    )  # fmt: skip
+
+
+def _graded(
+    student: Student,
+    verdicts: Sequence[Sequence[Verdict]],
+    tries: Sequence[Submission],
+    settings: GradingSettings,
+    *,
+    anonymous: bool,
+) -> GradedStudent:
+    """What a student's attempts are worth, exercise by exercise; of equal ones the last counts."""
+    names, shown = student.names, student.anonymous if anonymous else student.name
+    best: dict[str, Mark] = {}
+    for submission, theirs in zip(tries, verdicts, strict=True):
+        days = settings.days_late(names, submission.moment)
+        for verdict in theirs:
+            points = settings.points(verdict.exercise, verdict.share) * settings.kept(days)
+            mark = Mark(**vars(verdict), points=round(points, 4), days_late=days)
+            if _rank(mark) >= _rank(best.get(mark.exercise, mark)):
+                best[mark.exercise] = mark
+    marks = []
+    for name, mark in best.items():
+        decided, comment = settings.override(names, name)
+        points = mark.points if decided is None else decided
+        hint = mark.hint
+        for file in student.files if anonymous else ():
+            hint = hint.replace(plain(file.name), f"{shown}{file.suffix}")
+        comment = one_line(comment, MAX_HINT)
+        marks.append(dataclasses.replace(mark, points=points, comment=comment, hint=hint))
+    total, comment = settings.override(names)
+    if total is None:
+        total = round(sum(mark.points for mark in marks), 4)
+    late = max(mark.days_late for mark in marks)
+    comment = one_line(comment, MAX_HINT)
+    return GradedStudent(plain(shown), tuple(marks), total, late, comment)
+
+
+def _rank(mark: Mark) -> tuple[float, bool]:
+    """By which the best of several attempts is found: a wrong answer is better than none."""
+    return mark.points, mark.kind not in ("missing", "not solved")
 
 
 def _without(
@@ -156,7 +240,7 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
     """The verdicts of a journal; a last line that was cut short is left out."""
     verdicts: dict[str, Verdict] = {}
     lacks = ""
-    lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
+    lines = journal.read_text("utf-8", "replace").splitlines() if journal.is_file() else []
     for line in lines:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             data = json.loads(line)
@@ -167,9 +251,8 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
 
 def _judge_all(
     folder: Path,
-    tasks: Sequence[tuple[Submission, str]],
-    keys: Sequence[str],
-    todo: Sequence[int],
+    keys: Mapping[Task, str],
+    todo: Sequence[Task],
     known: dict[str, Verdict],
     journal: Path,
     settings: GradingSettings,
@@ -180,23 +263,24 @@ def _judge_all(
     waiting = iter(todo)  # shared by the threads
     lock, stop, lacking = threading.Lock(), threading.Event(), ""
 
-    def keep(number: int, verdict: Verdict, lacks: str) -> None:
+    def keep(task: Task, verdict: Verdict, lacks: str) -> None:
         nonlocal lacking
+        verdict = _bounded(verdict)
         with lock:
-            known[keys[number]] = verdict
+            known[keys[task]] = verdict
             lacking = lacks or lacking
-            line = {"key": keys[number], "lacks": lacks, **dataclasses.asdict(verdict)}
+            line = {"key": keys[task], "lacks": lacks, **dataclasses.asdict(verdict)}
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
-            progress(len(tasks) - len(todo) + sum(keys[n] in known for n in todo), len(tasks))
+            progress(len(keys) - len(todo) + sum(keys[one] in known for one in todo), len(keys))
 
     def work(box: Path) -> None:
         box.mkdir()
         confinement = Confinement(hidden(folder, journal.parent), box, settings.limits)
         worker: Worker | None = None
         try:
-            for number in waiting:
-                submission, place = tasks[number]
+            for task in waiting:
+                submission, place = task
                 verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
                 for _ in range(TRIES):
                     worker = worker or Worker(confinement)
@@ -208,7 +292,7 @@ def _judge_all(
                         verdict = dataclasses.replace(verdict, hint=hint)
                         worker.close()
                         worker = None
-                keep(number, verdict, lacks)
+                keep(task, verdict, lacks)
                 if stop.is_set():
                     return
         finally:
@@ -227,6 +311,12 @@ def _judge_all(
         for future in futures:
             future.result()
     return lacking
+
+
+def _bounded(verdict: Verdict) -> Verdict:
+    """A verdict whose hint and notes are short lines, whatever the answer had them say."""
+    notes = tuple(one_line(note, MAX_NOTE) for note in verdict.notes[:MAX_NOTES])
+    return dataclasses.replace(verdict, hint=one_line(verdict.hint, MAX_HINT), notes=notes)
 
 
 def hidden(folder: Path, results: Path) -> list[Path]:

@@ -77,6 +77,7 @@ class Verdict:
     hint: str = ""  # what `gl.check` says, or why there is no verdict
     seconds: float = 0.0  # that it took
     notes: tuple[str, ...] = ()  # what the answer did besides, for the instructor to look at
+    share: float = 0.0  # of the cases in which it is right
 
 
 class Judge:
@@ -86,6 +87,7 @@ class Judge:
         self._server = Server(confinement)
         self._limits = confinement.limits
         self.lacks = ""
+        self._share = 0.0  # of the cases in which a wrong answer is right
 
     def close(self) -> None:
         """End what was started."""
@@ -100,7 +102,8 @@ class Judge:
             kind, hint = self._judged(exercise, place, code, notes)
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
-        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks)
+        share = 1.0 if kind == "passed" else self._share
+        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks, share)
 
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
@@ -185,7 +188,9 @@ class Judge:
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
-            return _kind(str(error)), str(error)
+            kind = _kind(str(error))
+            self._share = error.share if kind in ("wrong", "raises") else 0.0
+            return kind, str(error)
         except BadInput as error:
             return "wrong", str(error)
         except (MissingPackage, NotData) as error:

@@ -1,13 +1,18 @@
-"""The summary of a grading as one page of HTML, which loads nothing from anywhere."""
+"""Results as pages of HTML, of a class and of each student; they load nothing from anywhere."""
 
 from __future__ import annotations
 
+import functools
+import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 from html import escape
+from itertools import chain
 from pathlib import Path
 
+import gpulearn
+from gpulearn.judge.catalogue import places
 from gpulearn_grading.grading import GradedStudent, Grading
 
 STYLE = """
@@ -28,26 +33,70 @@ ABSENT = ("missing", "not solved", "not judged")  # no answer, so no wrong one
 HONEST = ("passed", "wrong", "raises", "not solved", "missing", "unreadable")
 
 
-def write_page(grading: Grading, file: Path) -> None:
+def page(grading: Grading) -> str:
     """Scores, the commonest wrong answers by hint, and what to look at."""
-    parts = [
-        f"<h1>Results of {len(grading.students)} submissions</h1>",
+    return _page(
+        f"Results of {len(grading.students)} submissions",
         f"<p>{escape(_in_short(grading))}</p>",
         _scores(grading),
         "<h2>The commonest wrong answers</h2>",
         *[_hints(grading, name) for name in grading.exercises],
         _to_look_at(grading),
-    ]
-    page = (
+    )
+
+
+def student_page(grading: Grading, student: GradedStudent) -> str:
+    """What a student has to know: what passed, what was told of the rest, and where to read."""
+    rows = (
+        f'<th scope="row">{escape(v.exercise)}</th>'
+        f'<td class="{"passed" * v.passed}">{"✓ " * v.passed}{escape(v.kind)}</td>'
+        f'<td class="n">{v.points:g}</td>'
+        f"<td>{'' if v.passed else escape(v.hint)}</td>"
+        f"<td>{'' if v.passed else escape(where_to_read(v.exercise))}</td>"
+        f"<td>{escape(v.comment)}</td>"
+        for v in student.verdicts
+    )
+    headings = ("exercise", "", "points", "what it does instead", "where to read", "comment")
+    return _page(
+        f"Results of {student.student}",
+        f"<p>{_points(student, grading.most)}</p>",
+        f"<p>{escape(student.comment)}</p>" * bool(student.comment),
+        f'<div class="wide">{_table(headings, rows)}</div>',
+    )
+
+
+@functools.cache
+def where_to_read(exercise: str) -> str:
+    """Notebook and section that lead to an exercise of the course; "" for another."""
+    topic = places().get(exercise)
+    if topic is None:
+        return ""
+    file = Path(gpulearn.__file__).parents[1] / "notebooks" / f"{topic.NOTEBOOK}.ipynb"
+    section = ""
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
+    for line in chain.from_iterable("".join(cell["source"]).splitlines() for cell in cells):
+        if line.startswith("## "):
+            section = f", section {line[3:]}"
+        if line.endswith(f"# Exercise: {exercise}"):
+            return f"notebook {topic.NOTEBOOK}{section}"
+    return f"notebook {topic.NOTEBOOK}"
+
+
+def _page(title: str, *parts: str) -> str:
+    return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width">'
-        f"<title>Results</title><style>{STYLE}</style></head><body>"
-        + "\n".join(parts)
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
+        + "\n".join([f"<h1>{escape(title)}</h1>", *parts])
         + "</body></html>\n"
     )
-    file.write_text(page, encoding="utf-8")
+
+
+def _points(student: GradedStudent, most: float) -> str:
+    late = f" ({student.days_late} days late)" if student.days_late else ""
+    return f"{student.points:g} of {most:g}{late}"
 
 
 def _in_short(grading: Grading) -> str:
@@ -84,8 +133,7 @@ def _score(student: GradedStudent, most: float) -> str:
         f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'
         for v in student.verdicts
     )
-    late = f" ({student.days_late} days late)" if student.days_late else ""
-    score = f'<td class="n">{student.points:g} of {most:g}{late}</td>'
+    score = f'<td class="n">{_points(student, most)}</td>'
     return f'<th scope="row">{escape(student.student)}</th>{cells}{score}'
 
 

@@ -94,7 +94,9 @@ def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
     inputs = f' gl.case("{exercise.place}", {fault.case}) gives its inputs.' if fault.case else ""
-    raise WrongAnswer(f"{exercise.name}: {fault.sentence}{inputs}")
+    error = WrongAnswer(f"{exercise.name}: {fault.sentence}{inputs}")
+    error.share = fault.share
+    raise error
 
 
 def no_function(name: str, given: str) -> str:

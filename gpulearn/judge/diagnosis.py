@@ -28,11 +28,13 @@ SECONDS = 20.0  # for all cases of one check; the slowest reference takes well u
 class Diagnosis(NamedTuple):
     """What the learner is told, and the number of the case, from 1, whose inputs say more.
 
-    There is no such case if the sentence says what to do, or no result is at fault.
+    There is no such case if the sentence says what to do, or no result is at fault. `share` is that
+    of the cases in which the answer is right; what is asked beside them counts as one more.
     """
 
     sentence: str
     case: int | None = None
+    share: float = 0.0
 
 
 def diagnose(exercise: Exercise, answer: Answer, seconds: float | None = None) -> str | None:
@@ -79,24 +81,27 @@ def examine(
         unfinished = f"{message}: {slow}"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
+    right = len(outcomes) - len(failures)
+    share = right / (len(cases) + (right == len(cases)))
     if failures:
         case, sentence = failures[0]
     elif not unfinished:
         printed.show(WHOLE if demanded else cases[0].label)
-        return Diagnosis(demanded) if demanded else None
+        return Diagnosis(demanded, None, share) if demanded else None
     elif len(outcomes) < len(cases):
         case, sentence = cases[len(outcomes)], unfinished
     else:
         printed.show(WHOLE)
         rest = "in what is tried after them, such as real ranks"
-        return Diagnosis(f"all cases are right; {rest}, {unfinished}.")
+        return Diagnosis(f"all cases are right; {rest}, {unfinished}.", None, share)
     printed.show(case.label)
     number = cases.index(case)
     if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):
         evidence = getattr(outcomes[number], "evidence", "")
         if not evidence:
-            return Diagnosis(hint)
-        return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
+            return Diagnosis(hint, None, share)
+        sentence = f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}"
+        return Diagnosis(sentence, None, share)
     if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
         common = relation(outcomes, [exercise.expected(c) for c in cases])
         sentence = f"{sentence}; {common}" if common else sentence
@@ -104,7 +109,7 @@ def examine(
     broken = unfinished or getattr(outcomes[number], "kind", "") == Violation.__name__
     by_hand = exercise.by_hand and not broken
     sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
-    return Diagnosis(sentence, number + 1 if by_hand else None)
+    return Diagnosis(sentence, number + 1 if by_hand else None, share)
 
 
 def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | None:

@@ -21,12 +21,25 @@ from gpulearn_grading.course.selection import Assignment
 Cell = dict[str, Any]
 Notebook = dict[str, Any]
 
+OWN = "own"  # folder of nbgrader's course that holds the instructor's own exercises
 SCHEMA = 3  # of nbgrader's metadata
+HIDDEN = '""" # BEGIN TEST CONFIG\nhidden: true\n""" # END TEST CONFIG\n'
 OPTIONAL = "*Optional: it does not count.*"
 
 
 def for_students(assignment: Assignment) -> Notebook:
-    """As the course has it; below its title each exercise says what it counts."""
+    """As the course has it; below its title each exercise says what it counts.
+
+    Exercises of the instructor's own come without their checks, which would need the solution.
+    """
+    notebook = _counting(assignment)
+    if assignment.file:
+        notebook["cells"] = [cell for cell in notebook["cells"] if not has(cell, "check")]
+    return notebook
+
+
+def _counting(assignment: Assignment) -> Notebook:
+    """With what it counts below the title of each exercise."""
     notebook = copy.deepcopy(assignment.notebook)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
@@ -41,7 +54,8 @@ def for_students(assignment: Assignment) -> Notebook:
 
 def _counts(assignment: Assignment, name: str) -> str:
     points = assignment.points.get(name)
-    return OPTIONAL if points is None else f"*{counted(points, 'point')}.*"
+    later = " It is judged after you have handed it in." * bool(assignment.file)
+    return OPTIONAL if points is None else f"*{counted(points, 'point')}.{later}*"
 
 
 def counted(number: float, noun: str) -> str:
@@ -53,7 +67,7 @@ def solved(assignment: Assignment) -> Notebook:
     """With a solution in place of each stub."""
     known = {**assignment.optional, **assignment.exercises}
     return in_solution_form(
-        for_students(assignment), known, lambda name: cell_source(known[name].reference)
+        _counting(assignment), known, lambda name: cell_source(known[name].reference)
     )
 
 
@@ -61,13 +75,17 @@ def for_nbgrader(assignment: Assignment) -> Notebook:
     """The source of an assignment of nbgrader's: solutions to take away, locked tests that score.
 
     A test cell that raises scores 0. It prints what the check returns: nbgrader would try to read
-    a value as points.
+    a value as points. The tests of the instructor's own exercises are hidden, and find them where a
+    submission is graded, three folders below the course's.
     """
 
     def answered(stub: Cell, check: Cell, name: str) -> Iterator[Cell]:
         stub["source"] = _both(assignment, stub, name, "### BEGIN SOLUTION", "### END SOLUTION")
         stub["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
         check["source"] = f"print({check['source']})"
+        if assignment.file:
+            place = check["source"].replace('check("', f'check("../../../{OWN}/', 1)
+            check["source"] = f"### BEGIN HIDDEN TESTS\n{place}\n### END HIDDEN TESTS"
         test = _nbgrader(f"test_{name}", grade=True, locked=True)
         check["metadata"]["nbgrader"] = test | {"points": assignment.points[name]}
         yield from (stub, check)
@@ -93,13 +111,15 @@ def for_otter(assignment: Assignment) -> Notebook:
         check["source"] = (
             f"def test_{name}({name}):\n    import gpulearn as gl\n\n    {check['source']}"
         )
+        if assignment.file:
+            check["source"] = f"{HIDDEN}{check['source']}"
         yield fence(f"BEGIN QUESTION\nname: {name}\npoints: {assignment.points[name]:g}")
         yield from (fence("BEGIN SOLUTION"), stub, fence("END SOLUTION"))
         yield from (fence("BEGIN TESTS"), check, fence("END TESTS"), fence("END QUESTION"))
 
     notebook = _with_answers(assignment, answered)
     files = "".join(f"\n  - {path.name}" for path in assignment.files)
-    files = files and f"\nfiles:{files}"
+    files = files and f"\nautograder_files:{files}"
     settings = (
         f"# ASSIGNMENT CONFIG\nname: {assignment.name}\nrequirements: requirements.txt\n"
         f"tests:\n  ok_format: false\nexport_cell:\n  pdf: false{files}"
@@ -112,7 +132,7 @@ def _with_answers(
     assignment: Assignment, answered: Callable[[Cell, Cell, str], Iterator[Cell]]
 ) -> Notebook:
     """The students' form, with other cells for the stub and the check of what counts."""
-    notebook = for_students(assignment)
+    notebook = _counting(assignment)
     cells: list[Cell] = []
     for cell in notebook["cells"]:
         name = checked(cell) if has(cell, "check") and cells else None

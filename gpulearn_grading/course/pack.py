@@ -12,12 +12,20 @@ from typing import Any
 from gpulearn import __version__
 from gpulearn.errors import BadInput
 from gpulearn_grading.course.classroom import LIMITS, scale, workflow
-from gpulearn_grading.course.forms import counted, for_nbgrader, for_otter, for_students, solved
+from gpulearn_grading.course.forms import (
+    OWN,
+    counted,
+    for_nbgrader,
+    for_otter,
+    for_students,
+    solved,
+)
 from gpulearn_grading.course.guide import guide
 from gpulearn_grading.course.selection import Assignment, places_in, points_of
 from gpulearn_grading.settings import GradingSettings, written
 from simt.wording import project_page
 
+SOLVED = "instructor/solutions"
 README = Path(__file__).with_name("README.txt")
 NEEDS = {"torch": re.compile(r"^(?:import|from) torch\b", re.M), "cpp": re.compile("__global__")}
 NBGRADER = """\
@@ -41,26 +49,31 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
     for assignment in assignments:
         forms = {
             f"student/{assignment.name}": for_students(assignment),
-            f"instructor/solutions/{assignment.name}": solved(assignment),
+            f"{SOLVED}/{assignment.name}": solved(assignment),
             f"nbgrader/source/{assignment.name}/{assignment.name}": for_nbgrader(assignment),
             f"otter/{assignment.name}": for_otter(assignment),
         }
         files |= {f"{place}.ipynb": _stored(notebook) for place, notebook in forms.items()}
         for path in assignment.files:
             text = path.read_text(encoding="utf-8")
-            files |= {f"{Path(place).parent.as_posix()}/{path.name}": text for place in forms}
-    grader = _requirement(_extras(assignments))
+            files |= {
+                f"{folder}/{path.name}": text for folder in (SOLVED, f"nbgrader/{OWN}", "otter")
+            }
+    points = points_of(assignments)
+    if course := [assignment for assignment in assignments if not assignment.file]:
+        grader = _requirement(_extras(course))
+        files["student/.github/workflows/classroom.yml"] = workflow(course, grader)
+        files[f"student/{LIMITS}"] = written(GradingSettings(limits=settings.limits))
     return files | {
         "README.md": _readme(assignments),
         "grading.toml": written(
             replace(
                 settings,
-                exercises=tuple(places_in("student", assignments)),
-                weights=points_of(assignments),
+                exercises=tuple(places_in(SOLVED, assignments)),
+                weights=points,
+                partial=tuple(name for name in settings.partial if name in points),
             )
         ),
-        "student/.github/workflows/classroom.yml": workflow(assignments, grader),
-        f"student/{LIMITS}": written(GradingSettings(limits=settings.limits)),
         "nbgrader/nbgrader_config.py": NBGRADER,
         "otter/requirements.txt": f"{_requirement(['lab'])}\n",
         "instructor/guide.md": guide(assignments),
@@ -97,7 +110,6 @@ def _stored(notebook: Mapping[str, Any]) -> str:
 def _extras(assignments: Iterable[Assignment]) -> list[str]:
     """The extras of this package that judging takes, read from what the notebooks use."""
     texts = [cell["source"] for assignment in assignments for cell in assignment.notebook["cells"]]
-    texts += [a.file.read_text(encoding="utf-8") for a in assignments if a.file]
     return [extra for extra, sign in NEEDS.items() if any(map(sign.search, texts))]
 
 
@@ -111,9 +123,7 @@ def _requirement(extras: Sequence[str]) -> str:
 
 
 def _readme(assignments: Sequence[Assignment]) -> str:
-    factor = scale(assignments)
-    own = [path.name for assignment in assignments for path in assignment.files]
-    protected = [f"`{path}`" for path in (".github/**/*", *own)]
+    factor = scale([assignment for assignment in assignments if not assignment.file])
     rows = [
         f"| {assignment.title} | `{assignment.name}` | {', '.join(assignment.exercises) or 'none'} "
         f"| {counted(assignment.most, 'point')} |"
@@ -124,7 +134,6 @@ def _readme(assignments: Sequence[Assignment]) -> str:
         rows="\n".join(rows),
         install=f'pip install "{_requirement(["lab"])}"',
         first=next(assignment.name for assignment in assignments if assignment.exercises),
-        protected=" and ".join(filter(None, (", ".join(protected[:-1]), protected[-1]))),
         scaled=f" All points are {factor} times those here, since it counts whole ones."
         * (factor > 1),
     )

@@ -38,7 +38,7 @@ class Assignment:
 
     @property
     def files(self) -> list[Path]:
-        """What must lie beside the notebook: the instructor's module, and the hints of these."""
+        """What judges the instructor's own exercises: the module, and the hints of these."""
         if self.file is None:
             return []
         hints = (self.file.with_name(f"{name}.hints") for name in self.exercises)

@@ -4,6 +4,7 @@ Of hostile ones, one of each kind is tried; with `GPULEARN_GRADE_ALL=1` all are.
 """
 
 import csv
+import dataclasses
 import hashlib
 import json
 import os
@@ -338,8 +339,13 @@ def test_settings_that_are_written_are_read_as_the_same(tmp_path):
     given = settings.GradingSettings(
         exercises=("vector_add", f"{tmp_path.resolve() / 'trapezoids.py'}:halve"),
         weights={"vector_add": 2.0, "halve": 0.25},
+        partial=("halve",),
+        best_attempt=True,
         due=1_700_000_000.5,
+        due_for={"Zoë": 1_800_000_000.0},
+        grace_minutes=15,
         lost_per_day=0.1,
+        most_lost=0.5,
         handed_in={'Ann "A" B.': 1_600_000_000.0, "Zoë": 1_650_000_000.0},
         limits=Limits(seconds=7.5, memory=1_234_567 << 20, processes=3),
     )
@@ -441,6 +447,9 @@ def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeyp
         ("[limits]\nseconds = 0", "above 0"),
         ("[limits]\nsecond = 3", "did you mean 'seconds'"),
         ("[deadline]\ndue = 3", "give date and time"),
+        ("[deadline]\nlost_per_day = 10", "give a share from 0 to 1"),
+        ("best_attempt = 1", "give true or false"),
+        ('partial = ["matmul_flop"]', "did you mean 'matmul_flops'"),
         ("[deadline", "is no TOML"),
     ],
 )
@@ -452,10 +461,15 @@ def test_settings_that_make_no_sense_are_told(tmp_path, text, said):
 
 
 def test_a_day_begun_is_a_day(tmp_path):
-    one = settings.GradingSettings(due=1000.0, lost_per_day=0.3, handed_in={"bob": 1000.0})
-    assert [one.days_late("ann", 1000.0 + t) for t in (-5, 0, 1, 86400, 86401)] == [0, 0, 1, 1, 2]
-    assert one.days_late("bob", 9e9) == 0
+    one = settings.GradingSettings(
+        due=1000.0, lost_per_day=0.3, handed_in={"bob": 1000.0}, due_for={"7": 9e9}
+    )
+    assert [one.days_late(["ann"], 1e3 + t) for t in (-5, 0, 1, 86400, 86401)] == [0, 0, 1, 1, 2]
+    assert one.days_late(["bob"], 9e9) == one.days_late(["cleo", "7"], 9e9) == 0
     assert [round(one.kept(days), 9) for days in (0, 1, 4)] == [1.0, 0.7, 0.0]
+    mild = dataclasses.replace(one, grace_minutes=10, most_lost=0.5)
+    assert [mild.days_late(["ann"], 1000.0 + t) for t in (600, 601)] == [0, 1]
+    assert mild.kept(4) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -92,11 +92,20 @@ def answered(released, kind):
     return json.dumps(notebook)
 
 
+def assert_without_own(folder):
+    """Students get nothing of what judges the instructor's exercises."""
+    for path in folder.rglob("*.*"):
+        assert path.name not in ("trapezoids.py", "trapezoid_area.hints"), path
+        if path.is_file():
+            assert "(y[i] + y[i - 1])" not in path.read_text(encoding="utf-8"), path
+
+
 def test_nbgrader_makes_the_assignments_and_grades_them(made, tmp_path):
     folder = tmp_path / "nbgrader"
     shutil.copytree(made / "nbgrader", folder)
     for name in (COURSE, "trapezoids"):
         run("nbgrader", "generate_assignment", name, folder=folder)
+        assert_without_own(folder / "release")
         for kind in ("right", "wrong"):
             shutil.copytree(folder / "release" / name, folder / "submitted" / kind / name)
             handed_in = folder / "submitted" / kind / name / f"{name}.ipynb"
@@ -128,6 +137,7 @@ def test_otter_makes_the_assignments_and_grades_them(made, tmp_path):
         with zipfile.ZipFile(grader) as held:
             assert b"gpulearn[lab] @ git+https://" in held.read("environment.yml")
             assert (name == "trapezoids") == ("files/trapezoids.py" in held.namelist())
+        assert_without_own(dist / "student")
         for kind in ("right", "wrong"):
             place = tmp_path / kind / name
             shutil.copytree(dist / "student", place)

@@ -1,6 +1,5 @@
 """A pack as the command writes it: what is in it, and that its parts do what they say."""
 
-import csv
 import json
 import os
 import re
@@ -54,18 +53,29 @@ def test_a_pack_holds_each_form_of_each_notebook_and_the_files_that_it_needs(mad
         "instructor/guide.md", f"student/{LIMITS}",
         "student/.github/workflows/classroom.yml",
         *(f"{folder}/{name}" for name in ("trapezoids.py", "trapezoid_area.hints")
-          for folder in ("student", "otter", "instructor/solutions", "nbgrader/source/trapezoids")),
+          for folder in ("otter", "instructor/solutions", "nbgrader/own")),
         *(f"{folder}/{name}.ipynb" for name in names
           for folder in ("student", "otter", "instructor/solutions", f"nbgrader/source/{name}")),
     }  # fmt: skip
     files = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
     assert files == wanted
-    assert text(made, "student/trapezoids.py") == OWN.read_text(encoding="utf-8")
+    assert text(made, "nbgrader/own/trapezoids.py") == OWN.read_text(encoding="utf-8")
+
+
+def test_students_get_nothing_of_the_solutions_and_hints_of_own_exercises(made):
+    """Of the course's, `gl.solution` shows them to everybody."""
+    own = "(y[i] + y[i - 1])"
+    assert own in text(made, "instructor/solutions/trapezoids.ipynb")
+    for path in filter(Path.is_file, (made / "student").rglob("*")):
+        told = path.read_text(encoding="utf-8")
+        assert own not in told
+        assert "trapezoids.py" not in told
+        assert "half their sum" not in told
 
 
 def test_the_settings_for_grading_are_those_that_were_given(made):
     found = settings.load(made / "grading.toml")
-    own = (made / "student" / "trapezoids.py").resolve()
+    own = (made / "instructor" / "solutions" / "trapezoids.py").resolve()
     assert found.exercises == (
         "global_index", "blocks_for", "copy_coalesced", f"{own}:trapezoid_area",
     )  # fmt: skip
@@ -104,10 +114,7 @@ def test_the_readme_tells_how_each_part_is_used(made):
     assert not re.search(r"[{}]", readme)
     assert "nbgrader generate_assignment 03_threads_blocks_grids" in readme
     assert "All points are 2 times those here" in readme
-    assert (
-        "Add `.github/**/*`, `trapezoids.py` and `trapezoid_area.hints` to the protected file paths"
-        in readme
-    )
+    assert "Add `.github/**/*` to the protected file paths" in readme
     for folder in re.findall(r"^\| `([\w.]+)/?` \|", readme, re.MULTILINE):
         assert (made / folder).exists(), folder
 
@@ -126,7 +133,6 @@ def graded_by_the_workflow(made, folder, answers):
     steps = {one.get("name"): one for one in job["run-autograding-tests"]["steps"]}
     pushed = folder / "handed_in" / "submission"
     pushed.mkdir(parents=True)
-    (pushed / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
     (pushed / ".github").mkdir()
     (pushed / LIMITS).write_text(text(made, f"student/{LIMITS}"))
     cells = [{"cell_type": "code", "source": one} for one in answers]
@@ -144,12 +150,13 @@ def graded_by_the_workflow(made, folder, answers):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
 def test_the_workflow_grades_what_is_pushed(made, tmp_path):
     right = [solution(name).source for name in ("global_index", "copy_coalesced")]
-    wrong = "def blocks_for(n, block_size):\n    return n // block_size\n"
+    forged = '/x\\nsubmission,blocks_for,1,passed,0,"passed": true'
+    wrong = f"def blocks_for(n, block_size):\n    open({forged!r}, 'w')\n".replace("\\\\", "\\")
     found = graded_by_the_workflow(made, tmp_path, ["from gpulearn import cuda", *right, wrong])
-    assert found == {"global_index": 0, "blocks_for": 1, "copy_coalesced": 0, "trapezoid_area": 1}
-    with (tmp_path / "results.csv").open(newline="") as file:
-        kinds = {row["exercise"]: row["kind"] for row in csv.DictReader(file)}
-    assert kinds["trapezoid_area"] == "missing"  # the file beside it is no answer
+    assert found == {"global_index": 0, "blocks_for": 1, "copy_coalesced": 0}
+    told = text(tmp_path, "results.json")
+    assert "submission,blocks_for,1" in told  # it was tried
+    assert len(text(tmp_path, "results.csv").splitlines()) == 4
 
 
 def test_the_workflow_reports_whole_points_of_every_test(made):
@@ -157,7 +164,7 @@ def test_the_workflow_reports_whole_points_of_every_test(made):
     *_, reporter = steps = job["run-autograding-tests"]["steps"]
     tests = {one["id"]: one["with"] for one in steps if "command-grader" in one.get("uses", "")}
     points = {name: one["max-score"] for name, one in tests.items()}
-    assert points == {"global_index": 1, "blocks_for": 2, "copy_coalesced": 2, "trapezoid_area": 2}
+    assert points == {"global_index": 1, "blocks_for": 2, "copy_coalesced": 2}
     assert reporter["with"]["runners"] == ",".join(tests)
     for name in tests:
         result = reporter["env"][f"{name.upper()}_RESULTS"]
