@@ -53,7 +53,7 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     asked = notebook.cell('gl.predict("random_order"')
     notebook.page.evaluate(ADD_PROSE)
     said = notebook.run(asked)
-    assert said.startswith("Predict: What changes if the loop takes the 500 pixels in a random")
+    assert said.startswith("Predict: What changes if the loop visits the 500 pixels in random")
     prose = notebook.page.locator(".jp-MarkdownCell")
     expect(prose.locator("p")).to_be_hidden()
     asked.locator("input[type=radio]").first.focus()
@@ -86,7 +86,7 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     shows = notebook.cell("def negate_one(block")
     expect(shows).to_have_class(re.compile("jp-mod-selected"))
     said = notebook.run(shows)
-    assert said.endswith("thread 7 of block 2 does pixel 257 ✓ You foresaw it 257")
+    assert said.endswith("equal: True ✓ You foresaw it 257")
     notebook.screenshot("03-foreseen")
 
     # what is said afterwards does not count

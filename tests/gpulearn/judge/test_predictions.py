@@ -254,7 +254,7 @@ def test_progress_counts_what_was_foreseen_and_begins_with_this_notebook():
     assert gl.progress().rows[0][0] == one.notebook
     assert "foresaw" not in gl.progress().caption  # nothing was seen yet
     progress.record_prediction(one.name, progress.Foresight("nothing", True))
-    progress.record_prediction(two.name, progress.Foresight("complete", False))
+    progress.record_prediction(two.name, progress.Foresight("384 pixels", False))
     assert gl.progress().caption.endswith("You foresaw 1 of 2 outcomes that you predicted.")
     foreseen = gl.progress().headings.index("foreseen")
     assert gl.progress().rows[0][foreseen].startswith("1 of ")
