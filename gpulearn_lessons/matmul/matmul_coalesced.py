@@ -36,7 +36,7 @@ def bytes_needed(case: Launch) -> int:
 
 EXERCISE = kernel_exercise(
     MATMUL_COALESCED,
-    task="Let neighbouring lanes read neighbouring elements of B and write neighbours of C.",
+    task="Let neighboring lanes read neighboring elements of B and write neighbors of C.",
     cases=cases,
     budgets=(
         *NO_FLOAT64,

@@ -25,7 +25,7 @@ def matmul_naive(a: Array, b: Array, c: Array) -> None:
     """C[i, j] = Σ_k A[i, k]·B[k, j], with x as the row: the mapping of many first tutorials.
 
     Launch: a 2-D grid and block of any shape; x covers the m rows of `c`, y its p columns.
-    Cost: neighbouring lanes read and write down a column. With 32 threads along x a warp
+    Cost: neighboring lanes read and write down a column. With 32 threads along x a warp
     moves 32 sectors for each request to `a` and to `c`, and 1 for each to `b`.
 
     >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
@@ -44,7 +44,7 @@ def matmul_naive(a: Array, b: Array, c: Array) -> None:
 
 @cuda.jit
 def matmul_coalesced(a: Array, b: Array, c: Array) -> None:
-    """The same sums with x as the column, so that neighbouring lanes read neighbours.
+    """The same sums with x as the column, so that neighboring lanes read neighbors.
 
     Launch: a 2-D grid and block of any shape; x covers the p columns of `c`, y its m rows.
     Cost: with 32 threads along x, 1 sector for each request to `a` (all lanes read one

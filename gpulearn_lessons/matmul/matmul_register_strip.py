@@ -28,7 +28,7 @@ KEEP = (
     "over the strip, into a variable."
 )
 TILES = "Let the threads of a block fetch each tile together, and read it from shared memory."
-FETCH = "Neighbouring threads have to fetch neighbours in a row of A and of B."
+FETCH = "Neighboring threads have to fetch neighbors in a row of A and of B."
 TWO = "Two barriers for each tile are enough: one when it is filled, one when it has been used."
 SINGLE = "Keep sums and factors in float32: begin with np.float32(0), in arrays of np.float32."
 

@@ -62,8 +62,7 @@ def tile() -> Picture:
         fig,
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
         "the image and writes it to a row of the tile; then a warp reads a column of the tile "
-        "and writes it to a row of out. The image and out are touched by rows, the tile alone "
-        "by columns too.",
+        "and writes it to a row of out. Only the tile is accessed by columns, too.",
     )
 
 
@@ -93,7 +92,7 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
         for cell in range(middle, middle + needed):
             axes.plot([cell + 0.5, radius + middle + 0.5], [1.05, 2.95], color="0.2", lw=1.2)
         for y, text in (
-            (-0.75, "its part of the vector"),
+            (-0.75, "its stretch of the vector"),
             (0.5, "window: loaded by thread"),
             (3.5, "output: written by thread"),
         ):
@@ -176,9 +175,9 @@ def _register_tile() -> Picture:
                 panel.legend(loc="lower right", fontsize=9)
     return show(
         fig,
-        "Two threads side by side: with patches each has 8 × 8 neighbouring elements of C, so "
+        "Two threads side by side: with patches each has 8 × 8 neighboring elements of C, so "
         "that at each step the two stand 8 columns apart; with combs their elements lie 8 apart "
-        "in both directions, and at each step the two stand on neighbouring columns.",
+        "in both directions, and at each step the two stand on neighboring columns.",
     )
 
 
