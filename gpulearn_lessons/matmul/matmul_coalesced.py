@@ -9,8 +9,8 @@ from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED
 from gpulearn_lessons.matmul.products import EVEN, NO_FLOAT64, WRITTEN_ONCE, launch
 
 BLOCKS = ((32, 4), (32, 8), (64, 2))  # each in turn
-NEIGHBOURS = "Lanes of a warp differ in x: let x be the column, the last index of B and of C."
-ONE_EACH = "Let each thread add up one element of C, that of its own row and column."
+NEIGHBORS = "The lanes of a warp differ in x: let x be the column, the last index of B and of C."
+ONE_EACH = "Let each thread compute one element of C, that of its own row and column."
 
 
 def cases() -> list[Launch]:
@@ -40,7 +40,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     budgets=(
         *NO_FLOAT64,
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
         WRITTEN_ONCE,
         EVEN,
         budgets.bytes_moved(bytes_needed, advice=ONE_EACH),
