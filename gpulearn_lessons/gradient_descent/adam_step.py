@@ -8,7 +8,7 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.optimizers import adam_step
 from gpulearn_lessons.gradient_descent import descents
 
-STATE = "(t, m, v), where t counts the steps that were made"
+STATE = "(t, m, v), where t counts the steps made so far"
 LATE_STATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what a thousand steps leave
 THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what three steps have left
 

@@ -96,7 +96,7 @@ def hands_back(
         _, expected = state_of(theta, gradient, None, lr=0.1)
         if _has_form_of(back, expected):
             return None
-        return f"the steps are right, and the state that comes back is no use: it is {form}."
+        return f"the steps are right, but the returned state has the wrong form: it must be {form}."
 
     return demand
 
@@ -116,9 +116,9 @@ def _has_form_of(state: Any, expected: Any) -> bool:
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two states hold the same numbers, in whatever containers."""
-    if isinstance(one, np.ndarray):
+    if isinstance(one, np.ndarray) and one.dtype != object:
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    if isinstance(one, tuple | list):
+    if isinstance(one, tuple | list | np.ndarray):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
