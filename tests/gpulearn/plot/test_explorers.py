@@ -48,7 +48,7 @@ FIGURES = {
     "pipeline": (lambda: pipeline_player("GPipe", 2, 2), "GPipe: 2 ranks and 2 micro-b"),
     "rates": (
         lambda: rate_explorer(lambda t: 5 * (t - 1) ** 2, lambda t: 10 * (t - 1)),
-        "Rate 0.00501: 12 steps lead",
+        "Rate 0.005: 12 steps lead",
     ),
     "reduction": (lambda: reduction_player(), "interleaved, round 1 of 6"),
     "ring": (lambda: ring_player(), "Step 1 of 6"),
