@@ -62,10 +62,16 @@ def rewritten(path: Path, address: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
+def files(root: Path = ROOT) -> list[Path]:
+    """The files that show the address."""
+    notebooks = sorted((root / "notebooks").glob("*.ipynb"))
+    return [root / "README.md", root / "docs" / "teaching.md", *notebooks]
+
+
 def main(root: Path = ROOT) -> None:
     """Rewrite every file that shows the address."""
     address = repository(root)
-    for path in [root / "README.md", *sorted((root / "notebooks").glob("*.ipynb"))]:
+    for path in files(root):
         text = rewritten(path, address)
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")

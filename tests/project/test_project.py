@@ -46,32 +46,32 @@ def test_base_install_is_numpy_and_numba():
 
 def test_every_badge_and_set_up_cell_shows_the_one_address():
     address = links.repository()
-    for path in [ROOT / "README.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]:
+    for path in links.files():
         assert links.rewritten(path, address) == path.read_text(encoding="utf-8")
 
 
 def test_links_carry_a_new_address(tmp_path):
-    (tmp_path / "notebooks").mkdir()
-    for name in ("README.md", "pyproject.toml", *_notebooks()):
+    for name in ("pyproject.toml", "README.md", *_shown()):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text(
         pyproject.read_text().replace(PROJECT["urls"]["Repository"], "https://github.com/u/course")
     )
     links.main(tmp_path)
-    for name in ("README.md", *_notebooks()):
+    for name in _shown():
         text = (tmp_path / name).read_text(encoding="utf-8")
-        assert (
-            f"github/u/course/blob/main/{name if name != 'README.md' else 'notebooks/01_'}" in text
+        assert re.search(
+            rf"github/u/course/blob/main/{name}|git\+https://github.com/u/course", text
         )
         assert PROJECT["urls"]["Repository"].removeprefix("https://") not in text
-    assert (
-        "git clone https://github.com/u/course && cd course" in (tmp_path / "README.md").read_text()
-    )
+    readme = (tmp_path / "README.md").read_text()
+    assert "git clone https://github.com/u/course && cd course" in readme
+    assert "github/u/course/blob/main/notebooks/01_" in readme
 
 
-def _notebooks():
-    return [f"notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")]
+def _shown():
+    return [path.relative_to(ROOT).as_posix() for path in links.files() if path.name != "README.md"]
 
 
 def test_only_the_project_file_and_what_is_derived_show_the_address():
@@ -79,14 +79,18 @@ def test_only_the_project_file_and_what_is_derived_show_the_address():
     kinds = {".py", ".md", ".toml", ".yml", ".txt", ".ipynb", ""}
     places = [
         *ROOT.glob("*"),
-        *(p for d in ("gpulearn", "notebooks", "tests", ".ci") for p in (ROOT / d).rglob("*")),
+        *(
+            p
+            for d in ("gpulearn", "notebooks", "docs", "tests", ".ci")
+            for p in (ROOT / d).rglob("*")
+        ),
     ]
     holders = {
         str(path.relative_to(ROOT))
         for path in places
         if path.is_file() and path.suffix in kinds and address in path.read_text(encoding="utf-8")
     }
-    assert holders == {"pyproject.toml", "README.md", *_notebooks()}
+    assert holders == {"pyproject.toml", "README.md", *_shown()}
 
 
 def make(*arguments, **how):

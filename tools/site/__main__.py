@@ -39,6 +39,8 @@ PAGES = [
     "browser_tab",
     "exercises",
     "recipes",
+    "programs",
+    "gpu",
     "teaching",
     "glossary",
     "reference/index",
@@ -124,8 +126,9 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
         "glossary.md": contents.glossary(notebooks),
         "sources.md": contents.sources(course, notebooks),
         "recipes.md": contents.recipes(),
-        "teaching.md": contents.teaching(readme, address),
     }
+    for file in (ROOT / "docs").glob("*.md"):
+        texts[file.name] = contents.document(file.read_text(encoding="utf-8"), address)
     spaces = [(shortened(module), module) for module in namespaces()]
     texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}
     texts["reference/commands.rst"] = commands()

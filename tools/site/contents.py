@@ -25,7 +25,6 @@ __all__ = [
     "lessons",
     "recipes",
     "sources",
-    "teaching",
     "terms",
 ]
 
@@ -40,7 +39,7 @@ PARTS = {  # the first notebook of each part of the course
 }
 SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))(?<!et al\.)\s+(?=[A-Z*(`])")
 POINTS_BACK = re.compile(r"\W*(?:It|Its|Such|That|These|They|This|Their|The middle)\b")
-INSIDE = re.compile(r"\]\((?!https?:|#|_static/)([^)\s]+)\)")
+INSIDE = re.compile(r"\]\((?!https?:|#|_static/)(?:\.\./)?([^)\s]+)\)")
 LEXER = {"slurm": "bash", "ssh": "bash", "kubernetes": "yaml"}
 LINK = re.compile(r'(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)(?: "([^"]+)")?\)')
 BARE = re.compile(r"[a-z]+$|in |\d|arXiv")  # so begins a citation without an author or a title
@@ -214,14 +213,10 @@ def around(words: str, sentences: list[str]) -> str:
     return re.sub(r"[:;]$", ".", text)
 
 
-def teaching(readme: str, address: str) -> str:
-    """The README's part on coursework, with its pictures, and with links into the repository."""
-    section = re.search(r"^## In your own course\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
-    if section is None:
-        raise SystemExit("README.md has no part `## In your own course`: name it so again.")
-    text = section[1].replace("](notebooks/images/", "](_static/")
-    text = INSIDE.sub(lambda match: f"]({address}/blob/main/{match[1]})", text)
-    return "# Teaching\n" + text.replace("\n### ", "\n## ")
+def document(text: str, address: str) -> str:
+    """A page of `docs/`, with its pictures, and with links into the repository."""
+    text = text.replace("](../notebooks/images/", "](_static/")
+    return INSIDE.sub(lambda match: f"]({address}/blob/main/{match[1]})", text)
 
 
 def recipes() -> str:

@@ -49,8 +49,8 @@ def test_the_example_proves_itself(capsys):
     assert capsys.readouterr().out.count("8 of 8 known answers are told what they should.") == 2
 
 
-def test_the_readme_s_example_is_an_exercise(tmp_path, capsys):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_example_of_the_documentation_is_an_exercise(tmp_path, capsys):
+    text = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
     ((module, hints),) = re.findall(
         r"```python\n([^`]*Exercise\([^`]*)```.*?```text\n(.*?)```", text, re.DOTALL
     )

@@ -231,14 +231,14 @@ def test_a_citation_without_author_or_title_brings_its_sentence():
     ]
 
 
-def test_teaching_is_the_readmes_part_and_leads_into_the_repository():
-    text = contents.teaching(README, "https://a.b/c")
-    assert text.startswith("# Teaching")
-    assert "gl.exercises()" in text
+def test_teaching_leads_into_the_repository():
+    text = contents.document(
+        (ROOT / "docs/teaching.md").read_text(encoding="utf-8"), "https://a.b/c"
+    )
     headings = re.findall(r"^#+ .+", text, re.MULTILINE)
     parts = ["Set an exercise", "Write an exercise", "Grade a class", "Make a course pack"]
-    assert headings == ["# Teaching", *(f"## {part}" for part in parts)]
-    assert "](https://a.b/c/blob/main/" in text
+    assert headings == ["# Teaching with gpulearn", *(f"## {part}" for part in parts)]
+    assert "](https://a.b/c/blob/main/gpulearn/judge/hints.py)" in text
     assert "](_static/results.png)" in text
     assert not contents.INSIDE.search(text)
 
