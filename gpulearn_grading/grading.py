@@ -167,16 +167,15 @@ def _graded(
                 best[mark.exercise] = mark
     marks = []
     for name, mark in best.items():
-        points, comment = settings.override(names, name)
-        points = mark.points if points is None else points
+        decided, comment = settings.override(names, name)
+        points = mark.points if decided is None else decided
         hint = mark.hint
         for file in student.files if anonymous else ():
             hint = hint.replace(plain(file.name), f"{shown}{file.suffix}")
         comment = one_line(comment, MAX_HINT)
         marks.append(dataclasses.replace(mark, points=points, comment=comment, hint=hint))
-    total, comment = settings.override(names)
-    if total is None:
-        total = round(sum(mark.points for mark in marks), 4)
+    decided, comment = settings.override(names)
+    total = round(sum(mark.points for mark in marks), 4) if decided is None else decided
     late = max(mark.days_late for mark in marks)
     comment = one_line(comment, MAX_HINT)
     return GradedStudent(plain(shown), tuple(marks), total, late, comment)
