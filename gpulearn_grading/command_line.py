@@ -61,6 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
         if options.jobs < 0:
             raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
+        here = Path.cwd()
+        if str(here) in sys.path[:1] and here.is_relative_to(options.folder.resolve()):
+            raise BadInput(
+                "Python imports what students call numpy.py where it is started among their files: "
+                "start the grader in another folder, or as `gpulearn grade`."
+            )
         settings = _settings(options)
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")

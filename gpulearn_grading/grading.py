@@ -26,7 +26,7 @@ from gpulearn_grading.judge import Verdict
 from gpulearn_grading.plain import one_line, plain
 from gpulearn_grading.roster import Student, attempts, enrolled, numbered
 from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
-from gpulearn_grading.slices import defines
+from gpulearn_grading.slices import is_written_out
 from gpulearn_grading.submissions import Submission, read, students
 from gpulearn_grading.worker import Worker, WorkerLost
 from simt.device.selection import cores
@@ -210,17 +210,17 @@ def _without(
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     """The exercises of the course to which any submission has an answer, in their order."""
-    statements = (statement for s in handed_in for statement in read(s).statements)
-    defined = {name for statement in statements for name in defines(statement.node)}
+    statements = (s for submission in handed_in for s in read(submission).statements)
+    defined = {name for s in statements if is_written_out(s.node) for name in s.defines}
     return tuple(name for name in places() if name in defined)
 
 
 def _key(submission: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this package."""
-    about = [_package(), submission.student, place, vars(settings.limits)]
+    about = [_package(), submission.student, submission.digest, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
-    for path in [*submission.files, *([file] if file.name else [])]:
-        about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
+    if file.name:
+        about.append(hashlib.sha256(file.read_bytes()).hexdigest())
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
 
 

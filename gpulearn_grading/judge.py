@@ -51,7 +51,7 @@ SENTENCES = {
 # what an exception says → what it is for an instructor
 SYMPTOMS = (
     (re.compile(r"it did not end within|does not end"), "time"),
-    (re.compile(r"raises MemoryError|GiB of memory"), "memory"),
+    (re.compile(r"raises MemoryError|GiB of memory|: out of memory\n"), "memory"),
     (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
     (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
     (re.compile(r"it calls the library's"), "borrowed"),
@@ -97,7 +97,7 @@ class Judge:
         """Judge a submission's answer to one exercise."""
         begin = time.monotonic()
         exercise = find(place)
-        notes = _patches(code)
+        notes: dict[str, str] = {}
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
@@ -120,6 +120,7 @@ class Judge:
                 return "unreadable", f"{exercise.name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
             return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
+        notes |= _patches(code)
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []
@@ -129,7 +130,12 @@ class Judge:
             if not boxes:
                 boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
+                if exercise.kernel and closed:  # there is nothing to load
+                    return boxes[0]
                 with time_limit(self._limits.seconds):
+                    if exercise.kernel:
+                        boxes[0].ask("text", text=answer.text, exercise=place)
+                        return boxes[0]
                     loaded = boxes[0].ask(
                         "load",
                         source="".join(statement.text for statement in statements),
@@ -147,10 +153,13 @@ class Judge:
             data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
             return {name: value for name, value in data.items() if value is not None}
 
+        answer: Any = None
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
-                answer: Any = rebuilt.text_of(statements, exercise.name)
+                text = rebuilt.text_of(statements, exercise.name)
+                answer = text and ways.CompiledElsewhere(exercise, text, opened)
+                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             elif way == "text":
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:

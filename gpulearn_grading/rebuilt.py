@@ -19,7 +19,6 @@ from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gpulearn_grading.slices import binds
 from gpulearn_grading.submissions import Statement
 
 # importing them, or from them, runs nothing of a student's
@@ -52,7 +51,7 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
             if isinstance(node, ast.Import | ast.ImportFrom):
                 _import(node, space)
             elif not isinstance(node, ast.FunctionDef) and not _assigned(node, space):
-                unknown += sorted(binds(node))
+                unknown += sorted(Statement(node, "", "").binds)
     if unknown:
         space |= values(unknown)
     for part in statements:
@@ -72,10 +71,13 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
         node = statement.node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return _lifeless(_defined(statement, space, files)), lambda: _forget(files)
-        if isinstance(node, ast.Assign) and name in binds(node):
+        if isinstance(node, ast.Assign) and name in statement.binds:
             if not isinstance(node.value, ast.Lambda):
                 break
-            bare = _without_defaults(ast.parse(statement.text).body[0])
+            (copy,) = ast.parse(statement.text).body
+            assert isinstance(copy, ast.Assign)
+            copy.targets = [ast.Name(name, ast.Store())]  # to find another one would run code
+            bare = ast.fix_missing_locations(_without_defaults(copy))
             exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
             return _lifeless(space[name]), lambda: None
     return None, lambda: None
@@ -84,7 +86,7 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
 def text_of(statements: Sequence[Statement], name: str) -> str | None:
     """The text that a name stands for, as a literal or as the argument of `gl.cpp`."""
     for statement in reversed(statements):
-        if isinstance(statement.node, ast.Assign) and name in binds(statement.node):
+        if isinstance(statement.node, ast.Assign) and name in statement.binds:
             value = statement.node.value
             if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
                 value = value.args[0] if value.args else value

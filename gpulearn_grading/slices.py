@@ -8,14 +8,16 @@ in them need, in their order.
 from __future__ import annotations
 
 import ast
+import re
 import symtable
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 from gpulearn.judge import stubs
-from gpulearn_grading.submissions import Statement, SubmittedCode
+from gpulearn_grading.submissions import FUNCTIONS, Statement, SubmittedCode
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SETS = re.compile(r"\.(set_?|seed|manual_seed)\w*$")
 
 
 def answer_in(
@@ -30,9 +32,11 @@ def answer_in(
         (file, statement)
         for file in code.files
         for statement in file.statements
-        if name in defines(statement.node)
+        if name in statement.defines
     ]
     answers = [(file, part) for file, part in answers if not is_stub(part.node)] or answers
+    # elsewhere the name may be that of a variable
+    answers = [(file, part) for file, part in answers if is_written_out(part.node)] or answers
     if not answers:
         return None, []
     chosen = answers[-1][0]
@@ -50,13 +54,19 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
     >>> [part.text for part in slice_of(parts, "f")][:2]
     ['import math', 'a = 2']
     """
+    binding, changing = defaultdict(list), defaultdict(list)  # name → numbers of statements
+    for number, part in enumerate(statements):
+        for bound in part.binds:
+            binding[bound].append(number)
+        for changed in part.changes:
+            changing[changed].append(number)
     indices: set[int] = set()
     pending, done = [name], set[str]()
     while pending:
         if (needed := pending.pop()) in done:
             continue
         done.add(needed)
-        for number in _making(statements, needed):
+        for number in _making(statements, binding[needed], changing[needed]):
             if number not in indices:
                 indices.add(number)
                 pending += globals_of(statements[number].text)
@@ -67,27 +77,35 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
     return sorted(in_order, key=lambda s: not _is_future(s.node))  # these must come first
 
 
-def defines(node: ast.stmt) -> set[str]:
-    """The names that a statement gives a value of its own: an import only fetches one."""
-    return set() if isinstance(node, ast.Import | ast.ImportFrom) else binds(node)
-
-
-def is_stub(node: ast.stmt) -> bool:
-    """Whether a statement is a function that is still to be written."""
-    return isinstance(node, ast.FunctionDef) and stubs.unfinished(node)
-
-
-def _making(statements: Sequence[Statement], name: str) -> list[int]:
-    """Which statements bind a name or change what it stands for, from its last `def` on."""
-    binding = [n for n, part in enumerate(statements) if name in binds(part.node)]
+def _making(
+    statements: Sequence[Statement], binding: Sequence[int], changing: Sequence[int]
+) -> list[int]:
+    """Of the statements that bind a name or change what it stands for those from its `def` on."""
     # a stub that stands below the answer, or above it, is not what was handed in
     binding = [n for n in binding if not is_stub(statements[n].node)] or binding
     if not binding:
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
-    changed = [n for n, part in enumerate(statements) if n > first and name in _changes(part.node)]
-    return sorted({*changed, *(n for n in binding if n >= first)})
+    imported = isinstance(statements[first].node, ast.Import | ast.ImportFrom | ast.Try)
+    # of calls of a module's functions only those that set something change what others do
+    changed = [n for n in changing if not imported or not _is_call(statements[n].node)]
+    return [n for n in {*changed, *binding} if n >= first]
+
+
+def is_written_out(node: ast.stmt) -> bool:
+    """Whether a statement is a function, a lambda or a text, such as one in CUDA C++."""
+    if isinstance(node, ast.If | ast.Try | ast.With):
+        return any(map(is_written_out, node.body))
+    value = node.value if isinstance(node, ast.Assign) else node
+    if isinstance(value, ast.Call):
+        return "cpp" in (getattr(value.func, "attr", ""), getattr(value.func, "id", ""))
+    return isinstance(value, ast.FunctionDef | ast.Lambda | ast.Constant)
+
+
+def is_stub(node: ast.stmt) -> bool:
+    """Whether a statement is a function that is still to be written."""
+    return isinstance(node, ast.FunctionDef) and stubs.unfinished(node)
 
 
 def globals_of(text: str) -> set[str]:
@@ -106,39 +124,9 @@ def globals_of(text: str) -> set[str]:
     return names
 
 
-def binds(node: ast.stmt) -> set[str]:
-    """The names that a top-level statement binds."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        inner = waiting.pop()
-        if isinstance(inner, FUNCTIONS):
-            names.add(inner.name)
-        elif isinstance(inner, ast.Import | ast.ImportFrom):
-            names |= {(alias.asname or alias.name).partition(".")[0] for alias in inner.names}
-        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            names.add(inner.id)
-        elif not isinstance(inner, ast.Lambda):
-            waiting += ast.iter_child_nodes(inner)
-    return names
-
-
-def _changes(node: ast.stmt) -> set[str]:
-    """The names whose elements or attributes a statement sets, or whose method it calls alone."""
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = [t for t in node.targets if isinstance(t, ast.Subscript | ast.Attribute)]
-    elif isinstance(node, ast.AugAssign):
-        targets = [node.target]
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        targets = [node.value.func] if isinstance(node.value.func, ast.Attribute) else []
-    bases = set()
-    for target in targets:
-        while isinstance(target, ast.Subscript | ast.Attribute):
-            target = target.value
-        if isinstance(target, ast.Name):
-            bases.add(target.id)
-    return bases - {"gl", "plt"}  # a figure or a check changes no answer
+def _is_call(node: ast.stmt) -> bool:
+    """Whether a statement only calls a function whose name says nothing of setting or seeding."""
+    return isinstance(node, ast.Expr) and not SETS.search(ast.unparse(node).partition("(")[0])
 
 
 def _is_star(node: ast.stmt) -> bool:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
+import os
 import re
+import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
 KINDS = (".ipynb", ".py")
-MAX_BYTES = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
+MAX_BYTES = 20 << 20  # of one file; beyond, it is no notebook that a person wrote
+MAX_CODE = 256 << 10  # characters of its code; to read them takes a thousand times as much memory
+MAX_DEPTH = 250  # of a syntax tree; Python's own functions on trees take some calls for each level
 MAX_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
 CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
 
 
@@ -27,20 +33,75 @@ class Submission:
     """What one student handed in."""
 
     student: str  # the name of the file or the folder
-    files: tuple[Path, ...]  # those that hold code, the first modified last
+    files: tuple[Path, ...]  # those that hold code, the last modified last
 
     @property
     def moment(self) -> float:
         """When the last of its files was written, in seconds since 1970."""
         return max((file.stat().st_mtime for file in self.files), default=0.0)
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells its text from any other."""
+        total = hashlib.sha256()
+        for file in self.files:
+            try:
+                size = file.stat().st_size
+                data = file.read_bytes() if size <= MAX_BYTES else str(size).encode()
+            except OSError as error:
+                data = str(error).encode()
+            total.update(hashlib.sha256(data).digest() + os.fsencode(file.name))
+        return total.hexdigest()
 
-class Statement(NamedTuple):
+
+@dataclass(frozen=True)
+class Statement:
     """A statement at the top of a cell or a file."""
 
     node: ast.stmt  # its syntax tree, with the lines of its cell
     text: str  # its own text
     cell: str  # the text of its cell
+
+    @cached_property
+    def binds(self) -> frozenset[str]:
+        """The names that it binds."""
+        names: set[str] = set()
+        waiting: list[ast.AST] = [self.node]
+        while waiting:
+            inner = waiting.pop()
+            if isinstance(inner, FUNCTIONS):
+                names.add(inner.name)
+            elif isinstance(inner, ast.Import | ast.ImportFrom):
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in inner.names}
+            elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                names.add(inner.id)
+            elif not isinstance(inner, ast.Lambda):
+                waiting += ast.iter_child_nodes(inner)
+        return frozenset(names)
+
+    @property
+    def defines(self) -> frozenset[str]:
+        """The names that it gives a value of its own: an import only fetches one."""
+        imports = isinstance(self.node, ast.Import | ast.ImportFrom)
+        return frozenset() if imports else self.binds
+
+    @cached_property
+    def changes(self) -> frozenset[str]:
+        """The names whose elements or attributes it sets, or whose method it calls alone."""
+        node, targets = self.node, list[ast.expr]()
+        if isinstance(node, ast.Assign):
+            targets = [t for t in node.targets if isinstance(t, ast.Subscript | ast.Attribute)]
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            targets = [node.value.func] if isinstance(node.value.func, ast.Attribute) else []
+        bases = set()
+        for target in targets:
+            while isinstance(target, ast.Subscript | ast.Attribute):
+                target = target.value
+            if isinstance(target, ast.Name):
+                bases.add(target.id)
+        return frozenset(bases)
 
 
 @dataclass
@@ -129,6 +190,8 @@ def read(submission: Submission) -> SubmittedCode:
     for path in submission.files:
         try:
             cells = list(_cells(path))
+            if sum(map(len, cells)) > MAX_CODE:
+                raise ValueError(f"its code is longer than {MAX_CODE >> 10} KiB")
         except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
             code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
             continue
@@ -163,6 +226,8 @@ def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]
     """The statements of a cell, which is added to `unread` if Python cannot read it."""
     try:
         tree = ast.parse(cell)
+        _check_depth(tree)
+        symtable.symtable(cell, "cell", "exec")  # refuses def f(a, a), too
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
         unread.append((line, cell))
@@ -174,5 +239,14 @@ def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]
         assert node.end_lineno is not None
         text = "".join(lines[begin : node.end_lineno])
         if node.col_offset or not text.endswith("\n"):  # after a semicolon, or the last line
-            text = (ast.unparse(node) if node.col_offset else text.rstrip("\n")) + "\n"
+            own = ast.get_source_segment(cell, node) if node.col_offset else text.rstrip("\n")
+            text = f"{own}\n"
         yield Statement(node, text, cell)
+
+
+def _check_depth(tree: ast.AST) -> None:
+    level, depth = [tree], 0
+    while level:
+        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth + 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"its expressions are nested more than {MAX_DEPTH} deep")

@@ -162,13 +162,13 @@ def accesses(limit: Limit, *, of: int, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
-def requests(limit: Limit, *, advice: str) -> Budget:
-    """At most so many loads and stores of global memory, each by a warp at once."""
+def requests(limit: Limit, *, advice: str, of: int | None = None) -> Budget:
+    """At most so many loads and stores of global memory, or of one argument, by warps at once."""
 
     def count(counts: Counts, report: Report) -> int:
         return counts.global_load_requests + counts.global_store_requests
 
-    return _at_most(limit, advice, "its warps load and store {count:,} times", count)
+    return _at_most(limit, advice, "its warps load and store {count:,} times", count, of=of)
 
 
 def atomics(limit: Limit, *, of: int, advice: str) -> Budget:

@@ -83,11 +83,13 @@ def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -
         raise BadInput(no_function(exercise.name, shown(answer)))
     unread = _unread_cell(exercise.name, answer)
     stub = stubs.is_stub(answer)
-    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
+    given = exercise.answers.given
+    untouched = given is not None and stubs.same_code(given, answer)
+    hints = not (stub or untouched)  # who has not begun is told no cure
+    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=hints)
     if fault is None:
         return len(exercise.cases())
-    given = exercise.answers.given
-    if given is not None and stubs.same_code(given, answer):
+    if untouched:
         raise NotSolvedYet(f"{exercise.name} is as it was given: {fault.sentence}")
     if stub:
         raise NotSolvedYet(
@@ -109,6 +111,8 @@ def no_function(name: str, given: str) -> str:
 
 def _in_cpp(exercise: Exercise, answer: Any) -> Answer:
     """An answer in CUDA C++: the text, or what `gl.cpp` made of it."""
+    if stubs.in_cpp(answer):
+        return answer
     text = getattr(answer, "text", getattr(answer, "source", answer))
     if not isinstance(text, str):
         raise BadInput(

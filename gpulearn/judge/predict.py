@@ -7,10 +7,13 @@ side.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from gpulearn.display import bundle
@@ -20,6 +23,7 @@ from gpulearn.judge.prediction import Choices, Comparison, Prediction, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
 
+KEYS = Path(__file__).with_suffix(".js")
 _waiting: dict[str, Callable[[Any], None]] = {}  # for the cells that show what comes, by name
 
 
@@ -92,6 +96,8 @@ class Question:
     def _build(self) -> None:
         import ipywidgets as widgets
 
+        before = progress.load().predicted.get(self.prediction.name)
+        noted = before.said if before is not None and before.foresaw is None else ""
         entry = row = widgets.Text(placeholder="a number", continuous_update=False)
         if isinstance(self.prediction, Choices):
             choices = list(self.prediction.choices)
@@ -100,9 +106,14 @@ class Question:
             )
         elif unit := getattr(self.prediction, "unit", ""):
             row = widgets.HBox([entry, widgets.Label(unit)])
-        entry.observe(self._entered, names="value")
         self._note = widgets.HTML()
         self.widget = widgets.VBox([widgets.HTML(self._html(self.question)), row, self._note])
+        self.widget.add_class("gl-predict")
+        entry.observe(self._entered, names="value")
+        with suppress(BadInput):  # the choices may have changed since
+            if noted:  # also where the cell with the question has been run twice
+                text = self.prediction.read(noted)
+                entry.value = text if isinstance(self.prediction, Choices) else text.split()[0]
 
     def _entered(self, change: Any) -> None:
         try:
@@ -136,8 +147,9 @@ class Question:
 def predict(name: str, question: str) -> Question:
     """Ask what the next cell will show; what you say is held against it, below that cell.
 
-    Choose with Tab and Space or the mouse, or type a number and press Enter; you may change your
-    mind until the next cell runs. To skip it, run that cell.
+    Click a choice, or pick it with Tab and the arrow keys and press Enter, or type a number and
+    press Enter: the next cell is selected. You may change your mind until it runs. To skip the
+    question, run that cell.
 
     Args:
         name: the prediction's name in the course.
@@ -173,7 +185,16 @@ def _watch(question: Question) -> None:
 
             display(outcome)
 
+    _send_keys()
     if name in _waiting:
         shell.events.unregister("post_run_cell", _waiting.pop(name))
     _waiting[name] = after
     shell.events.register("post_run_cell", after)
+
+
+@functools.cache
+def _send_keys() -> None:
+    """Have the page listen to the keys of questions; once for each kernel."""
+    from IPython.display import Javascript, display
+
+    display(Javascript(KEYS.read_text(encoding="utf-8")))

@@ -40,21 +40,5 @@ def transpose_padded(image: Array, out: Array) -> None:
     out[x0 + ty, y0 + tx] = tile[tx, ty]
 
 
-@cuda.jit
-def transpose_swizzled(image: Array, out: Array) -> None:
-    """As `transpose_whole`, each row of the tile in another order: no conflict, and no padding.
-
-    The word of row r and column c lies in place c XOR r of its row, so that the words of a column
-    lie in 32 banks, as those of a row do.
-    """
-    tile = cuda.shared.array((TILE, TILE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    tile[ty, tx ^ ty] = image[y0 + ty, x0 + tx]
-    cuda.syncthreads()
-    out[x0 + ty, y0 + tx] = tile[tx, ty ^ tx]
-
-
 TRANSPOSE_WHOLE = replace(TRANSPOSE_TILED, kernel=transpose_whole)
 TRANSPOSE_PADDED = replace(TRANSPOSE_TILED, kernel=transpose_padded)
-TRANSPOSE_SWIZZLED = replace(TRANSPOSE_TILED, kernel=transpose_swizzled)

@@ -55,7 +55,7 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
     @functools.wraps(function)
     def checked(theta: Any, gradient: Any, state: Any = None, **options: float) -> tuple[Any, Any]:
         theta, gradient = _same_shape(theta, gradient)
-        _check_state(theta, state)
+        _check_state(theta, state, function.__name__)
         for name in options:
             require.choice("option", name, list(signature.parameters)[3:])
         if "lr" not in options:
@@ -69,8 +69,8 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
             if state is None:
                 raise
             raise BadInput(
-                f"state is {shown(state)}, which is none that {function.__name__} returns: give "
-                f"state=None where a new descent begins."
+                f"state is {shown(state)}, which is not what {function.__name__} returns: give "
+                "the state of its last step, or None to begin a new descent."
             ) from None
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -91,13 +91,14 @@ def _same_shape(theta: Any, gradient: Any) -> tuple[Any, Any]:
     return parameters, slopes.astype(parameters.dtype, copy=False)
 
 
-def _check_state(theta: Any, state: Any) -> None:
+def _check_state(theta: Any, state: Any, name: str) -> None:
     """A state belongs to the parameters that it was made for."""
     for part in state if isinstance(state, tuple) else (state,):
         if np.ndim(part) and np.shape(part) != np.shape(theta):
             raise BadInput(
-                f"state is for parameters of shape {np.shape(part)}, and theta has shape "
-                f"{np.shape(theta)}: give state=None where a new descent begins."
+                f"state holds an array of shape {np.shape(part)}, and theta has shape "
+                f"{np.shape(theta)}: give the state that {name} returned for these parameters, or "
+                "None to begin a new descent."
             )
 
 

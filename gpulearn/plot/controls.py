@@ -157,18 +157,16 @@ def dtypes(gpu: str) -> Sequence[str]:
     return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
 
 
-def gpu_and_dtype(
-    names: Sequence[str], value: str, offered: Callable[[str], Sequence[str]] = dtypes
-) -> dict[str, Any]:
-    """Two lists, "gpu" and "dtype": the second has what `offered` says of the GPU in the first.
+def gpu_and_dtype(names: Sequence[str], value: str) -> dict[str, Any]:
+    """Two lists, "gpu" and "dtype": the second has the arithmetic that the GPU in the first offers.
 
-    That is float32 among others.
+    Every GPU offers float32.
     """
     gpu = dropdown("GPU", list(names), value)
-    dtype = dropdown("arithmetic", offered(value), "float32")
+    dtype = dropdown("arithmetic", dtypes(value), "float32")
 
     def offer(change: object) -> None:
-        before, dtype.options = dtype.value, offered(gpu.value)
+        before, dtype.options = dtype.value, dtypes(gpu.value)
         dtype.value = before if before in dtype.options else "float32"
 
     gpu.observe(offer, names="value")

@@ -80,7 +80,8 @@ def start(
     ours, theirs = socket.socketpair()
     path = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
     process = subprocess.Popen(
-        [sys.executable, "-m", module, str(theirs.fileno()), confinement.written()],
+        # -P: the current folder may hold a student's numpy.py
+        [sys.executable, "-P", "-m", module, str(theirs.fileno()), confinement.written()],
         pass_fds=[theirs.fileno()],
         env={
             **os.environ,

@@ -1,4 +1,4 @@
-"""The exercises of notebook 12: the walk through a graph, and what layers pass back."""
+"""The exercises of notebook 12: the backward pass through a graph and through layers."""
 
 from gpulearn.lazy import attach
 

@@ -1,4 +1,4 @@
-"""The walk from a result back to the inputs, on which the shares are collected."""
+"""The backward pass from a result to the inputs, which adds up the shares."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gpulearn.nn.autograd import Variable, backward
 from gpulearn.require import shown
 from gpulearn_lessons.backprop.results import without
 
-AGAIN = "the graph of 3·s + s, walked a second time"
-ACCUMULATED = "3·s + s with s = a·a, where .grad holds 7 from before"
+AGAIN = "the graph of 3·s + s, passed back a second time"
+ACCUMULATED = "3·s + s with s = a·a, where .grad is 7 from before"
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """What an answer gave to each node, in the order of the nodes; `more` is what it gave else.
+    """The gradient that an answer gave each node, in order; `more` counts its other entries.
 
-    `again` is the first node that it asked for shares more than once, if there is one.
+    `again` is the first node that it asked for shares more than once, if any.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ def square() -> Variable:
 
 
 def shared() -> Variable:
-    """3·s + s with s = a·a: what is computed is used twice, and so is what was given."""
+    """3·s + s with s = a·a: a computed value and an input are each used twice."""
     a = Variable(3.0, "a")
     s = a * a
     s.name = "s"
@@ -50,13 +50,13 @@ def shared() -> Variable:
 
 
 def two_sums() -> Variable:
-    """Additions pass one and the same array to both operands."""
+    """Additions pass the same array to both operands."""
     a, b = Variable([1.0, -2.0], "a"), Variable([4.0, 0.5], "b")
     return (a + b) + a * 2 + (a + b)
 
 
 def chain() -> Variable:
-    """A value that is used at once and five steps later."""
+    """A value that is used right away and five steps later."""
     a = Variable([0.5, -1.5, 2.0], "a")
     late = a.exp().tanh() * 3 - 1
     return late * a + a
@@ -71,7 +71,7 @@ def layer() -> Variable:
 
 
 def stopped() -> Variable:
-    """A ReLU that lets nothing through: what arrives behind it is zero, and is a gradient too."""
+    """A ReLU that passes nothing: zero arrives before it, and zero is a gradient, too."""
     a, b = Variable([2.0, -1.0], "a"), Variable([3.0, 1.0], "b")
     return (a - b - 1).relu() * b
 
@@ -90,15 +90,15 @@ def cases() -> list[Case]:
         case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
         case(shared, 1.0, ACCUMULATED),
         case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
-        case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
+        case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is computed from a"),
         case(layer, np.arange(12.0).reshape(4, 3) - 5, "two layers with the same weights"),
-        case(lambda: Variable(3.0, "a"), 4.0, "a alone"),
-        case(stopped, [1.0, 2.0], "relu(a − b − 1)·b, where ReLU lets nothing through"),
+        case(lambda: Variable(3.0, "a"), 4.0, "a by itself"),
+        case(stopped, [1.0, 2.0], "relu(a − b − 1)·b, where ReLU passes nothing"),
     ]
 
 
 def run(answer: Answer, case: Case) -> Gradients | None:
-    """Let an answer walk through a graph that is made anew."""
+    """Run an answer on a newly built graph."""
     make, gradient = case.args
     nodes = make().order()[::-1]
     seed, handed = gradient.copy(), list(nodes)
@@ -125,11 +125,14 @@ def run(answer: Answer, case: Case) -> Gradients | None:
             or f"it returns {shown(result)}, expected a dictionary of nodes and gradients"
         )
     if not np.array_equal(seed, gradient):
-        raise Violation("it changes the gradient that it was given")
+        raise Violation(
+            "it changes the gradient that it was given: an addition passes that same array on to "
+            "its parents, so a += into a share may write into it. Write a = a + share"
+        )
     if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
         raise Violation("it changes the list of nodes that it was given; work on a copy")
     if not all(map(np.array_equal, (node.grad for node in nodes), before)):
-        raise Violation("it writes into .grad of the nodes: return the gradients, and leave them")
+        raise Violation("it writes into the .grad of the nodes: only return the gradients")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
     more = [key for key in result if not any(key is node for node in nodes)]
     again = next((n for n, node in zip(names, nodes, strict=True) if visited.count(node) > 1), None)
@@ -158,14 +161,14 @@ def difference(got: Any, expected: Gradients) -> str | None:
                 f"the gradient of {name}{place} is {compare.told_apart(one[where], other[where])}"
             )
     if got.more:
-        return "the dictionary holds more than the nodes"
+        return "the dictionary has keys that are not in nodes"
     if got.again:
         return f"the gradients are right, but {got.again} is asked for its shares more than once"
     return None
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two walks gave the same to every node, or nothing to the same ones."""
+    """Whether two answers gave every node the same gradient, or none to the same nodes."""
     if not isinstance(one, Gradients) or not isinstance(other, Gradients) or one.more != other.more:
         return False
     if (one.again is None) != (other.again is None):
@@ -179,7 +182,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Walk through a graph from its result on, and collect the gradient of every node.",
+    task="Go through a graph from its result, and return the gradient of every node.",
     reference=backward,
     cases=cases,
     run=run,

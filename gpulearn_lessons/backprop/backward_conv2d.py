@@ -10,7 +10,7 @@ from gpulearn_lessons.backprop.results import named, quietly, same
 
 
 def cases() -> list[Case]:
-    """Images and kernels in which no two sizes, channels or directions can be mixed up unseen."""
+    """Images and kernels in which every mix-up of sizes, channels or directions shows."""
     rng = np.random.default_rng(14)
 
     def case(images: tuple[int, ...], kernels: tuple[int, ...], more: str = "") -> Case:
@@ -28,13 +28,13 @@ def cases() -> list[Case]:
         case((2, 2, 5, 5), (2, 2, 3, 3), ", all square"),
         case((3, 2, 6, 4), (1, 2, 1, 1), ", of one pixel"),
         case((2, 2, 3, 4), (3, 2, 3, 4), ", as large as an image"),
-        Case("images and kernels of whole numbers", (*whole, rng.normal(size=(1, 3, 3, 4)))),
+        Case("integer images and kernels", (*whole, rng.normal(size=(1, 3, 3, 4)))),
         Case("float32 images and kernels", single),
     ]
 
 
 EXERCISE = Exercise(
-    task="From the gradient of a convolution's output, find those of its images and kernels.",
+    task="From the gradient of a convolution's output, compute those of its images and kernels.",
     reference=backward_conv2d,
     cases=cases,
     run=quietly,

@@ -10,21 +10,21 @@ from gpulearn_lessons.backprop.results import named, quietly, same
 
 
 def cases() -> list[Case]:
-    """Products whose sizes tell factors apart, and square ones, in which every order fits."""
+    """Products with different sizes, and square ones, in which every order fits."""
     rng = np.random.default_rng(11)
     cases = []
     for m, n, p in ((2, 3, 4), (3, 3, 3), (3, 3, 2), (2, 3, 3), (3, 2, 3), (1, 4, 1), (4, 1, 2)):
         args = tuple(rng.normal(size=size) for size in ((m, n), (n, p), (m, p)))
         cases.append(Case(f"A of shape ({m}, {n}) and B of shape ({n}, {p})", args))
     whole = rng.integers(-9, 9, size=(2, 2)), rng.integers(-9, 9, size=(2, 2))
-    cases.append(Case("A and B of whole numbers, (2, 2)", (*whole, rng.normal(size=(2, 2)))))
+    cases.append(Case("integer A and B, (2, 2)", (*whole, rng.normal(size=(2, 2)))))
     single = tuple(rng.normal(size=s).astype(np.float32) for s in ((5, 2), (2, 3), (5, 3)))
     cases.append(Case("float32 A (5, 2) and B (2, 3)", single))
     return cases
 
 
 EXERCISE = Exercise(
-    task="From the gradient with respect to C = A·B, find those with respect to A and to B.",
+    task="From the gradient with respect to C = A·B, compute those with respect to A and B.",
     reference=backward_matmul,
     cases=cases,
     run=quietly,

@@ -31,17 +31,17 @@ def cases() -> list[Case]:
         Case("x of shape (3, 4)", (x, gradient)),
         Case("x with zeros", with_zeros),
         Case("a negative gradient everywhere", (pair(5)[0], -np.arange(1.0, 6.0))),
-        Case("x below zero everywhere", (-np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
-        Case("x above zero everywhere", (np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
-        Case("x close to zero and far from it", near),
-        Case("x of whole numbers, gradients with fractions", whole),
+        Case("x negative everywhere", (-np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
+        Case("x positive everywhere", (np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
+        Case("x close to zero and far from zero", near),
+        Case("integer x, gradients with fractions", whole),
         Case("images, x of shape (2, 3, 4, 5)", pair(2, 3, 4, 5)),
         Case("float32 x of shape (4, 3)", tuple(array.astype(np.float32) for array in single)),
     ]
 
 
 EXERCISE = Exercise(
-    task="From the gradient with respect to max(x, 0), find the one with respect to x.",
+    task="From the gradient with respect to max(x, 0), compute the one with respect to x.",
     reference=backward_relu,
     cases=cases,
     run=quietly,

@@ -1,4 +1,4 @@
-"""A backward pass that is given with three mistakes, to be mended."""
+"""A backward pass, given with three bugs to fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def cases() -> list[Case]:
-    """Blocks that grow and shrink, square ones, one example and one unit; no two sizes alike."""
+    """Blocks that widen and narrow, square blocks, one example, one unit."""
     rng = np.random.default_rng(15)
     cases = []
     for n, d, m in ((5, 3, 3), (4, 2, 3), (2, 5, 3), (1, 3, 3), (6, 1, 4), (3, 4, 1), (3, 3, 3)):
@@ -26,18 +26,18 @@ def cases() -> list[Case]:
     return [
         *cases,
         Case("float32, 4 examples of 3 numbers, 2 hidden units", single),
-        Case("inputs of exactly 0 and no biases", zeros(rng)),
+        Case("inputs and biases of exactly 0", zeros(rng)),
     ]
 
 
 def zeros(rng: np.random.Generator) -> tuple[Array, ...]:
-    """Hidden units that stand at exactly 0, where ReLU passes nothing back."""
+    """Hidden units at exactly 0, where ReLU passes nothing back."""
     w = rng.normal(size=(2, 3))
     return np.zeros((2, 3)), rng.normal(size=(3, 2)), np.zeros(2), w, rng.normal(size=(2, 3))
 
 
 EXERCISE = Exercise(
-    task="Mend the backward pass of a residual block, so that all four gradients are right.",
+    task="Fix the backward pass of a residual block, so that all four gradients are right.",
     reference=backward_residual,
     cases=cases,
     run=quietly,

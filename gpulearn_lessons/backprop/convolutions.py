@@ -1,4 +1,4 @@
-"""A convolution's window on an image: which numbers make which pixel of the output."""
+"""A convolution's window on an image: which numbers give which pixel of the output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpulearn.plot.style import box, centered, figure
 from gpulearn.require import shown
 
 Array = np.ndarray[Any, Any]
-MAX_SIDE = 12  # rows and columns of an image whose numbers can still be read
+MAX_SIDE = 12  # rows and columns of an image whose numbers are still legible
 
 
 class FilterResult(NamedTuple):
-    """One filter, placed everywhere on one image.
+    """One filter at every position of one image.
 
     The image has the shape (h, w), the kernel (r, s) and the output (h − r + 1, w − s + 1), whose
     entry (y, x) is the sum of the products of the kernel with rows y to y + r − 1 and columns x to
@@ -29,7 +29,7 @@ class FilterResult(NamedTuple):
     output: Array
 
     def place(self, position: int) -> tuple[int, int]:
-        """Row and column of the output's pixel number `position`, counted along the rows."""
+        """Row and column of output pixel number `position`, counted along the rows."""
         y, x = divmod(position, self.output.shape[1])
         return y, x
 
@@ -40,7 +40,7 @@ class FilterResult(NamedTuple):
 
 
 def filtered(image: object, kernel: object) -> FilterResult:
-    """Place a kernel everywhere on an image of at most 12 × 12, whose numbers can be read.
+    """Apply a kernel at every position of an image of at most 12 × 12.
 
     >>> filtered(np.eye(3), np.ones((2, 2))).output
     array([[2., 1.],
@@ -55,7 +55,7 @@ def filtered(image: object, kernel: object) -> FilterResult:
     pixels, weights = arrays
     if max(pixels.shape) > MAX_SIDE:
         side = MAX_SIDE
-        raise BadInput(f"image has the shape {pixels.shape}: {side} × {side} is the largest.")
+        raise BadInput(f"image has the shape {pixels.shape}: give at most {side} × {side}.")
     if any(k > n for k, n in zip(weights.shape, pixels.shape, strict=True)):
         raise BadInput(
             f"kernel has the shape {weights.shape}, and the image {pixels.shape}: "
@@ -66,7 +66,7 @@ def filtered(image: object, kernel: object) -> FilterResult:
 
 
 def draw(scene: FilterResult, position: int) -> tuple[Picture, str]:
-    """The picture of one position and its sentence; the explorer's whole logic."""
+    """The picture of one position and its sentence."""
     (y, x), (rows, columns) = scene.place(position), scene.kernel.shape
     value, size = scene.output[y, x], " × ".join(map(str, scene.output.shape))
     text = (
@@ -105,7 +105,7 @@ def _grid(
     texts: list[list[str]] | None = None,
     frame: tuple[int, int, int, int] | None = None,
 ) -> None:
-    """An array as grey cells with its numbers in them; NaN is not there yet."""
+    """An array as gray cells with its numbers in them; NaN is left blank."""
     axes.set_title(title, loc="left")
     axes.grid(visible=False)
     axes.set(xticks=[0, values.shape[1] - 1], yticks=[0, values.shape[0] - 1])

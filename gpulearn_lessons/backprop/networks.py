@@ -1,7 +1,7 @@
-"""Dense networks of our own Variables: made, trained on the digits, and looked into.
+"""Dense networks of our own Variables: built, trained on the digits, and inspected.
 
-A layer is a matrix of weights, (n, m), and a row of biases, (m,). What a hidden layer makes of
-its input is a function that can be chosen; the last one gives a score for each class.
+A layer is a matrix of weights, (n, m), and a row of biases, (m,). The function of a
+hidden layer can be chosen; the last layer returns a score for each class.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def relu_layer(x: Variable, weights: Variable, biases: Variable) -> Variable:
 def dense_values(
     images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[Variable]:
-    """What each layer makes of images (batch, n): hidden outputs, (batch, units), then scores.
+    """The outputs of each layer for images (batch, n): hidden ones, (batch, units), then scores.
 
-    `hidden` is what every layer but the last makes of its input, weights and biases.
+    `hidden` is the function of every layer but the last: input, weights and biases → output.
     """
     *inner, (last_weights, last_biases) = layers
     values, x = [], Variable(images, "x", requires_grad=False)
@@ -85,11 +85,11 @@ def dense_values(
 
 @dataclass(frozen=True)
 class TrainingFit:
-    """What a training left behind."""
+    """The result of a training."""
 
     losses: list[float]  # the loss of each step's batch, before the step
-    accuracy: float  # the share of the held-out digits that is recognised
-    # for each hidden layer, the share of units that give zero for every digit of the training set
+    accuracy: float  # the fraction of the held-out digits that is recognized
+    # for each hidden layer, the fraction of units that output zero for every training digit
     silent: list[float]
 
     def __repr__(self) -> str:
@@ -128,14 +128,14 @@ def fit_dense(
     losses = []
     for number in range(require.whole("steps", steps)):
         drawn = rng.integers(0, len(images), require.whole("batch", batch))
-        with np.errstate(over="ignore", invalid="ignore"):  # the next line but one looks at it
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
             scores = dense_values(images[drawn], layers, hidden)[-1]
             loss = scores.softmax_cross_entropy(data.train_labels[drawn])
         losses.append(float(loss.data))
         if not math.isfinite(losses[-1]):
             raise TrainingError(
-                f"The loss of step {number} is {losses[-1]}: the rate {lr:g} or the first "
-                f"weights are too large."
+                f"The loss of step {number} is {losses[-1]}: reduce the rate, {lr:g}, or the "
+                f"initial weights."
             )
         for parameter in parameters:
             parameter.zero_grad()
@@ -150,9 +150,9 @@ def fit_dense(
 def silent_shares(
     images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[float]:
-    """For each hidden layer, the share of units whose output is zero for every image.
+    """For each hidden layer, the fraction of units whose output is zero for every image.
 
-    Through such a unit no gradient flows back, whatever the image: with ReLU it is called dead.
+    No gradient flows back through such a unit, whatever the image: with ReLU it is called dead.
 
     >>> silent_shares(np.ones((3, 4)), dense_layers([4, 8, 2], spread=0.1))[0] <= 1
     True
@@ -164,9 +164,9 @@ def silent_shares(
 def gradient_norms(
     images: Array, labels: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[float]:
-    """The length of the loss's gradient with respect to each layer's weights, first layer first.
+    """The norm of the gradient of the loss with respect to each layer's weights, in order.
 
-    Images have shape (batch, n), labels (batch,); the layers' gradients are left at None.
+    Images have shape (batch, n), labels (batch,); the layers' gradients are None afterwards.
     """
     dense_values(images, layers, hidden)[-1].softmax_cross_entropy(labels).backward()
     norms = [float(np.linalg.norm(weights.grad)) for weights, _ in layers]  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How answers of notebook 12 are run, and how several results at once are compared."""
+"""How answers of notebook 12 are run, and how several results are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulearn.require import shown
 
 
 def quietly(answer: Answer, case: Case) -> Any:
-    """Call an answer; what overflows in it is judged by its result, not by NumPy's warnings."""
+    """Call an answer without NumPy's warnings: an overflow shows in its result."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return answer(*case.args)
@@ -35,9 +35,9 @@ def named(*names: str) -> Callable[[Any, Any], str | None]:
         if got is None:
             return compare.NOTHING
         if not isinstance(got, tuple | list):
-            return f"it returns one thing, {shown(got)}, expected {listing}"
+            return f"it returns one result, {shown(got)}, expected {listing}"
         if len(got) != len(names):
-            return f"it returns {len(got)} things, expected {listing}"
+            return f"it returns {len(got)} results, expected {listing}"
         for name, one, other in zip(names, got, expected, strict=True):
             compared = compare.arrays if np.ndim(other) else number
             if sentence := compared(one, other):
@@ -53,7 +53,7 @@ def number(got: Any, expected: Any) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results, of an answer and of a known mistake, are the same behaviour."""
+    """Whether two results, of an answer and of a known mistake, are the same behavior."""
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
     if compare.is_number(one) and compare.is_number(other):

@@ -12,7 +12,7 @@ from gpulearn_lessons.backprop.results import named, quietly, same
 
 
 def cases() -> list[Case]:
-    """Batches that tell rows from columns, mean from sum, and a stable softmax from another."""
+    """Batches in which rows and columns, mean and sum, stable and unstable softmax differ."""
     rng = np.random.default_rng(13)
     cases = []
     for n, classes in ((4, 3), (3, 3), (1, 5), (2, 10)):
@@ -28,7 +28,7 @@ def cases() -> list[Case]:
         *cases,
         Case("logits of 1000", far),
         Case("one row at −900 and one at 900", apart),
-        Case("a right class whose probability is below every float", sure),
+        Case("a right class whose probability is rounded to 0", sure),
         Case("logits of a million", huge),
         Case("labels that are all 0", (rng.normal(size=(3, 4)), np.zeros(3, np.int64))),
         Case("float32 logits of shape (5, 4)", single),
@@ -47,7 +47,7 @@ def _nan_for_infinite(results: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    task="Find the mean cross-entropy of a batch under softmax, and its gradient.",
+    task="Compute the mean cross-entropy of a batch under softmax, and its gradient.",
     reference=softmax_cross_entropy,
     cases=cases,
     run=quietly,

@@ -1,4 +1,4 @@
-"""An order of a graph in which everything stands after what it was made from."""
+"""An order of a graph in which every node comes after its parents."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from gpulearn_lessons.backprop.results import without
 
 Nodes = list[Variable]
 AGAIN = "a·a + 2·a, listed a second time"
-LOOKS = 20  # at the parents of a node, in the mean; a few are enough
+LOOKS = 20  # at the parents of a node, on average; a few are enough
 
 
 @dataclass(frozen=True)
 class NodeList:
-    """The names that an answer lists, and what is wrong with them, in one sentence."""
+    """The names that an answer lists, and what is wrong with the list, in one sentence."""
 
     names: tuple[str, ...]
     complaint: str | None
 
 
 def named(node: Variable, name: str) -> Variable:
-    """A node with a name by which a sentence can speak of it."""
+    """A node with a name, for messages."""
     node.name = name
     return node
 
 
 def chain() -> Variable:
-    """One thing after the other."""
+    """One operation after another."""
     a = Variable(0.5, "a")
     return named(named(a.exp(), "exp a").tanh(), "tanh exp a")
 
@@ -48,14 +48,14 @@ def twice(swapped: bool = False) -> Variable:
 
 
 def diamond(swapped: bool = False) -> Variable:
-    """3·s + s: `s` must wait for 3·s; and the same with the operands the other way round."""
+    """3·s + s: `s` must wait for 3·s; or the same with the operands swapped."""
     s = named(Variable(3.0, "a") ** 2, "s")
     triple = named(3 * s, "3·s")
     return named(s + triple if swapped else triple + s, "3·s + s")
 
 
 def late(swapped: bool) -> Variable:
-    """A value that is used at once, and again at the end of a long way."""
+    """A value that is used right away, and again at the end of a long path."""
     a = Variable(2.0, "a")
     way = a
     for step in range(4):
@@ -64,14 +64,14 @@ def late(swapped: bool) -> Variable:
 
 
 def short_and_long(swapped: bool) -> Variable:
-    """A product of an input and of what a chain of functions made from it."""
+    """A product of an input and a chain of functions of it."""
     a = Variable(0.5, "a")
     way = named(named(named(a.exp(), "exp a").tanh(), "tanh exp a").relu(), "relu tanh exp a")
     return named(a * way if swapped else way * a, "the product")
 
 
 def ladder() -> Variable:
-    """Each rung is used twice by the next: 2¹² ways from the end to the beginning."""
+    """Each rung is used twice by the next: 2¹² paths from the end to the beginning."""
     a = Variable(1.0, "a")
     for rung in range(12):
         a = named(a + a, f"rung {rung}")
@@ -87,18 +87,18 @@ def layer() -> Variable:
 
 
 def equal_values() -> Variable:
-    """Two inputs with one value and no name: they are two."""
+    """Two inputs with the same value and no name: they are two nodes."""
     a, b = Variable(3.0), Variable(3.0)
     return named(named(a * b, "a·b") + a, "a·b + a")
 
 
 def namesakes() -> Variable:
-    """Two inputs with one name and no value in common: they are two."""
+    """Two inputs with the same name and different values: they are two nodes."""
     return named(Variable(2.0, "w") * Variable(3.0, "w"), "w·w")
 
 
 def cases() -> list[Case]:
-    """Graphs with one way and with many, in either order of the operands."""
+    """Graphs with one path and with many, in either order of the operands."""
 
     def case(label: str, make: Callable[[], Variable]) -> Case:
         return Case(label, (make,))
@@ -110,21 +110,21 @@ def cases() -> list[Case]:
         case(AGAIN, twice),
         case("3·s + s", diamond),
         case("s + 3·s", lambda: diamond(swapped=True)),
-        case("a product of a and what was made from it", lambda: late(swapped=True)),
-        case("a product of what was made from a, and a", lambda: late(swapped=False)),
+        case("a product of a and what was computed from it", lambda: late(swapped=True)),
+        case("a product of what was computed from a, and a", lambda: late(swapped=False)),
         case("a product of a and a function of a function of it", lambda: short_and_long(True)),
         case("a product of a function of a function of a, and a", lambda: short_and_long(False)),
         case("a layer", layer),
         case("two inputs of the same value", equal_values),
         case("two inputs of the same name", namesakes),
         case("twelve rungs, each used twice", ladder),
-        case("a alone", lambda: Variable(3.0, "a")),
+        case("a by itself", lambda: Variable(3.0, "a")),
     ]
 
 
 @contextmanager
 def looking() -> Iterator[list[int]]:
-    """What an answer asks for the parents of, one entry each time."""
+    """The nodes whose parents an answer asks for, one entry each time."""
     looks: list[int] = []
 
     def parents(node: Variable) -> Any:
@@ -139,7 +139,7 @@ def looking() -> Iterator[list[int]]:
 
 
 def run(answer: Answer, case: Case) -> NodeList | None:
-    """Let an answer list a graph that is made anew."""
+    """Let an answer list a newly built graph."""
     result = case.args[0]()
     order = topological_order(result)
     with without("order"), looking() as looks:
@@ -159,8 +159,8 @@ def run(answer: Answer, case: Case) -> NodeList | None:
     if fault is None and len(looks) > LOOKS * len(order):
         fault = (
             f"the list is right, but it asks for parents {len(looks):,} times in a graph of "
-            f"{len(order)} nodes: it goes on from a node once for each way that leads to it. "
-            "Remember where it has been"
+            f"{len(order)} nodes: it continues from a node once for each path that leads to it. "
+            "Remember which nodes it has seen"
         )
     return NodeList(listed, fault)
 
@@ -170,24 +170,23 @@ def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:
-            return f"it lists {shown(node)}, which is no Variable of this graph"
+            return f"it lists {shown(node)}, which is not a Variable of this graph"
     for node in want:
         name = names[id(node)]
         if id(node) not in places:
             return f"{name} is missing"
         if (count := sum(entry is node for entry in got)) > 1:
-            return f"{name} stands there {count} times"
+            return f"{name} is listed {count} times"
     for node in want:
         for parent in node.parents:
             if places[id(parent)] > places[id(node)]:
-                return (
-                    f"{names[id(node)]} stands before {names[id(parent)]}, from which it was made"
-                )
+                one, other = names[id(node)], names[id(parent)]
+                return f"{one} comes before {other}, from which it was computed"
     return None
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """What is wrong; any order in which operands stand before results is right."""
+    """What is wrong; any order in which operands come before results is right."""
     return got.complaint if isinstance(got, NodeList) else compare.NOTHING
 
 
@@ -202,7 +201,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="List a result and all that it was made from, operands before results.",
+    task="List a result and everything it was computed from, operands before results.",
     reference=topological_order,
     cases=cases,
     run=run,

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.perf import gpus, matmul_times, recordings
+from gpulearn.perf import matmul_times
 from gpulearn.perf.gpus import gpu_spec
-from gpulearn.perf.matmul_times import gpu_times, modelled_times, runs_here
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
-from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.controls import Explorer, choices, dtypes, gpu_and_dtype
 from gpulearn.plot.style import LINES, doublings, figure, looks
 from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
@@ -50,16 +46,12 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
     return table(rows, caption="In brackets: as a multiple of this CPU.")
 
 
-def times(
-    *series: Series, n: int | None = None, span: tuple[float, float] | None = None
-) -> Picture:
+def times(*series: Series) -> Picture:
     """Plot seconds over n for several series, with every crossover with the first circled.
 
     Args:
         series: the first is what the others are compared with. Each legend entry says where
             its numbers come from.
-        n: a size to mark with a line.
-        span: the least and the most seconds of the axis; all of the data by default.
     """
     _check(series)
     base = series[0]
@@ -72,11 +64,7 @@ def times(
             if size:
                 at = base.seconds[base.sizes.index(size)]
                 axes.plot(size, at, "o", markersize=15, fillstyle="none", color="black", zorder=5)
-        if n is not None:
-            axes.axvline(n, color="grey", linestyle=":", linewidth=1.5)
         _axes(axes, base.sizes, "time for one product (s)")
-        if span is not None:
-            axes.set_ylim(*span)
     clauses = [
         f"{other.name} stays faster from n = {size}"
         if size
@@ -136,68 +124,3 @@ def _crossover(base: Series, other: Series) -> int | None:
             f"the same sizes."
         )
     return crossover(base.sizes, base.seconds, other.seconds)
-
-
-def compare_at(cpu: Series, gpu: Series, n: int) -> str:
-    """One sentence that compares two series at one size."""
-    c, g = (s.seconds[s.sizes.index(n)] for s in (cpu, gpu))
-    who, factor = ("GPU", c / g) if g < c else ("CPU", g / c)
-    best = "at best " if gpu.provenance.kind == "modelled" else ""
-    return (
-        f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
-        f"the {who} is {best}{plain(factor)} times as fast."
-    )
-
-
-MIN_SECONDS = 3e-7
-BEST = "as above"  # live, else recorded, else modelled
-
-
-def draw(
-    cpu: Mapping[str, Series], n: int, gpu: str, dtype: str, copies: bool
-) -> tuple[Picture, str]:
-    """Draw CPU against GPU and compare them at one size; the explorer's whole logic.
-
-    `cpu` has a series for each dtype; a dtype that it lacks is held against float32.
-    """
-    ours = cpu.get(dtype, cpu["float32"])
-    theirs = gpu_series(ours.sizes, dtype, copies, gpu)
-    # Every choice is drawn on the same axis, so that what it changes can be seen.
-    span = (MIN_SECONDS, 3 * max(max(curve.seconds) for curve in cpu.values()))
-    return times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
-
-
-@functools.cache  # so that a GPU is timed once for each choice, not at each step of the slider
-def gpu_series(sizes: tuple[int, ...], dtype: str, copies: bool, gpu: str) -> Series:
-    """The series of a choice: as above, or modelled."""
-    if gpu == BEST:
-        return gpu_times(sizes, dtype, copies)
-    return modelled_times(sizes, dtype, copies, gpu)
-
-
-def offered(gpu: str) -> Sequence[str]:
-    """The arithmetic that a GPU offers, widest first; "as above", what is measured or recorded."""
-    if gpu != BEST:
-        return dtypes(gpu)
-    if live := [dtype for dtype in gpus.BYTES if runs_here(dtype)]:
-        return live
-    recording = recordings.find("matmul")
-    known = {row["dtype"] for row in recording.rows} if recording else set()
-    return [dtype for dtype in gpus.BYTES if dtype in known | {"float64", "float32"}]
-
-
-def matmul_explorer(*cpu: Series) -> Explorer:
-    """Compare this CPU, by measured series named for their dtype, with GPUs interactively."""
-    widgets = require.package("ipywidgets", "cpu_vs_gpu.matmul_explorer")
-    if not any(isinstance(curve, Series) and curve.name.endswith("float32") for curve in cpu):
-        raise BadInput("There is no float32 series: give one that gl.perf.cpu_times returned.")
-    by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
-    sizes = cpu[0].sizes
-    if any(curve.sizes != sizes for curve in cpu):
-        raise BadInput("The series have other sizes: time all of them at the same.")
-    controls = {
-        "n": choices("size n", sizes, sizes[len(sizes) // 2]),
-        **gpu_and_dtype([BEST, *gpus.GPUS], BEST, offered),
-        "copies": widgets.Checkbox(value=False, description="count the copies"),
-    }
-    return Explorer(lambda **values: draw(by_dtype, **values), controls)

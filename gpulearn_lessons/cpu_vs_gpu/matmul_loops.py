@@ -15,7 +15,7 @@ from gpulearn.kernels.matmul import matmul_loops
 
 Matrix = np.ndarray[Any, Any]
 NOT_THREE = (
-    "the result is right, but your own lines do not take n³ steps: something else goes through k, "
+    "the result is right, but your own lines do not take n³ steps: something else runs over k, "
     "such as np.dot, np.sum or a whole row at a time. Write that loop too: three loops are what "
     "everything else is compared with."
 )
@@ -29,11 +29,11 @@ def cases() -> list[Case]:
         a, b = rng.normal(size=(m, n)), rng.normal(size=(n, p))
         cases.append(Case(f"A of shape ({m}, {n}) and B of shape ({n}, {p})", (a, b)))
     whole = [rng.integers(-9, 9, size=s) for s in ((3, 4), (4, 2))]
-    cases.append(Case("A and B of whole numbers, (3, 4) and (4, 2)", tuple(whole)))
+    cases.append(Case("A and B of integers, (3, 4) and (4, 2)", tuple(whole)))
     whole_a = rng.integers(-9, 9, size=(2, 3)), rng.normal(size=(3, 4))
-    cases.append(Case("A of whole numbers (2, 3) and B with fractions (3, 4)", whole_a))
+    cases.append(Case("A of integers (2, 3) and B with fractions (3, 4)", whole_a))
     whole_b = rng.normal(size=(4, 2)), rng.integers(-9, 9, size=(2, 3))
-    cases.append(Case("A with fractions (4, 2) and B of whole numbers (2, 3)", whole_b))
+    cases.append(Case("A with fractions (4, 2) and B of integers (2, 3)", whole_b))
     single = [rng.normal(size=s).astype(np.float32) for s in ((3, 7), (7, 2))]
     cases.append(Case("float32 A (3, 7) and B (7, 2)", tuple(single)))
     return cases

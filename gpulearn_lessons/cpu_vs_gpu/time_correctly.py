@@ -15,8 +15,8 @@ def cases() -> list[Case]:
     """Virtual GPUs whose calls all differ, so that no median hides what was timed wrongly."""
     cases = (
         ("busy with earlier work", VirtualGpu(2.0, zigzag, pending=0.3), 1),
-        ("that grows slower", VirtualGpu(10e-3, slower_and_slower, pending=0.3), 5),
-        ("that grows faster", VirtualGpu(10e-3, faster_and_faster), 5),
+        ("that gets slower", VirtualGpu(10e-3, slower_and_slower, pending=0.3), 5),
+        ("that gets faster", VirtualGpu(10e-3, faster_and_faster), 5),
         ("whose calls vary", VirtualGpu(50e-6, zigzag, pending=0.01), 7),
         ("whose calls vary", VirtualGpu(10e-3, zigzag), 3),
     )
@@ -45,7 +45,7 @@ def run(answer: Callable[..., Any], case: Case) -> Any:
     if not right and difference(seconds, truth(case)) is None:
         raise Violation(
             f"it calls run() {calls} times, where repeats is {repeats}: what it returns is not the "
-            f"median of the last calls, those after all that warm up"
+            f"median of the calls after the warm-up"
         )
     return truth(case) if right else seconds
 
@@ -65,7 +65,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Mend the benchmark: warm up, synchronise, take the median of the repeats.",
+    task="Fix the benchmark: warm up, synchronize, take the median of the repeats.",
     reference=time_correctly,
     cases=cases,
     run=run,

@@ -8,13 +8,13 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.optimizers import adam_step
 from gpulearn_lessons.gradient_descent import descents
 
-STATE = "(t, m, v), where t counts the steps that were made"
-LATE_STATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what a thousand steps leave
-THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what three steps have left
+STATE = "(t, m, v), where t counts the steps made so far"
+LATE_STATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # after a thousand steps
+THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # after three steps
 
 
 def cases() -> list[Case]:
-    """Several steps each; slopes that are tiny or zero, where ε decides; other β; other rates."""
+    """Several steps each; tiny or zero slopes, where ε matters; other β and rates."""
     return [
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 5),
         descents.descent(
@@ -26,10 +26,10 @@ def cases() -> list[Case]:
         descents.descent("a rate that changes", (2,), seed=6, rates=[0.5, 0.05, 2.0, 0.1]),
         descents.descent("float32 parameters", (3,), seed=7, rates=[0.2] * 3, dtype=np.float32),
         descents.descent(
-            "a walk that goes on from its third step", (2,), seed=8, rates=[0.2] * 2, state=THIRD
+            "a descent that continues after three steps", (2,), seed=8, rates=[0.2] * 2, state=THIRD
         ),
         descents.descent(
-            "a walk that goes on from its 1,000th step",
+            "a descent that continues after 1,000 steps",
             (2,),
             seed=9,
             rates=[0.2, 0.0, 0.2],

@@ -1,4 +1,4 @@
-"""One step of AdamW, given with two mistakes, to be mended from what its runs show."""
+"""One step of AdamW, given with two bugs to fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulearn_lessons.gradient_descent.adam_step import LATE_STATE, STATE, THIRD
 
 
 def cases() -> list[Case]:
-    """Several steps each, with slopes that differ from the parameters in size, and none."""
+    """Several steps each; slopes and parameters of different size, zero slopes, other options."""
     return [
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 4),
         descents.descent("a decay of 0.5", (2, 2), seed=2, rates=[0.2] * 4, weight_decay=0.5),
@@ -37,10 +37,10 @@ def cases() -> list[Case]:
             "float32 parameters", (3,), seed=7, rates=[0.2] * 3, dtype=np.float32, weight_decay=0.1
         ),
         descents.descent(
-            "a walk that goes on from its third step", (2,), seed=9, rates=[0.2] * 2, state=THIRD
+            "a descent that continues after three steps", (2,), seed=9, rates=[0.2] * 2, state=THIRD
         ),
         descents.descent(
-            "a walk that goes on from its 1,000th step",
+            "a descent that continues after 1,000 steps",
             (2,),
             seed=10,
             rates=[0.2, 0.0, 0.2],
@@ -50,7 +50,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Mend AdamW: Adam's step, from a θ that has decayed by η·δ·θ.",
+    task="Fix AdamW: θ decays by η·δ·θ, then makes Adam's step.",
     reference=adamw_step,
     cases=cases,
     run=descents.run,

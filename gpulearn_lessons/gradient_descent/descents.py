@@ -1,4 +1,4 @@
-"""Trials of a step function: several steps in a row, so that what it remembers shows."""
+"""Tests of a step function: several steps in a row, so that its memory matters."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def descent(
     state: Any = None,
     **options: float,
 ) -> Case:
-    """A start and the gradients of the steps that follow, one for each rate.
+    """A starting point and a gradient for each step, one step per rate.
 
     Args:
-        label: what a diagnosis calls it.
+        label: its name in a diagnosis.
         shape: of the parameters.
         seed: of the random numbers.
         rates: the learning rate of each step.
-        size: how large the gradients are, about.
+        size: scale of the gradients.
         dtype: of parameters and gradients.
-        zero: whether the first parameter never has a slope.
-        state: what the steps before these have left, in the form that the task gives it.
+        zero: whether the slope of the first parameter is always zero.
+        state: of the steps made before, in the form that the task specifies.
         options: more arguments of the step function.
     """
     rng = np.random.default_rng(seed)
@@ -49,10 +49,10 @@ def descent(
 
 
 def run(answer: Callable[..., Any], case: Case) -> list[Any]:
-    """The parameters after each step; the state goes back in as it came out.
+    """The parameters after each step; each step gets the state that the last one returned.
 
-    Between the steps another descent begins and is left again, as when two models are trained
-    in turns: a step function that remembers outside of its state mixes them up.
+    Between the steps another descent makes a step, as when two models are trained in turn: a step
+    function that keeps its memory outside of its state mixes them up.
     """
     theta, gradients, rates, options, *begun = case.args
     state, path = begun[0] if begun else None, []
@@ -83,11 +83,11 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
 def hands_back(
     form: str, state_of: Callable[..., Any]
 ) -> Callable[[Callable[..., Any], Sequence[Any]], str | None]:
-    """A demand: the state that comes back has the form that the task gives it.
+    """A demand: the returned state has the form that the task specifies.
 
-    An answer that takes its own form as well as that of the task makes right steps with it, and
-    is of no use to anybody who reads the state, such as a checkpoint.
-    `form` says it in words, such as "the velocity, an array"; `state_of` is the solution.
+    An answer with a form of its own may make the right steps, but other readers of the state, such
+    as a checkpoint, cannot use it. `form` describes the right one, such as "the velocity, an
+    array"; `state_of` is the solution.
     """
 
     def demand(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
@@ -96,7 +96,7 @@ def hands_back(
         _, expected = state_of(theta, gradient, None, lr=0.1)
         if _has_form_of(back, expected):
             return None
-        return f"the steps are right, and the state that comes back is no use: it is {form}."
+        return f"the steps are right, but the returned state has the wrong form: it must be {form}."
 
     return demand
 
@@ -110,15 +110,15 @@ def _has_form_of(state: Any, expected: Any) -> bool:
             and all(map(_has_form_of, state, expected))
         )
     if isinstance(expected, np.ndarray) and not hasattr(state, "shape"):
-        return False  # a tensor is an array to whoever reads it
+        return False  # a tensor may stand in for an array; a number may not
     return np.shape(state) == np.shape(expected) and np.allclose(state, expected, rtol=1e-5)
 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two states hold the same numbers, in whatever containers."""
-    if isinstance(one, np.ndarray):
+    if isinstance(one, np.ndarray) and one.dtype != object:
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    if isinstance(one, tuple | list):
+    if isinstance(one, tuple | list | np.ndarray):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
@@ -134,7 +134,7 @@ def difference(got: Any, expected: Any) -> str | None:
         if sentence is None and one.dtype != other.dtype:
             sentence = (
                 f"it returns {one.dtype} parameters, expected {other.dtype} as theta is: a float64 "
-                "array or NumPy number, such as np.sqrt of a plain number gives, makes all float64"
+                "array or NumPy number, such as np.sqrt of a Python number, makes all float64"
                 if one.dtype == np.float64
                 else f"it returns {one.dtype} parameters, expected {other.dtype} as theta is"
             )
@@ -144,6 +144,6 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 def quietly(answer: Callable[..., Any], case: Case) -> Any:
-    """Call an answer; where it divides by zero, the result says so."""
+    """Call an answer without NumPy's warnings: a division by zero shows in its result."""
     with np.errstate(all="ignore"):
         return answer(*case.args)

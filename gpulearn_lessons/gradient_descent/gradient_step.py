@@ -15,18 +15,18 @@ from gpulearn_lessons.gradient_descent import descents
 
 
 def cases() -> list[Case]:
-    """Shapes, rates and dtypes in which no factor is one, and no two entries are alike."""
+    """Shapes, rates and dtypes; no factor is one, and no two entries are equal."""
     return [
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 3),
         descents.descent("a matrix of parameters", (2, 3), seed=2, rates=[0.1] * 2),
         descents.descent("parameters of three axes", (2, 1, 3), seed=7, rates=[0.2] * 2),
         descents.descent("a rate that changes", (2,), seed=3, rates=[0.5, 0.05, 2.0]),
-        descents.descent("a rate that falls to 0", (2,), seed=11, rates=[0.5, 0.0, 0.2]),
+        descents.descent("a rate that decreases to 0", (2,), seed=11, rates=[0.5, 0.0, 0.2]),
         descents.descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
         descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
         descents.descent("a state of its own", (2,), seed=8, rates=[0.3] * 2, state=4),
-        descents.descent("a state that is empty", (2,), seed=9, rates=[0.3] * 2, state={}),
+        descents.descent("an empty state", (2,), seed=9, rates=[0.3] * 2, state={}),
         descents.descent(
             "a state that is a list", (2,), seed=10, rates=[0.3] * 2, state=[4.0, 1.0]
         ),
@@ -34,7 +34,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> list[Any]:
-    """Make the steps; this method has nothing to remember, so the state stays as it is."""
+    """Make the steps; this method remembers nothing, so the state must come back as it is."""
 
     @functools.wraps(answer)
     def watched(theta: Any, gradient: Any, state: Any, **options: Any) -> Any:
@@ -43,7 +43,7 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
             new, back = result
             if back is not state and isinstance(new, np.ndarray):
                 raise Violation(
-                    f"it returns {shown(back)} as state, where {shown(state)} came in: this method "
+                    f"it returns {shown(back)} as state, but was given {shown(state)}: this method "
                     "remembers nothing, so return state as it is"
                 )
         return result

@@ -15,13 +15,13 @@ from gpulearn_lessons.gradient_descent import descents
 
 
 def turned(*eigenvalues: float, seed: int) -> Any:
-    """A symmetric matrix with these eigenvalues, whose axes do not lie along the parameters."""
+    """A symmetric matrix with these eigenvalues and eigenvectors off the axes."""
     axes, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(eigenvalues),) * 2))
     return axes @ np.diag(eigenvalues) @ axes.T
 
 
 def cases() -> list[Case]:
-    """Curvatures along the axes and askew, of both signs, and none that is above zero."""
+    """Curvatures along the axes and not, of both signs, and none that is positive."""
     matrices = (
         ("one parameter of curvature 4", np.array([[4.0]])),
         ("curvatures 1 and 25 along the axes", np.diag([1.0, 25.0])),
@@ -30,20 +30,20 @@ def cases() -> list[Case]:
         ("the Rosenbrock valley's minimum", surface("Rosenbrock").hessian_at_minimum),
         ("four parameters, not along the axes", turned(0.3, 7.0, 1.0, 2.0, seed=1)),
         ("a saddle that falls faster than it rises", turned(-10.0, 2.0, 1.0, seed=2)),
-        ("curvatures below zero only", turned(-1.0, -4.0, seed=3)),
-        ("a plane without any curvature", np.zeros((2, 2))),
+        ("only negative curvatures", turned(-1.0, -4.0, seed=3)),
+        ("a plane, without curvature", np.zeros((2, 2))),
         ("a flat bowl, of curvatures 0.02 and 0.05", turned(0.02, 0.05, seed=4)),
-        ("a matrix of whole numbers", np.array([[6, 2], [2, 3]])),
-        ("whole numbers whose curvatures are none", np.array([[1, 1], [1, 2]])),
-        ("a wall, of curvatures up to 4e6", turned(3.0, 4e6, seed=5)),
-        ("a nearly level bowl, of curvature 2e-7", np.array([[2e-7]])),
+        ("a matrix of integers", np.array([[6, 2], [2, 3]])),
+        ("integers with fractional eigenvalues", np.array([[1, 1], [1, 2]])),
+        ("a steep valley, of curvatures up to 4e6", turned(3.0, 4e6, seed=5)),
+        ("a nearly flat bowl, of curvature 2e-7", np.array([[2e-7]])),
         ("a bowl of curvatures 1e-9 and 3e-10", np.diag([1e-9, 3e-10])),
     )
     return [Case(label, (matrix,)) for label, matrix in matrices]
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """Compare two numbers, either of which may be infinite or none at all."""
+    """Compare two numbers, either of which may be infinite or NaN."""
     if compare.is_number(got) and compare.is_number(expected):
         one, other = float(got), float(expected)
         if one == other or (math.isnan(one) and math.isnan(other)):
@@ -54,7 +54,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Find the largest stable learning rate, 2/λmax, of a Hessian; np.inf where λmax ≤ 0.",
+    task="Return the largest stable learning rate for a Hessian, 2/λmax, or np.inf if λmax ≤ 0.",
     reference=largest_stable_step,
     cases=cases,
     run=descents.quietly,

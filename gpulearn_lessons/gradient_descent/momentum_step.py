@@ -10,18 +10,18 @@ from gpulearn_lessons.gradient_descent import descents
 
 
 def cases() -> list[Case]:
-    """Several steps each, with the rate and what is kept of the velocity varied."""
+    """Several steps each, with different rates and momenta."""
     return [
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 4),
         descents.descent("a momentum of 0.4", (2, 2), seed=2, rates=[0.2] * 4, momentum=0.4),
         descents.descent("no momentum", (2,), seed=3, rates=[0.3] * 3, momentum=0.0),
         descents.descent("a rate that changes", (2,), seed=4, rates=[0.5, 0.05, 2.0, 0.1]),
         descents.descent("a momentum of 0.99", (2, 1, 2), seed=6, rates=[0.2] * 4, momentum=0.99),
-        descents.descent("a rate that falls to 0", (2,), seed=9, rates=[0.5, 0.0, 0.2]),
+        descents.descent("a rate that decreases to 0", (2,), seed=9, rates=[0.5, 0.0, 0.2]),
         descents.descent("steep slopes", (3,), seed=7, rates=[0.01] * 4, size=1e4),
         descents.descent("float32 parameters", (3,), seed=5, rates=[0.2] * 3, dtype=np.float32),
         descents.descent(
-            "a walk that goes on from a velocity",
+            "a descent that continues with a velocity",
             (2,),
             seed=8,
             rates=[0.2] * 2,

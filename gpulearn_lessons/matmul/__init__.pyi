@@ -3,7 +3,6 @@ from .ladder import ladder_reports as ladder_reports
 from .ladder_figures import compare_rungs as compare_rungs
 from .ladder_figures import ladder_explorer as ladder_explorer
 from .rung_rates import kernel_roofs as kernel_roofs
-from .rung_rates import ladder_rates as ladder_rates
 from .tiles import halo as halo
 from .tiles import product_scheme as product_scheme
 from .tiles import tile as tile

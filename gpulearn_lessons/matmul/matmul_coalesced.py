@@ -9,8 +9,8 @@ from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED
 from gpulearn_lessons.matmul.products import EVEN, NO_FLOAT64, WRITTEN_ONCE, launch
 
 BLOCKS = ((32, 4), (32, 8), (64, 2))  # each in turn
-NEIGHBOURS = "Lanes of a warp differ in x: let x be the column, the last index of B and of C."
-ONE_EACH = "Let each thread add up one element of C, that of its own row and column."
+NEIGHBORS = "The lanes of a warp differ in x: let x be the column, the last index of B and of C."
+ONE_EACH = "Let each thread compute one element of C, that of its own row and column."
 
 
 def cases() -> list[Launch]:
@@ -36,11 +36,11 @@ def bytes_needed(case: Launch) -> int:
 
 EXERCISE = kernel_exercise(
     MATMUL_COALESCED,
-    task="Let neighbouring lanes read neighbouring elements of B and write neighbours of C.",
+    task="Let neighboring lanes read neighboring elements of B and write neighbors of C.",
     cases=cases,
     budgets=(
         *NO_FLOAT64,
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
         WRITTEN_ONCE,
         EVEN,
         budgets.bytes_moved(bytes_needed, advice=ONE_EACH),

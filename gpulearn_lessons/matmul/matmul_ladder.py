@@ -25,7 +25,7 @@ def matmul_naive(a: Array, b: Array, c: Array) -> None:
     """C[i, j] = Σ_k A[i, k]·B[k, j], with x as the row: the mapping of many first tutorials.
 
     Launch: a 2-D grid and block of any shape; x covers the m rows of `c`, y its p columns.
-    Cost: neighbouring lanes read and write down a column. With 32 threads along x a warp
+    Cost: neighboring lanes read and write down a column. With 32 threads along x a warp
     moves 32 sectors for each request to `a` and to `c`, and 1 for each to `b`.
 
     >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
@@ -44,7 +44,7 @@ def matmul_naive(a: Array, b: Array, c: Array) -> None:
 
 @cuda.jit
 def matmul_coalesced(a: Array, b: Array, c: Array) -> None:
-    """The same sums with x as the column, so that neighbouring lanes read neighbours.
+    """The same sums with x as the column, so that neighboring lanes read neighbors.
 
     Launch: a 2-D grid and block of any shape; x covers the p columns of `c`, y its m rows.
     Cost: with 32 threads along x, 1 sector for each request to `a` (all lanes read one
@@ -86,6 +86,21 @@ def matmul_tiled(a: Array, b: Array, c: Array) -> None:
         cuda.syncthreads()
     if i < c.shape[0] and j < c.shape[1]:
         c[i, j] = total
+
+
+def tile_intensity(rows: int, columns: int, n: int) -> float:
+    """Operations for each byte that a product of n × n float32 moves, tile by tile.
+
+    Each block computes `rows` × `columns` elements of C; both divide n. It loads what they need of
+    A and of B once, into shared memory, and stores each of them once. A multiplication and an
+    addition are two operations.
+
+    >>> round(tile_intensity(32, 32, 4096), 2), tile_intensity(64, 32, 64)
+    (7.97, 8.0)
+    """
+    operations = 2 * rows * columns * n
+    elements = rows * n + n * columns + rows * columns  # of A, of B, of C
+    return operations / (4 * elements)
 
 
 def product(a: Array, b: Array, c: Array) -> tuple[Array]:

@@ -8,7 +8,7 @@ from gpulearn.kernels.matmul import matmul_flops
 from gpulearn_lessons.matmul.matmul_ladder import MATMUL_NAIVE
 from gpulearn_lessons.matmul.products import EVEN, NO_FLOAT64, launch
 
-ONCE = "Each thread computes one element of C, its own: here elements are computed more than once."
+ONCE = "Let each thread compute one element of C, its own, and compute no element twice."
 
 
 def cases() -> list[Launch]:

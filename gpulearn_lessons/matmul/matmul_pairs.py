@@ -1,15 +1,15 @@
-"""The rung with wide loads: two neighbouring float32 travel as one 8-byte word.
+"""The rung with wide loads: two neighboring float32 travel as one 8-byte word.
 
 CUDA C++ has `float4`, which one instruction loads as 16 bytes, from an address that is a multiple
 of 16. For memory that comes as an argument Numba promises its compiler no more than a multiple of
 an element's own size: arrays of `float32x4`, of records and of complex numbers compile to one load
-for each part, and four neighbouring float32 to four (read off the PTX and the sm_90 machine code of
+for each part, and four neighboring float32 to four (read off the PTX and the sm_90 machine code of
 numba-cuda 0.30). The widest element is an int64, which does compile to one load of 8 bytes, so this
 kernel takes its matrices as int64 views, `a.view(np.int64)`, and takes each word apart in
 registers. No byte less is moved: there are fewer instructions that move it.
 
 Shared memory is another matter: the compiler places those arrays itself, and makes one load of 16
-bytes of four neighbours that begin at a multiple of four, as in `matmul_warp_tiles`.
+bytes of four neighbors that begin at a multiple of four, as in `matmul_warp_tiles`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def matmul_vectorised(a: Array, b: Array, c: Array) -> None:
 
     Cost: half the load and store instructions, with 8 sectors each where the narrow ones
     have 4; the bytes are the same. In shared memory a warp's 8-byte words take two
-    wavefronts, as many as two loads of 4 bytes, but one where neighbouring lanes load the same
+    wavefronts, as many as two loads of 4 bytes, but one where neighboring lanes load the same
     word, as they do from the tile of `a`.
 
     >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)

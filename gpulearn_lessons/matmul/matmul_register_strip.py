@@ -24,12 +24,12 @@ from gpulearn_lessons.matmul.products import (
 MEASURED = (64, 24, 128)
 
 KEEP = (
-    "An element of B serves a whole strip: load it once for each step along k, before the loop "
-    "over the strip, into a variable."
+    "An element of B serves a whole strip: in each step along k, load it into a variable once, "
+    "before the loop over the strip."
 )
-TILES = "Let the threads of a block fetch each tile together, and read it from shared memory."
-FETCH = "Neighbouring threads have to fetch neighbours in a row of A and of B."
-TWO = "Two barriers for each tile are enough: one when it is filled, one when it has been used."
+TILES = "Let the threads of a block load each tile together, and read it from shared memory."
+FETCH = "Let neighboring threads load neighbors in a row of A and of B."
+TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
 SINGLE = "Keep sums and factors in float32: begin with np.float32(0), in arrays of np.float32."
 
 
@@ -41,7 +41,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     MATMUL_REGISTER_STRIP,
-    task="Mend the kernel: no race, and at most (STRIP + 1) / STRIP loads for each product.",
+    task="Fix the kernel: no race, and at most (STRIP + 1) / STRIP loads per product.",
     cases=cases,
     budgets=(
         budgets.float64(advice=SINGLE),

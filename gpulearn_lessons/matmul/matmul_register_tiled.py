@@ -19,20 +19,19 @@ MEASURED = (64, 24, 128)
 LOADS = 0.5  # from shared memory for each product; HIGH + WIDE for HIGH · WIDE is half of it
 
 COMB = (
-    "Let lanes next to each other write next to each other: column x + s · ALONG of the tile, row "
+    "Let neighboring lanes write neighboring elements: column x + s · ALONG of the tile, row "
     "y + r · DOWN."
 )
-SHARE = "Let the threads of a block fetch each tile together, and read it from shared memory."
+SHARE = "Let the threads of a block load each tile together, and read it from shared memory."
 TEETH = (
-    "The lanes of a warp differ in x and, every 8 lanes, in y: what they touch in one step must "
-    "lie in different banks, and words that lie a multiple of 32 apart share one. Rows "
-    "y + r · DOWN of tile_a are spread well, rows y · HIGH + r are not."
+    "The lanes of a warp differ in x and, every 8 lanes, in y. The words that they read in one "
+    "step must be in different banks: rows y + r · DOWN of tile_a are, rows y · HIGH + r are not."
 )
 KEEP = (
-    "Load each element of a tile once for each step along k, into a variable or a local array, "
-    "and use it for a whole row or column of sums."
+    "In each step along k, load each element of a tile into a variable or a local array once, and "
+    "use it for a whole row or column of sums."
 )
-TWO = "Two barriers for each tile are enough: one when it is filled, one when it has been used."
+TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
 SINGLE = "Keep sums and factors in float32: in local arrays of np.float32."
 
 
@@ -44,7 +43,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     MATMUL_REGISTER_TILED,
-    task="Let each thread keep HIGH × WIDE sums, and use each element it loads for a row of them.",
+    task="Let each thread keep HIGH × WIDE sums, and use each element it loads for many of them.",
     cases=cases,
     budgets=(
         budgets.float64(advice=SINGLE),

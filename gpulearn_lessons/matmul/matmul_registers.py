@@ -67,8 +67,8 @@ def matmul_register_tiled(a: Array, b: Array, c: Array) -> None:
     Launch: blocks of (ALONG, DOWN) threads, here (8, 8); the grid of `matmul_register_strip`.
     Cost: HIGH + WIDE loads from shared memory for HIGH · WIDE products. A thread's sums
     stand ALONG columns and DOWN rows apart, like the teeth of a comb and not as a patch, so
-    that neighbouring lanes read neighbouring words of the tile (no bank conflict) and write
-    neighbouring elements of `c` (whole sectors).
+    that neighboring lanes read neighboring words of the tile (no bank conflict) and write
+    neighboring elements of `c` (whole sectors).
     """
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
@@ -106,7 +106,7 @@ def matmul_register_tiled(a: Array, b: Array, c: Array) -> None:
 
 @cuda.jit
 def matmul_register_patch(a: Array, b: Array, c: Array) -> None:
-    """`matmul_register_tiled` with a patch of neighbouring sums for each thread: not to be used.
+    """`matmul_register_tiled` with a patch of neighboring sums for each thread: not to be used.
 
     Right, and launched in the same way. Its lanes read words that lie 8 apart in a row of
     `tile_b` and 64 apart in `tile_a`, so that they meet in the same banks, and each writes to

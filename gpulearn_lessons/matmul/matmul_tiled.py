@@ -10,16 +10,14 @@ from gpulearn_lessons.matmul.products import NO_FLOAT64, WRITTEN_ONCE, launch, t
 MEASURED = (64, 96, 64)
 
 SHARE = (
-    "Let the threads of a block fetch each tile together, each element once, and read it from "
+    "Let the threads of a block load each tile together, each element once, and read it from "
     "shared memory."
 )
-FETCH = (
-    "Fetch a tile row by row: x is the last index of a and of b, and of the tile that is filled."
-)
+FETCH = "Load a tile row by row: make x the last index of a, of b, and of the tile that is filled."
 BANKS = (
-    "In a warp x alone differs: where x is the last index of a tile, its lanes read one row of it."
+    "The lanes of a warp differ only in x: with x as the last index, they read one row of a tile."
 )
-TWO = "Two barriers for each tile are enough: one when it is filled, one when it has been used."
+TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
 
 
 def tiles(case: Launch) -> int:
@@ -35,7 +33,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     MATMUL_TILED,
-    task="Fill two tiles in shared memory, add up what they give, and go on to the next two.",
+    task="Fill two tiles in shared memory, add up their products, and continue with the next two.",
     cases=cases,
     budgets=(
         *NO_FLOAT64,

@@ -6,9 +6,9 @@ Same signature and promise as in `matmul_ladder`: float32 in C order, `a` (m, n)
 
 A block's tile of C is shared out among its warps, and a warp's among its 32 lanes. A thread's
 sums come in patches of PATCH × PATCH: a patch for each lane, side by side, then the same again
-further down and across. So a thread reads PATCH neighbours at a time from the tile of `b`, and
+further down and across. So a thread reads PATCH neighbors at a time from the tile of `b`, and
 from that of `a` too, which is stored with its columns as rows. The compiler makes one load of
-16 bytes of four neighbours.
+16 bytes of four neighbors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def derived(rows: int, columns: int, depth: int, high: int, wide: int) -> Sizes:
 
     Two tiles of each, of which one is filled while the other is used. Rows have four words more
     than they need. In the tile of `a` lanes that write down a column meet in no bank that way;
-    in that of `b` the compiler of numba-cuda 0.30 would not make one load of four neighbours if
+    in that of `b` the compiler of numba-cuda 0.30 would not make one load of four neighbors if
     a row were a power of two.
 
     >>> derived(128, 128, 8, 8, 16)

@@ -12,13 +12,11 @@ from gpulearn.judge.kernel_exercise import Launch
 from gpulearn.kernels.specification import Shape, Specification
 from simt.report.report import Report
 
-FLOAT64 = (
-    "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
-)
+FLOAT64 = "A sum that begins with a plain 0 or 0.0 is a float64: begin with np.float32(0)."
 NO_FLOAT64 = budgets.float64_sums(advice=FLOAT64)
 ONE_WRITE = (
-    "Add up in variables of the thread, its registers, and write each element of c once: at the "
-    "end, by one thread."
+    "Add up in variables of the thread, and write each element of c once: at the end, by one "
+    "thread."
 )
 OWN_ELEMENT = "Each element of C has a thread of its own: no thread computes two of them."
 # a quarter more than C holds: for the sectors at the ends of rows
@@ -67,14 +65,13 @@ def loads_per_product(limit: float) -> Callable[[Report, Launch], str | None]:
         if loads <= limit:
             return None
         return (
-            f"it loads {loads:.3g} times from shared memory for each product, "
-            f"the budget is {limit:.4g}"
+            f"it loads {loads:.3g} times from shared memory per product, the budget is {limit:.4g}"
         )
 
     return excess
 
 
-READ_ONCE = "Load an element from global memory into its tile, once, and use it from there."
+READ_ONCE = "Load each element from global memory into its tile once, and read it from there."
 
 
 def tiles_once(rows: int, columns: int, *, advice: str) -> budgets.Budget:

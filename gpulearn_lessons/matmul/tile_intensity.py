@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn_lessons.matmul.matmul_tuning import tile_intensity
+from gpulearn_lessons.matmul.matmul_ladder import tile_intensity
 
 
 def cases() -> list[Case]:
@@ -16,7 +16,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Foresee the operations per byte of a product whose blocks compute rows × columns of C.",
+    task="Return the operations per byte of a product whose blocks compute rows × columns of C.",
     reference=tile_intensity,
     cases=cases,
 )

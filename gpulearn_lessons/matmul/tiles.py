@@ -1,4 +1,4 @@
-"""Tiles of shared memory and of matrix products: turned, with a halo, shared out among threads."""
+"""Tiles of shared memory and of matrix products: transposed, with a halo, shared by threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.style import bare, box, centered, figure
-from gpulearn_lessons.matmul import matmul_warp_tiles as seventh
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
 LIGHT = "#f6ddb5"
@@ -32,7 +31,7 @@ def _cells_only(axes: Any, xlim: tuple[float, float], ylim: tuple[float, float])
 
 
 def tile() -> Picture:
-    """Draw how a tile is turned: in by rows, out by columns; numbers are lanes of one warp.
+    """Draw how a tile is transposed: in by rows, out by columns; numbers are lanes of one warp.
 
     >>> tile().alt.partition(":")[0]
     'A tile of 8 rows and 8 columns on its way through shared memory'
@@ -62,8 +61,7 @@ def tile() -> Picture:
         fig,
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
         "the image and writes it to a row of the tile; then a warp reads a column of the tile "
-        "and writes it to a row of out. The image and out are touched by rows, the tile alone "
-        "by columns too.",
+        "and writes it to a row of out. Only the tile is accessed by columns, too.",
     )
 
 
@@ -93,7 +91,7 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
         for cell in range(middle, middle + needed):
             axes.plot([cell + 0.5, radius + middle + 0.5], [1.05, 2.95], color="0.2", lw=1.2)
         for y, text in (
-            (-0.75, "its part of the vector"),
+            (-0.75, "its stretch of the vector"),
             (0.5, "window: loaded by thread"),
             (3.5, "output: written by thread"),
         ):
@@ -111,17 +109,12 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
 
 
 def product_scheme(rung: str) -> Picture:
-    """Draw how a rung of the ladder shares out the work.
+    """Draw how a rung of the ladder divides the work.
 
     Args:
-        rung: "shared tile" (what a block reads), "register tile" (what its threads compute) or
-            "warp tiles" (what its warps and their lanes compute).
+        rung: "shared tile" (what a block reads) or "register tile" (what its threads compute).
     """
-    schemes = {
-        "shared tile": _shared_tile,
-        "register tile": _register_tile,
-        "warp tiles": _warp_tiles,
-    }
+    schemes = {"shared tile": _shared_tile, "register tile": _register_tile}
     return schemes[require.choice("rung", rung, schemes)]()
 
 
@@ -151,8 +144,8 @@ def _shared_tile() -> Picture:
         bare(axes, (-0.3, end), (end, -0.3), aspect="equal")
     return show(
         fig,
-        "A stands to the left of C and B above it: a block's 32 × 32 elements of C need a band of "
-        "32 rows of A and a band of 32 columns of B, through which the block goes tile by tile.",
+        "A is to the left of C and B above it: a block's 32 × 32 elements of C need a band of 32 "
+        "rows of A and a band of 32 columns of B, through which the block goes tile by tile.",
     )
 
 
@@ -176,56 +169,7 @@ def _register_tile() -> Picture:
                 panel.legend(loc="lower right", fontsize=9)
     return show(
         fig,
-        "Two threads side by side: with patches each has 8 × 8 neighbouring elements of C, so "
-        "that at each step the two stand 8 columns apart; with combs their elements lie 8 apart "
-        "in both directions, and at each step the two stand on neighbouring columns.",
+        "Two threads side by side: with patches, each has 8 × 8 neighboring elements of C, so in "
+        "each step the two are 8 columns apart; with combs, the elements of each are 8 apart in "
+        "both directions, and in each step the two are in neighboring columns.",
     )
-
-
-def first_patch(lane: int) -> tuple[int, int]:
-    """Row and column, in its warp's tile, at which a lane's first patch begins (`PAIRED`)."""
-    down, across = lane // 2 % seventh.LANES_DOWN, lane % 2 + lane // (2 * seventh.LANES_DOWN) * 2
-    return down * seventh.PATCH, across * seventh.PATCH
-
-
-def _warp_tiles() -> Picture:
-    high, wide = (seventh.PATCH * lanes for lanes in (seventh.LANES_DOWN, seventh.LANES_ACROSS))
-    rows, columns = seventh.HIGH * seventh.LANES_DOWN, seventh.WIDE * seventh.LANES_ACROSS
-    with figure(8.4, 4.5, columns=2) as (fig, (block, warp)):
-        for number in range(seventh.THREADS // 32):
-            y, x = number // 2 * rows, number % 2 * columns
-            fill = "none" if number else "0.88"
-            box(block, x, y, columns, rows, facecolor=fill, edgecolor="0.3", linewidth=1.5)
-            centered(block, x + columns / 2, y + rows / 2, f"warp {number}", fontsize=11)
-        for top in range(0, rows, high):
-            for left in range(0, columns, wide):
-                _patches(warp, top, left, numbered=top == left == 0)
-                box(warp, left, top, wide, high, facecolor="none", edgecolor="0.3")
-        block.set(xlim=(0, seventh.COLUMNS), ylim=(seventh.ROWS, 0), title="the block's tile of C")
-        warp.set(xlim=(0, columns), ylim=(rows, 0), title="warp 0's tile: patches of the lanes")
-        for panel in (block, warp):
-            end = int(panel.get_xlim()[1])
-            panel.set(xticks=range(0, end + 1, end // 4), yticks=range(0, end + 1, end // 4))
-            panel.set(xlabel="column", ylabel="row", aspect="equal")
-            panel.grid(visible=False)
-    return show(
-        fig,
-        "The block's tile of C is shared out among four warps, and a warp's tile has two rows of "
-        "four equal parts. In each part every lane has one patch of 4 × 4 elements, in 8 rows of "
-        "4 lanes: lane 0 has eight patches, and lane 1 stands beside it in each part.",
-    )
-
-
-def _patches(axes: Any, top: int, left: int, *, numbered: bool) -> None:
-    """One patch of each lane; those of lanes 0 and 1 are filled."""
-    size = seventh.PATCH
-    for lane in range(32):
-        y, x = first_patch(lane)
-        fill = ("C0", "C1", "none")[min(lane, 2)]
-        hatch = "///" if lane == 1 and not numbered else ""
-        look = {"facecolor": fill, "hatch": hatch, "edgecolor": "0.8" if lane > 1 else "white"}
-        box(axes, left + x, top + y, size, size, linewidth=0.6, **look)
-        if numbered:
-            color = "black" if lane else "white"
-            centered(axes, left + x + size / 2, top + y + size / 2, str(lane), fontsize=7,
-                     color=color)  # fmt: skip

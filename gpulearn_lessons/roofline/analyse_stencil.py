@@ -51,7 +51,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Count a stencil's operations and bytes; say what limits it, and its least time.",
+    task="Count the operations and bytes of a stencil; find its limit and its shortest time.",
     reference=analyse_stencil,
     cases=cases,
     difference=difference,

@@ -25,7 +25,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Compute the most operations per second that work of an intensity can reach.",
+    task="Compute the highest rate that work of a given intensity can reach.",
     reference=attainable,
     cases=cases,
 )

@@ -13,7 +13,7 @@ Grid = np.ndarray[tuple[int, int], Any]
 
 @require.shapes(grid="rows columns")
 def smooth(grid: Grid) -> Grid:
-    """Replace each inner number by the mean of its four neighbours; the edge stays as it is.
+    """Replace each inner number by the mean of its four neighbors; the edge stays as it is.
 
     A step of Jacobi's method for the heat equation at rest. `grid` is float32 (rows, columns), at
     least 3 of each; the result is a new one.

@@ -1,7 +1,7 @@
-"""Bank conflicts: which banks of shared memory one request of a warp meets, and how often.
+"""Bank conflicts: which banks of shared memory one request of a warp reads, and how often.
 
-Shared memory is drawn as it is built: 32 banks side by side, each 4 bytes wide, and one row
-below the other. Words in one column lie in one bank.
+Shared memory is drawn as 32 banks side by side, each 4 bytes wide, one row below the other. Words
+in one column are in one bank.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
 STRIDES, OFFSETS = (0, 40), (0, 31)
-ROWS = 6  # the fewest that are drawn, so that cells do not grow out of proportion
+ROWS = 2  # the fewest that are drawn, so that cells do not grow out of proportion
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class BankRequest:
 
     @property
     def passes(self) -> int:
-        """Passes over shared memory until all lanes have their word."""
+        """Passes over shared memory until every lane has its word."""
         return int(bank_passes(self.addresses[None, :], self.word_bytes)[0][0])
 
     @property
@@ -67,7 +67,7 @@ class BankRequest:
 
 
 def bank_request(stride: int = 1, offset: int = 0, word_bytes: int = 4) -> BankRequest:
-    """Count what one request costs in which neighbouring lanes are `stride` words apart.
+    """Count what one request costs in which neighboring lanes are `stride` words apart.
 
     Args:
         stride: words from one lane to the next; 0 means that all lanes read the same word.
@@ -99,11 +99,11 @@ def draw(stride: int, offset: int, word_bytes: int) -> tuple[Picture, str]:
         f"Stride {stride}, offset {offset}, words of {word_bytes} bytes: the warp reads "
         f"{request.banks} of 32 banks in {passes}{best}: {clash}."
     )
-    with figure(9.5, 4.6) as (fig, axes):
+    with figure(9.5, 5.2) as (fig, axes):
         _memory(axes, request)
     return show(
         fig,
-        f"Shared memory as 32 columns, one for each bank: the words of 32 lanes lie in "
+        f"Shared memory as 32 columns, one for each bank: the words of 32 lanes are in "
         f"{counted(request.banks, 'column')}, so it takes {passes} to read them.",
     ), text
 
@@ -113,7 +113,7 @@ def _memory(axes: Any, request: BankRequest) -> None:
     rows = sorted({cell // BANKS for cell in request.cells})
     place = {row: k for k, row in enumerate(rows)}
     bottom = max(len(rows), ROWS)
-    high = bottom / ROWS
+    high = bottom / 6  # of what is below the rows
     per_bank = [sum(cell % BANKS == bank for cell in request.cells) for bank in range(BANKS)]
     # the banks that make the warp wait
     slow = {b for b, n in enumerate(per_bank) if n == max(per_bank) and request.conflicts}
@@ -122,7 +122,8 @@ def _memory(axes: Any, request: BankRequest) -> None:
         fill, color = ("C1", "black") if bank in slow else ("C0", "white")
         box(axes, bank, y, 1, 1, facecolor=fill, edgecolor="white", linewidth=0.5)
         label = str(lanes[0]) if len(lanes) == 1 else f"{lanes[0]}…{lanes[-1]}"
-        centered(axes, bank + 0.5, y + 0.5, label, fontsize=6, color=color)
+        size = 6 if len(lanes) > 1 or bottom > 16 else 9
+        centered(axes, bank + 0.5, y + 0.5, label, fontsize=size, color=color)
     for bank, count in enumerate(per_bank):
         weight = "bold" if bank in slow else "normal"
         centered(axes, bank + 0.5, bottom + 0.7 * high, str(count or "·"), fontsize=8,
@@ -139,17 +140,18 @@ def _memory(axes: Any, request: BankRequest) -> None:
     ticks = [(place[row] + 0.5, str(row * BANKS)) for row in rows[::step]]
     ticks.append((bottom + 0.7 * high, "words in\nthis bank"))
     axes.set_yticks([y for y, _ in ticks], [text for _, text in ticks])
-    axes.set_ylabel("first word of the row" if request.word_bytes == 4 else "first 4-byte cell")
+    unit = "word" if request.word_bytes == 4 else "4-byte cell"
+    axes.set_ylabel(f"rows of 32, by their first {unit}")
     axes.grid(visible=False)
     axes.grid(visible=True, which="minor", axis="x")
     axes.set_title("bank", fontsize=11)
     axes.set_xlabel(
-        "a number in a cell: the lane that reads it; framed: the banks that make the warp wait"
+        "number in a cell: the lane that reads it; framed: the banks that make the warp wait"
     )
 
 
 def bank_explorer() -> Explorer:
-    """Explore which banks one request of a warp meets, by stride, offset and size of a word.
+    """Explore which banks one request of a warp reads, by stride, offset, and size of a word.
 
     Passes are counted as the SIMT machine counts them.
     """

@@ -17,17 +17,17 @@ TREE = (
     "upper half of the values to the lower half, a thread for each pair."
 )
 BARRIERS = (
-    "A barrier is needed before each round, since its values come from other threads; after "
-    "the last round none is: thread 0 reads what it wrote itself."
+    "You need a barrier before each round, since its values come from other threads, and none "
+    "after the last round: thread 0 reads what it wrote itself."
 )
 SINGLE = "Values of a float32 vector are added in float32: make the shared array float32 too."
 NEIGHBOURS = (
-    "Let the first half of the threads that are left add in each round, so that whole warps add or "
-    "rest: t < half, and not every second thread, every fourth and so on."
+    "In each round, let the first `half` threads add, so that whole warps add or rest: not every "
+    "second thread, then every fourth, and so on."
 )
 CONFLICTS = (
-    "Lanes that read every second word or more share banks: let neighbouring threads add "
-    "neighbouring words."
+    "Lanes that read words 2, 4, 8 … apart share banks: let neighboring threads add neighboring "
+    "words."
 )
 
 
@@ -60,7 +60,7 @@ def one_after_the_other(report: Report, launch: Launch) -> str | None:
 
 EXERCISE = kernel_exercise(
     BLOCK_SUM,
-    task="Sum each block's stretch with every barrier that is needed, and no more.",
+    task="Sum each block's stretch, with every barrier that is needed and no more.",
     cases=cases,
     alone=TREE,
     budgets=(

@@ -1,4 +1,4 @@
-"""The passes in which a warp reads columns of a tile, foreseen from its shape."""
+"""The passes in which a warp reads columns of a tile, predicted from its shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpulearn.kernels.transpose_tiled import column_passes
 
 
 def cases() -> list[Case]:
-    """Tiles of one column for a warp and of several, with and without room between rows."""
+    """Tiles of which a warp reads one column or several, with and without padding."""
     shapes = (
         *((32, 32), (32, 33), (32, 34), (32, 36), (32, 40), (32, 48)),
         *((16, 16), (16, 17), (16, 18), (16, 20), (16, 24), (16, 32)),
@@ -17,7 +17,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Foresee in how many passes a warp reads tile[tx, ty], for a block of side × side.",
+    task="Return the number of passes in which a warp of a side × side block reads tile[tx, ty].",
     reference=column_passes,
     cases=cases,
 )

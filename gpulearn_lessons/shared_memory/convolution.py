@@ -1,6 +1,6 @@
 """A 2-D convolution with a small filter: every input read 25 times, then about once.
 
-As in neural networks, the filter is not flipped: `weights[0, 0]` belongs to the neighbour
+As in neural networks, the filter is not flipped: `weights[0, 0]` belongs to the neighbor
 above and to the left. `image` and `out` are float32 (h, w), `weights` is (5, 5). Both kernels are
 launched with blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
 """
@@ -22,7 +22,7 @@ SIDE = TILE + 2 * REACH  # a tile with its halo
 
 @cuda.jit
 def conv2d_naive(image: Array, weights: Array, out: Array) -> None:
-    """Weigh each pixel's neighbourhood: out[y, x] = Σ_ij weights[i, j]·image[y+i−2, x+j−2].
+    """Weigh each pixel's neighborhood: out[y, x] = Σ_ij weights[i, j]·image[y+i−2, x+j−2].
 
     Beyond the image's edges is zero. Cost: 25 reads of the image for each output.
 

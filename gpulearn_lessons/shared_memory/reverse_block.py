@@ -10,19 +10,20 @@ from gpulearn.kernels.blocks import BLOCK, REVERSE_BLOCK
 from gpulearn.kernels.specification import blocks_along
 from simt.report.report import Report
 
-CONFLICTS = "Let neighbouring threads use neighbouring words of a one-dimensional shared array."
+CONFLICTS = "Let neighboring threads use neighboring words of a one-dimensional shared array."
 
 WARP = 32
 ACCESSES = 4  # of a thread: its element from a to the shared array, another one from there to a
 
 NO_TILE = (
-    "Bring the stretch to a shared array first and write back from there: the later exercises "
-    "build on it."
+    "Load the stretch into a shared array first and write back from there: the later exercises "
+    "build on this."
 )
-FOR_SHOW = "Store in a what stands in the shared array: that is where the elements change places."
+FOR_SHOW = "Store elements of the shared array in a: that is where the elements change places."
+SINGLE = "A float64 takes two words of shared memory: make the array np.float32, as the vector is."
 ALONE = "Let each thread load one element and store one, so that a warp moves 32 at once."
 BARRIERS = (
-    "One barrier is enough: after the shared array is filled. Nobody touches it again after "
+    "One barrier is enough, after the shared array is filled: no thread writes to it again after "
     "it has been read."
 )
 
@@ -46,12 +47,12 @@ def cases() -> list[Launch]:
 
 
 def never_read(report: Report, launch: Launch) -> str | None:
-    """Whether shared memory is filled for show."""
+    """Whether shared memory is filled and never read."""
     return None if report.totals.shared_load_wavefronts else "it never reads from shared memory"
 
 
 def one_by_one(report: Report, launch: Launch) -> str | None:
-    """Whether elements are moved again, one by one and not 32 by a warp, or two by one thread."""
+    """Whether elements move more than once, or one by one and not 32 by a warp, or two a thread."""
     totals, allowed = report.totals, BLOCK // WARP
     for verb, count in (
         ("load", totals.global_load_requests),
@@ -74,6 +75,7 @@ EXERCISE = kernel_exercise(
         budgets.Budget(never_read, FOR_SHOW),
         budgets.Budget(one_by_one, ALONE),
         budgets.bank_conflicts(0, advice=CONFLICTS),
+        budgets.shared_passes(2 * BLOCK // WARP, advice=SINGLE),
         budgets.barriers(1, advice=BARRIERS),
     ),
 )

@@ -1,4 +1,4 @@
-"""Rounds in shared memory that are given with two mistakes, to be mended from their report."""
+"""Rounds in shared memory that are given with two mistakes, to be fixed from their report."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.blocks import BLOCK, SMOOTH_BLOCK, TIMES
 from gpulearn.kernels.specification import blocks_along
 
-SINGLE = (
-    "A float32 that is divided by a plain 3 or 3.0 is a float64 by Numba's types: divide by "
-    "np.float32(3)."
-)
+SINGLE = "In Numba, a float32 divided by a plain 3 or 3.0 gives a float64: divide by np.float32(3)."
 ONCE = (
-    "Read each element of a once, before the rounds, and write each of out once, after them: the "
-    "rounds take place in shared memory."
+    "Read each element of a once, before the rounds, and write each element of out once, after "
+    "them: the rounds take place in shared memory."
 )
-TWO = "Two barriers for each round are enough: before its reads, and between its reads and writes."
+TWO = "Two barriers per round are enough: before its reads, and between its reads and its writes."
 ALONE = "Let each thread smooth one element, its own."
 
 
@@ -44,7 +41,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     SMOOTH_BLOCK,
-    task="Mend the kernel, so that each block smooths its stretch TIMES times without a race.",
+    task="Fix the kernel so that each block smooths its stretch TIMES times without a race.",
     cases=cases,
     alone=ALONE,
     budgets=(

@@ -1,4 +1,4 @@
-"""1-D stencils: each output is made of neighbouring inputs, read alone or shared."""
+"""1-D stencils: each output is made of neighboring inputs, read alone or shared."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpulearn.kernels.indexing import blocks_over
 from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 CELLS = BLOCK + 1  # pixels that a block of `edges` needs: its own, and the next one
-RADIUS = 3  # neighbours on each side
+RADIUS = 3  # neighbors on each side
 WINDOW = BLOCK + 2 * RADIUS  # inputs that a block's outputs need: its stretch and both halos
 
 
 @cuda.jit
 def edges(image: Array, out: Array) -> None:
-    """Find edges: the size of the difference between each pixel and its right neighbour.
+    """Find edges: the size of the difference between each pixel and its right neighbor.
 
     A block brings its pixels and a halo of one to shared memory. `image` is float32 (rows,
     columns), `out` is (rows, columns − 1).
@@ -44,7 +44,7 @@ def edges(image: Array, out: Array) -> None:
 
 @cuda.jit
 def stencil_1d_naive(a: Array, out: Array) -> None:
-    """Add up each element and its `RADIUS` neighbours on both sides; beyond the ends is zero.
+    """Add up each element and its `RADIUS` neighbors on both sides; beyond the ends is zero.
 
     out[i] = Σ a[i + k] for k = −RADIUS … RADIUS, both float32 (n,).
 
@@ -90,8 +90,8 @@ def stencil_1d(a: Array, out: Array) -> None:
         out[start + t] = total
 
 
-def sums_of_neighbours(a: Array, out: Array) -> tuple[Array]:
-    """Each element and its neighbours, added in float64."""
+def sums_of_neighbors(a: Array, out: Array) -> tuple[Array]:
+    """Each element and its neighbors, added in float64."""
     padded = np.pad(a.astype(np.float64), RADIUS)
     total = np.zeros(a.size)
     for k in range(2 * RADIUS + 1):
@@ -107,6 +107,6 @@ EDGES = Specification(
     outputs=(1,),
 )
 STENCIL_1D_NAIVE = Specification(
-    stencil_1d_naive, sums_of_neighbours, grid=blocks_over(0, BLOCK), block=BLOCK, outputs=(1,)
+    stencil_1d_naive, sums_of_neighbors, grid=blocks_over(0, BLOCK), block=BLOCK, outputs=(1,)
 )
 STENCIL_1D = replace(STENCIL_1D_NAIVE, kernel=stencil_1d)

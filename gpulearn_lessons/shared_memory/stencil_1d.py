@@ -11,17 +11,19 @@ from gpulearn.kernels.specification import blocks_along
 from gpulearn_lessons.shared_memory.stencil import STENCIL_1D
 
 ONCE = (
-    "Neighbouring outputs need almost the same inputs: let the threads of a block share out its "
-    "inputs, halo included, and load each once; add up from the shared window alone, in a "
-    "variable, and write each output once."
+    "Neighboring outputs need almost the same inputs: let the block load each of them once, halo "
+    "included; add up in a variable, reading only from the shared window, and write each output "
+    "once."
+)
+SHARED_OUT = (
+    "One thread loads many elements, one after the other: let thread t load cell t, then cell "
+    "t + BLOCK."
 )
 SINGLE = (
     "A sum that starts from 0.0 is a float64: start it from np.float32(0), so that float32 stays "
     "float32."
 )
-COALESCED = (
-    "Let neighbouring threads load neighbouring elements: cell t first, then cell t + BLOCK."
-)
+COALESCED = "Let neighboring threads load neighboring elements: cell t first, then cell t + BLOCK."
 BARRIERS = "One barrier is enough: between filling the window and reading it."
 
 
@@ -52,17 +54,20 @@ def limit(launch: Launch) -> int:
 
 
 def requests(launch: Launch) -> int:
-    """Loads and stores of warps: a block's stretch, the halo on either side, and its outputs."""
+    """Loads and stores of warps: a block's stretch, the halo on both sides, and its outputs."""
     blocks = int(launch.grid) if isinstance(launch.grid, int) else launch.grid[0]
     return blocks * (2 * BLOCK // 32 + 2)
 
 
 EXERCISE = kernel_exercise(
     STENCIL_1D,
-    task="Add up each element and its RADIUS neighbours on both sides, each input read once.",
+    task="Add up each element and its RADIUS neighbors on both sides, with each input loaded once.",
     cases=cases,
+    alone=SHARED_OUT,
     budgets=(
         budgets.sectors_per_request(5, advice=COALESCED),
+        # a thread that loads for its block makes 134 requests, the naive kernel 7 a warp
+        budgets.requests(lambda launch: 3 * requests(launch), of=0, advice=SHARED_OUT),
         budgets.bytes_moved(limit, advice=ONCE),
         budgets.requests(requests, advice=ONCE),
         budgets.barriers(1, advice=BARRIERS),

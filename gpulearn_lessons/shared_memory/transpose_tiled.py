@@ -10,19 +10,20 @@ from gpulearn.kernels.specification import blocks_along
 from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
 
 COALESCED = (
-    "Neighbouring lanes differ in threadIdx.x: let it run along a row of the image in the load "
-    "and along a row of out in the store, and turn the picture in the tile between them."
+    "Neighboring lanes differ in threadIdx.x: let it run along a row of the image in the load and "
+    "along a row of out in the store, and transpose in the tile between them."
 )
 PADDING = (
-    "Words that lie 32 words apart share a bank. Give the tile's rows one float more than they "
-    "need: (TILE, PADDED)."
+    "Words that are 32 words apart share a bank. Give each row of the tile one extra float: "
+    "(TILE, PADDED)."
 )
 ALONE = "Let each thread load one element and store one, so that a warp moves 32 at once."
+SINGLE = "A float64 takes two words of shared memory: make the tile np.float32, as the image is."
 BARRIERS = "One barrier is enough: between filling the tile and reading it."
 
 
 def cases() -> list[Launch]:
-    """Pictures that tiles fill, that they do not fill, and a grid that is too large."""
+    """Pictures that tiles cover exactly, that they do not, and a grid that is too large."""
     rng = np.random.default_rng(6)
 
     def launch(h: int, w: int, more: str = "", spare: int = 0, measured: bool = False) -> Launch:
@@ -56,6 +57,7 @@ EXERCISE = kernel_exercise(
         budgets.sectors_per_request(4, advice=COALESCED),
         budgets.requests(requests, advice=ALONE),
         budgets.bank_conflicts(0, advice=PADDING),
+        budgets.shared_passes(2 * TILE, advice=SINGLE),
         budgets.barriers(1, advice=BARRIERS),
     ),
 )

@@ -18,7 +18,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Say which number a thread has in the whole grid.",
+    task="Compute the index of a thread in the whole grid.",
     reference=global_index,
     cases=cases,
 )

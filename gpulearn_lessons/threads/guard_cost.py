@@ -1,4 +1,4 @@
-"""What a guard costs, foreseen: blocks, idle threads, warps that diverge."""
+"""What a guard costs, predicted: blocks, idle threads, warps that diverge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Say how many blocks a launch needs, how many threads idle, how many warps diverge.",
+    task="Predict how many blocks a launch needs, how many threads idle, how many warps diverge.",
     reference=guard_cost,
     cases=cases,
     difference=difference,

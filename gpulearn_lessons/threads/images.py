@@ -10,14 +10,14 @@ from gpulearn import cuda
 from gpulearn.kernels.indexing import blocks_over
 from gpulearn.kernels.specification import Array, Specification
 
-# The share of each colour in luma, ITU-R BT.601-7, section 2.5.1. As float32: a plain 0.299
-# in a kernel is a float64, and so is whatever is computed with it.
+# The weight of each color in luma, ITU-R BT.601-7, section 2.5.1. As float32: a plain 0.299
+# in a kernel is a float64, and so is any result computed with it.
 RED, GREEN, BLUE = np.float32(0.299), np.float32(0.587), np.float32(0.114)
 
 
 @cuda.jit
 def rgb_to_gray(rgb: Array, gray: Array) -> None:
-    """gray[y, x] = 0.299 red + 0.587 green + 0.114 blue, a thread for each pixel.
+    """gray[y, x] = 0.299 red + 0.587 green + 0.114 blue, one thread per pixel.
 
     `rgb` is uint8 (h, w, 3), `gray` float32 (h, w), from 0 to 255. Launch: two-dimensional, x over
     columns and y over rows, with at least w × h threads, such as

@@ -10,7 +10,7 @@ from gpulearn.kernels.vectors import added
 
 @cuda.jit
 def matrix_add_2d(a: Array, b: Array, out: Array) -> None:
-    """out[y, x] = a[y, x] + b[y, x], a thread for each element; all three of shape (m, n).
+    """out[y, x] = a[y, x] + b[y, x], one thread per element; all three of shape (m, n).
 
     Launch: two-dimensional, x over columns and y over rows, with at least n × m threads, such
     as `[(blocks_for(n, 32), blocks_for(m, 8)), (32, 8)]`.

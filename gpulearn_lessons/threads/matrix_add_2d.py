@@ -1,4 +1,4 @@
-"""The sum of two matrices, a thread for each element, x over columns and y over rows."""
+"""The sum of two matrices, one thread per element, x over columns and y over rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D
 
 NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (
-    "A thread does one element, its own, and threads outside the matrix do none: there is no need "
-    "for a loop over all of them, and no element is done twice."
+    "Each thread computes one element, its own, once. Threads outside the matrix compute none."
 )
 
 
@@ -33,7 +32,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     MATRIX_ADD_2D,
-    task="Write the kernel out = a + b for matrices, a thread for each element.",
+    task="Write the kernel out = a + b for matrices, one thread per element.",
     cases=cases,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),

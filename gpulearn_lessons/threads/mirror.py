@@ -1,4 +1,4 @@
-"""A kernel that is given with two mistakes, to be mended from its report."""
+"""A kernel with two mistakes, to be fixed with the help of its report."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.threads.images import MIRROR
 
-ONE_EACH = (
-    "A thread does one pixel, its own, and threads outside the picture do none: there is no need "
-    "for a loop over all of them."
-)
+ONE_EACH = "Each thread moves one pixel, its own, once. Threads outside the picture move none."
 
 
 def allowed(launch: Launch) -> int:
     """A load and a store by each warp, and some room for another way to do it.
 
-    Half of the threads may let two pixels each change places; a single column is both of them.
+    Half of the threads may swap two pixels each; in a single column, both are the same pixel.
     """
     assert isinstance(launch.grid, tuple)
     assert isinstance(launch.block, tuple)
@@ -49,7 +46,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     MIRROR,
-    task="Mend the kernel, so that it mirrors a picture of any shape.",
+    task="Fix the kernel so that it mirrors a picture of any shape.",
     cases=cases,
     budgets=(
         budgets.operations(lambda launch: 0, advice=ONE_EACH),

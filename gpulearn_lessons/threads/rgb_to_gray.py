@@ -1,4 +1,4 @@
-"""The luma of a colour picture, a thread for each pixel."""
+"""The luma of a color picture, one thread per pixel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.threads.images import RGB_TO_GRAY
 
 NO_FLOAT64 = (
-    "A number with a point, such as 0.299 or 0.0, is a float64 in a kernel, and so is what is "
-    "computed with it: RED, GREEN and BLUE are float32, and np.float32(0) is a sum's beginning."
+    "A number with a decimal point, such as 0.299 or 0.0, is a float64 in a kernel, and so is any "
+    "result computed with it: use RED, GREEN and BLUE, and start a sum at np.float32(0)."
 )
 ONE_EACH = (
-    "A thread does one pixel, its own, and threads outside the picture do none: there is no need "
-    "for a loop over all of them."
+    "Each thread computes one pixel, its own, once. Threads outside the picture compute none."
 )
 
 
@@ -39,7 +38,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     RGB_TO_GRAY,
-    task="Write the kernel that turns a picture to grey, a thread for each pixel.",
+    task="Write the kernel that converts a picture to gray, one thread per pixel.",
     cases=cases,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),

@@ -9,10 +9,10 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE
 
 NO_FLOAT64 = (
-    "Compute in float32, as alpha, x and y are: with a float64, such as 0.0, the result is one too."
+    "Compute in float32, like alpha, x and y: with a float64, such as 0.0, the result is a float64."
 )
 ONCE_EACH = (
-    "Elements are done by several threads: begin at the thread's number in the grid, "
+    "Several threads compute the same elements: begin at the thread's index in the grid, "
     "cuda.grid(1), and step by the number of threads in the grid, cuda.gridsize(1)."
 )
 

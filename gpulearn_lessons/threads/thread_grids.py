@@ -21,7 +21,7 @@ MAX_BLOCKS = 5
 
 STYLE = (
     ".gl-threads text{font-family:sans-serif;font-size:12px;fill:#111}"
-    ".gl-threads g text{text-anchor:middle;font-size:10px}"
+    ".gl-threads g text{text-anchor:middle;font-size:12px}"
     ".gl-threads g .said{display:none;text-anchor:start;font-size:13px}"
     ".gl-threads g:hover .said{display:inline}"
     ".gl-threads g:hover rect{stroke:#111;stroke-width:2}"

@@ -1,4 +1,4 @@
-"""The sum of two vectors, a thread for each element."""
+"""The sum of two vectors, one thread per element."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import VECTOR_ADD
 
 NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
-ONE_EACH = (
-    "A thread does one element, its own, and threads beyond the end do none: there is no need for "
-    "a loop over all of them, and no element is done twice."
-)
+ONE_EACH = "Each thread computes one element, its own, once. Threads past the end compute none."
 
 
 def cases() -> list[Launch]:
@@ -31,7 +28,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     VECTOR_ADD,
-    task="Write the kernel out = a + b, a thread for each element.",
+    task="Write the kernel out = a + b, one thread per element.",
     cases=cases,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),

@@ -20,7 +20,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Say how many warps of blocks of a size a multiprocessor holds at a time.",
+    task="Compute how many warps a multiprocessor holds in blocks of a given size.",
     reference=warps_held,
     cases=cases,
 )

@@ -1,5 +1,7 @@
 """Notebook 03 in JupyterLab: exercises typed in, and the thread explorers moved by keyboard."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -21,6 +23,15 @@ KERNEL = ["@cuda.jit", "def vector_add(a, b, out):"]
 GUARDED = [*KERNEL, "i = cuda.grid(1)", "if i < out.size:", "out[i] = a[i] + b[i]"]
 UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
+# behind the cell that shows what comes, the prose that the reduced notebook lacks
+ADD_PROSE = """() => {
+    const cells = jupyterapp.shell.currentWidget.content.model.sharedModel;
+    const asked = cells.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
+    cells.insertCell(asked + 2, {cell_type: "markdown", source: "Nothing: the rounds are apart."});
+    jupyterapp.commands.execute("notebook:render-all-markdown");
+    jupyterapp.commands.execute("notebook:clear-all-cell-outputs"); // nothing has come yet
+}"""
+
 
 def test_a_learner_writes_a_kernel(notebook):
     notebook.has_only_unsolved()
@@ -38,17 +49,27 @@ def test_a_learner_writes_a_kernel(notebook):
 def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     keyboard = notebook.page.keyboard
 
-    # a choice: Tab leads from one to the next, Space takes it, and the next cell shows both
+    # a choice: arrows stay in it, Enter keeps it and goes on, and the next cell shows both
     asked = notebook.cell('gl.predict("random_order"')
+    notebook.page.evaluate(ADD_PROSE)
     said = notebook.run(asked)
-    assert said.startswith("Predict: What changes if the loop takes the 500 pixels in a random")
+    assert said.startswith("Predict: What changes if the loop visits the 500 pixels in random")
+    prose = notebook.page.locator(".jp-MarkdownCell")
+    expect(prose.locator("p")).to_be_hidden()
     asked.locator("input[type=radio]").first.focus()
-    keyboard.press("Tab")
-    keyboard.press("Space")
+    keyboard.press("ArrowDown")
     status = asked.locator("[role=status]")
     expect(status).to_have_text("Noted: the pixels are shuffled. Now run the next cell.")
-    said = notebook.run(notebook.cell("in_any_order = "))
-    assert "You predicted the pixels are shuffled What came nothing That would need" in said
+    notebook.run(asked)  # once more: the choice is still there
+    expect(asked.locator("input[type=radio]:checked")).to_have_count(1)
+    expect(status).to_contain_text("Noted: the pixels are shuffled.")
+    asked.locator("input[type=radio]:checked").focus()
+    keyboard.press("Enter")
+    shows = notebook.cell("in_any_order = ")
+    expect(shows).to_have_class(re.compile("jp-mod-selected"))
+    said = notebook.run(shows)
+    assert "You predicted the pixels are shuffled What came nothing" in said
+    expect(prose.locator("p")).to_be_visible()
     notebook.screenshot("03-predicted")
 
     # a number: typed, with a mistake first, and foreseen
@@ -60,10 +81,12 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     keyboard.press("Enter")
     expect(status).to_have_text("'two' is no number: write it in digits, such as 32 or 1.5.")
     field.fill("257")
-    keyboard.press("Enter")
+    keyboard.press("Shift+Enter")
     expect(status).to_contain_text("Noted: 257.")
-    said = notebook.run(notebook.cell("def negate_one(block"))
-    assert said.endswith("thread 7 of block 2 does pixel 257 ✓ You foresaw it 257")
+    shows = notebook.cell("def negate_one(block")
+    expect(shows).to_have_class(re.compile("jp-mod-selected"))
+    said = notebook.run(shows)
+    assert said.endswith("equal: True ✓ You foresaw it 257")
     notebook.screenshot("03-foreseen")
 
     # what is said afterwards does not count

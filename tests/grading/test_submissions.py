@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from gpulearn.errors import BadInput
 from gpulearn_grading import rebuilt
 from gpulearn_grading.apart.values import NotData, decoded, encoded
-from gpulearn_grading.slices import answer_in, binds, slice_of
+from gpulearn_grading.slices import answer_in, slice_of
 from gpulearn_grading.submissions import (
     MAX_BYTES,
+    MAX_CODE,
     Statement,
     Submission,
     SubmittedCode,
+    SubmittedFile,
     read,
     students,
 )
@@ -46,9 +48,11 @@ import math, time
 import numpy as np
 time.sleep(1000)
 scale = 3
+math.sqrt(-1)
+np.random.seed(7)
 other = scale * time.time()
 def helper(x):
-    return scale * math.floor(x)
+    return scale * math.floor(x + 0.5 * np.random.rand())
 def answer(x):
     return ...
 print(answer(2))
@@ -68,6 +72,8 @@ gl.check("answer", answer)
     assert "print" not in joined
     assert "other = scale" not in joined
     assert "data.csv" not in joined
+    assert "sqrt" not in joined
+    assert "np.random.seed(7)" in joined
     assert "return ..." not in joined
     assert found.index('table["a"] = 1') < found.index("table.update(b=2)")
     space = {}
@@ -110,7 +116,7 @@ def test_a_slice_gives_the_value_that_the_whole_program_gives(names, data):
     ],
 )
 def test_what_a_statement_binds(line, names):
-    assert binds(ast.parse(line).body[0]) == names
+    assert Statement(ast.parse(line).body[0], line, line).binds == names
 
 
 def test_a_notebook_is_read_cell_by_cell(tmp_path):
@@ -144,12 +150,26 @@ def test_a_damaged_notebook_costs_its_student_only(tmp_path, text):
         ("é = 1".encode("utf-16"), "it is not in UTF-8: save it again in that encoding"),
         (b'{"worksheets": []}', "its format is nbformat 3: save it again in JupyterLab"),
         (b"#" * (MAX_BYTES + 1), "it has more than 20 MiB"),
+        (notebook("a\n" * MAX_CODE).encode(), "its code is longer than 256 KiB"),
     ],
 )
 def test_what_keeps_a_file_from_being_read_is_said(tmp_path, data, reason):
     file = tmp_path / "ann.ipynb"
     file.write_bytes(data)
     assert read(Submission("ann", (file,))).unread == [(f"ann.ipynb cannot be read ({reason})", "")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "fault"),
+    [
+        ("a = 1; b = n" + ".a" * 900, "its expressions are nested more than 250 deep"),
+        ("def f(a, a): pass", "line 1: duplicate argument 'a' in function definition"),
+    ],
+)
+def test_a_cell_that_python_would_not_run_is_unread(tmp_path, cell, fault):
+    code = read(handed_in(tmp_path, notebook(cell, "b = 1"), "ann.ipynb"))
+    assert code.unread == [(fault, cell)]
+    assert [one.text for one in code.statements] == ["b = 1\n"]
 
 
 def test_each_notebook_file_and_folder_is_a_student(tmp_path):
@@ -197,6 +217,10 @@ def test_the_last_answer_counts_and_a_stub_or_another_file_takes_nothing_from_it
     only = SubmittedCode(code.files[:1])
     assert [one.text for one in answer_in(only, "f", notes)[1]] == [f"{stub}\n"]
     assert answer_in(code, "g", notes) == (None, [])
+    variable = SubmittedFile(
+        tmp_path / "variable.py", read(handed_in(tmp_path, "f = g()")).statements
+    )
+    assert answer_in(SubmittedCode([*code.files, variable]), "f", {})[0] == file
 
 
 def test_a_folder_without_submissions_is_refused(tmp_path):
@@ -274,6 +298,7 @@ FORMS = (
     "def f(a, b=2, *, c={}):\n    raise SystemError(helper(a))\n",
     "@print\ndef f(a, b: print('run') = print('run')) -> print('run'):\n    raise SystemError(a)\n",
     "f = lambda a, b=print('run'): helper(a)\n",
+    "f = [0][print('run') or 0] = lambda a, b=3: helper(a)\n",
     "def f(a):\n    try:\n        return [helper(x) for x in a]\n    finally:\n        a.clear()\n",
 )
 

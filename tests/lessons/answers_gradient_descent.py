@@ -140,12 +140,12 @@ RIGHT = {
 
 WRONG = [
     ("largest_stable_step", limit_of_more_than_a_hair, "3e-10, it returns inf, expected"),
-    ("gradient_step", gradient_returns_gradient, "where None came in: this method remembers"),
+    ("gradient_step", gradient_returns_gradient, "but was given None: this method remembers"),
     ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
     ("gradient_step", gradient_in_float32, "an array of float32, which is too coarse for float64"),
     ("gradient_step", gradient_in_float64, "expected float32 as theta is: a float64 array"),
-    ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no part in the step"),
-    ("adam_step", adam_root_of_a_number, "np.sqrt of a plain number gives"),
+    ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no effect on the step"),
+    ("adam_step", adam_root_of_a_number, "np.sqrt of a Python number, makes"),
     ("steps_needed", steps_of_the_first_and_last, "for curvatures 4, 25, 1 and 9, near the limit"),
     ("steps_needed", steps_of_the_whole_distance, "for curvatures 1 and 25, a small rate"),
     ("steps_needed", steps_at_most_ten_thousand, "it returns 10000, expected inf."),

@@ -173,12 +173,12 @@ WRONG = [
     ("global_index", index_for_small_blocks, "it returns 516, expected 612"),
     ("vector_add", add_blocks_of_128, "multiplies blockIdx.x by 128, where blockDim.x is 32."),
     ("matrix_add_2d", matrix_blocks_of_16, "multiplies blockIdx.y by 16, where blockDim.y is 8."),
-    ("rgb_to_gray", gray_total_from_zero, "np.float32(0) is a sum's beginning."),
+    ("rgb_to_gray", gray_total_from_zero, "start a sum at np.float32(0)."),
     (
         "guard_cost",
         guard_two_numbers,
         "return three numbers, blocks, idle threads, warps that diverge",
     ),
     ("global_index", index_float, "expected 17179869189"),
-    ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Elements are done by several threads"),
+    ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Several threads compute the same elements"),
 ]

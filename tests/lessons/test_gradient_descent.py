@@ -171,7 +171,19 @@ def test_a_state_has_the_form_that_the_task_gives_it():
         new = momentum * old + gradient
         return theta - lr * new, Memory(new)
 
-    assert "state is the velocity itself, an array" in told("momentum_step", momentum_step)
+    assert "the velocity itself, an array" in told("momentum_step", momentum_step)
+
+
+def test_three_parts_in_an_array_are_not_the_tuple_of_adam():
+    def adam_step(theta, gradient, state=None, **options):
+        state = state if state is None else tuple(state)
+        new, parts = adam_by_increments(theta, gradient, state, **options)
+        packed = np.empty(3, dtype=object)
+        packed[:] = parts
+        return new, packed
+
+    said = told("adam_step", adam_step)
+    assert said.endswith("wrong form: it must be (t, m, v), where t counts the steps made so far.")
 
 
 def test_a_state_that_is_an_object_may_not_change():
@@ -217,8 +229,8 @@ def test_results_that_are_no_step(answer, said):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda h: 2 / max(np.linalg.eigvals(h)), "nothing is overshot, and 2/λmax"),
-        (lambda h: 2 / np.linalg.norm(h, 2), "eigenvalue of largest size"),
+        (lambda h: 2 / max(np.linalg.eigvals(h)), "there is no limit, but 2/λmax"),
+        (lambda h: 2 / np.linalg.norm(h, 2), "eigenvalue of largest absolute value"),
         (lambda h: 1.9 / np.linalg.eigvalsh(h).max(), "it returns 0.475, expected 0.5."),
     ],
 )

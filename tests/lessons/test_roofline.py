@@ -53,7 +53,11 @@ def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
         ("attainable", lambda i, p, b: np.minimum(p, i * b), None),
         ("attainable", lambda i, p, b: p if i >= p / b else i * b, None),
         ("arithmetic_intensity", lambda f, b: b / max(f, 1e-9), "expected"),
-        ("arithmetic_intensity", lambda f, b: int(f / b), "behind the decimal point is dropped"),
+        (
+            "arithmetic_intensity",
+            lambda f, b: int(f / b),
+            "drops the digits after the decimal point",
+        ),
         ("arithmetic_intensity", lambda f, b: str(f / b), "(str), expected"),
         ("arithmetic_intensity", lambda flops: flops, "it takes (flops), and is called with"),
         ("ridge_point", lambda p, b: p - b, "expected"),

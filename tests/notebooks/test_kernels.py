@@ -16,7 +16,7 @@ LESSONS = {s.name for s in vars(lesson_kernels).values() if hasattr(s, "referenc
 
 
 @pytest.mark.parametrize(
-    ("notebook", "count"), [("04_memory_coalescing", 13), ("05_shared_memory_and_barriers", 10)]
+    ("notebook", "count"), [("04_memory_coalescing", 13), ("05_shared_memory_and_barriers", 9)]
 )
 def test_the_kernels_are_the_same(notebook, count):
     defined = defined_in(notebook)

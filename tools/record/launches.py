@@ -141,7 +141,7 @@ def _further() -> Iterator[Example]:
     for block in ((32, 8), (16, 16)):
         label = f"odd, blocks of {block}"
         yield example("transpose_to_rows", label, odd, _empty(75, 67), block=block)
-    for kernel in ("transpose_whole", "transpose_padded", "transpose_swizzled"):
+    for kernel in ("transpose_whole", "transpose_padded"):
         yield example(kernel, "whole", whole, _empty(96, 64))
     yield example("stencil_1d_naive", "odd", positive, _empty(4993))
     yield example("edges", "odd", odd, _empty(67, 74))

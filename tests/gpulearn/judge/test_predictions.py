@@ -230,7 +230,13 @@ def test_who_goes_on_without_is_told_nothing():
 
 def test_a_prediction_outlives_its_kernel():
     asking.Question(SIDES, "Which?").say("left")
-    assert "You predicted: left" in repr(asking.Question(SIDES, "Which?").settle({}))
+    again = asking.Question(SIDES, "Which?")  # as where its cell has been run twice
+    assert again.widget.children[1].value == "left"
+    assert "Noted: left." in again.widget.children[2].value
+    assert "You predicted: left" in repr(again.settle({}))
+    assert asking.Question(SIDES, "Which?").widget.children[1].value is None
+    asking.Question(SECTORS, "How many?").say("1,024")
+    assert asking.Question(SECTORS, "How many?").widget.children[1].children[0].value == "1,024"
 
 
 def test_without_widgets_the_question_and_its_choices_are_printed(monkeypatch):
@@ -248,7 +254,7 @@ def test_progress_counts_what_was_foreseen_and_begins_with_this_notebook():
     assert gl.progress().rows[0][0] == one.notebook
     assert "foresaw" not in gl.progress().caption  # nothing was seen yet
     progress.record_prediction(one.name, progress.Foresight("nothing", True))
-    progress.record_prediction(two.name, progress.Foresight("complete", False))
+    progress.record_prediction(two.name, progress.Foresight("384 pixels", False))
     assert gl.progress().caption.endswith("You foresaw 1 of 2 outcomes that you predicted.")
     foreseen = gl.progress().headings.index("foreseen")
     assert gl.progress().rows[0][foreseen].startswith("1 of ")
@@ -276,6 +282,7 @@ def shell(monkeypatch, tmp_path):
     shell.shown = []
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     monkeypatch.setattr("IPython.display.display", lambda thing: shell.shown.append(repr(thing)))
+    monkeypatch.setattr(asking, "_send_keys", lambda: None)
     monkeypatch.setattr(asking, "find", lambda name: {"sectors": SECTORS, "sides": SIDES}[name])
     shell.run_cell("import gpulearn as gl")
     yield shell

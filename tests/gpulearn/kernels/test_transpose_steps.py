@@ -5,11 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_steps import (
-    TRANSPOSE_PADDED,
-    TRANSPOSE_SWIZZLED,
-    TRANSPOSE_WHOLE,
-)
+from gpulearn.kernels.transpose_steps import TRANSPOSE_PADDED, TRANSPOSE_WHOLE
 from gpulearn.kernels.transpose_tiled import TILE
 
 from .lesson_kernels import (
@@ -39,9 +35,7 @@ def test_without_a_barrier_between_only_the_diagonals_come_through(step):
     assert np.isnan(out[~tiles]).all()
 
 
-@pytest.mark.parametrize(
-    ("step", "conflicts"), [(TRANSPOSE_WHOLE, 31), (TRANSPOSE_PADDED, 0), (TRANSPOSE_SWIZZLED, 0)]
-)
+@pytest.mark.parametrize(("step", "conflicts"), [(TRANSPOSE_WHOLE, 31), (TRANSPOSE_PADDED, 0)])
 def test_with_it_the_picture_is_whole(step, conflicts):
     image, out, report = launch(step, (2 * TILE, 3 * TILE))
     np.testing.assert_array_equal(out, image.T)

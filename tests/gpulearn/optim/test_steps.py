@@ -90,9 +90,9 @@ def test_what_is_kept_of_the_past_is_below_one(step, option):
 )
 def test_a_state_of_other_parameters_or_of_another_method_is_refused(step, other):
     _, state = step(np.ones(2), np.ones(2), lr=0.1)
-    with pytest.raises(BadInput, match=r"state is for parameters of shape \(2,\), and theta has"):
+    with pytest.raises(BadInput, match=r"state holds an array of shape \(2,\), and theta has"):
         step(np.ones(3), np.ones(3), state, lr=0.1)
-    with pytest.raises(BadInput, match=f"which is none that {other.__name__} returns: give st"):
+    with pytest.raises(BadInput, match=f"which is not what {other.__name__} returns: give the"):
         other(np.ones(2), np.ones(2), state, lr=0.1)
 
 

@@ -9,10 +9,9 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.nn.autograd import Variable
 from gpulearn.perf.roofline import Roof
-from gpulearn.perf.series import Provenance, Series
+from gpulearn.perf.series import Provenance
 from gpulearn_lessons.backprop import convolution_explorer, graph_player
 from gpulearn_lessons.collectives import all_reduce_explorer, ring_player
-from gpulearn_lessons.cpu_vs_gpu import matmul_explorer
 from gpulearn_lessons.gradient_descent import rate_explorer
 from gpulearn_lessons.model_parallel import pipeline_player, tensor_parallel_explorer
 from gpulearn_lessons.parameter_server import staleness_explorer
@@ -31,12 +30,6 @@ def store(a, stride):
         a[i] = 1
 
 
-def products():
-    times = {"float32": (1e-5, 1e-4, 1e-3), "float64": (2e-5, 2e-4, 2e-3)}
-    series = [Series(f"numpy, {dtype}", (64, 128, 256), s, HERE) for dtype, s in times.items()]
-    return matmul_explorer(*series)
-
-
 # name → the figure, and words of its sentence where nobody has touched it
 FIGURES = {
     "access": (lambda: gl.plot.access_explorer(), "float32, stride 2, offset 0: 8 sectors"),
@@ -52,11 +45,10 @@ FIGURES = {
         lambda: gl.plot.kernel_player(gl.xray(store)[1, 64](np.zeros(64), 2)),
         "Step 3 of 3",
     ),
-    "matmul": (products, "n = 128: numpy, float32 100 µs"),
     "pipeline": (lambda: pipeline_player("GPipe", 2, 2), "GPipe: 2 ranks and 2 micro-b"),
     "rates": (
         lambda: rate_explorer(lambda t: 5 * (t - 1) ** 2, lambda t: 10 * (t - 1)),
-        "Rate 0.00501: 12 steps lead",
+        "Rate 0.005: 12 steps lead",
     ),
     "reduction": (lambda: reduction_player(), "interleaved, round 1 of 6"),
     "ring": (lambda: ring_player(), "Step 1 of 6"),

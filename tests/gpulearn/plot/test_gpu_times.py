@@ -18,7 +18,6 @@ from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
 from gpulearn.plot.recorders import histograms, reductions, training, transposes
 from gpulearn.plot.recorders.loading import GpuRows, gpu_rows, sheet_of
-from gpulearn_lessons.cpu_vs_gpu.matmul_figures import BEST, offered
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline
 from simt.device import driver, selection
@@ -208,16 +207,6 @@ def test_a_recorded_roof_and_its_points_are_labelled(record):
     table = gl.plot.compare_points(best, *points)
     assert f"Times: {LABEL}. Roof: NVIDIA H200, recorded 2026-11-01." == table.caption
     assert "update at 0.167 reaches 500 of 667 GFLOP/s" in gl.plot.roofline(best, points=points).alt
-
-
-def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
-    assert offered(BEST) == ["float64", "float32"]
-    rows = [
-        {"n": 8, "dtype": dtype, "copies": "none", "seconds": 1e-5}
-        for dtype in ("bfloat16", "float32", "tf32")
-    ]
-    record("matmul", rows)
-    assert offered(BEST) == ["float64", "float32", "tf32", "bfloat16"]
 
 
 # --- live

@@ -122,6 +122,14 @@ def test_nonsense_is_refused(call, sentence):
         call()
 
 
+def test_the_explorer_offers_what_a_gpu_can_do():
+    controls = roofline_explorer(LAPTOP).controls
+    controls["gpu"].value = "H200"
+    controls["dtype"].value = "tf32"
+    controls["gpu"].value = "T4"  # has no TF32
+    assert controls["dtype"].value == "float32"
+
+
 def test_the_explorer_says_what_limits_whom():
     _, text = draw_roofs(LAPTOP, [UPDATE], "T4", "float32", 1.0)
     # the laptop: 50 GFLOP/s, 1 GB in 20 ms; the T4: 320 GFLOP/s, 1 GB in 3.125 ms

@@ -95,7 +95,7 @@ def test_gradients_vanish_through_sigmoids_and_not_through_relus():
 
 def test_a_loss_that_is_no_number_stops_the_training():
     layers = dense_layers([64] * 11 + [10], 1.0)
-    with pytest.raises(TrainingError, match=r"The loss of step \d+ is nan: the rate 0.05"):
+    with pytest.raises(TrainingError, match=r"The loss of step \d+ is nan: reduce the rate, 0.05"):
         fit_dense(layers, lr=0.05)
 
 

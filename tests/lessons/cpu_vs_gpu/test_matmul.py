@@ -1,4 +1,4 @@
-"""Figures carry their finding as text, and the explorer redraws and reports."""
+"""Figures of the matrix product carry their finding as text."""
 
 import re
 
@@ -9,26 +9,15 @@ from gpulearn.perf import matmul_times
 from gpulearn.perf.series import Provenance, Series
 from gpulearn_lessons.cpu_vs_gpu import matmul_figures as matmul
 from gpulearn_lessons.cpu_vs_gpu.matmul_figures import (
-    BEST,
     compare_gpus,
-    draw,
-    gpu_series,
-    matmul_explorer,
     rates,
     times,
 )
-from simt.device import selection
 
 HERE = Provenance("measured", "a laptop")
 SIZES = (64, 128, 256)
 CPU = Series("numpy, float32", SIZES, (1e-5, 1e-4, 1e-3), HERE)
 GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modelled", "the T4's roofline"))
-
-
-@pytest.fixture(autouse=True)
-def no_gpu(monkeypatch):
-    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
-    gpu_series.cache_clear()
 
 
 def test_times_say_where_the_gpu_takes_over():
@@ -54,14 +43,12 @@ def drawn(figures_of):
 
 
 def test_what_is_drawn_is_the_data(drawn):
-    times(CPU, GPU, n=64, span=(1e-6, 1.0))
-    cpu, gpu, circle, size = drawn().lines
+    times(CPU, GPU)
+    cpu, gpu, circle = drawn().lines
     assert tuple(cpu.get_ydata()) == CPU.seconds
     assert tuple(gpu.get_ydata()) == GPU.seconds
     assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (128, 1e-4)  # on the CPU's curve
-    assert set(size.get_xdata()) == {64}
     assert drawn().get_ylabel() == "time for one product (s)"
-    assert drawn().get_ylim() == (1e-6, 1.0)
     texts = [t.get_text() for t in drawn().figure.legends[0].get_texts()]
     assert texts[1] == "GPU, float32\n(ahead from n = 128; modelled by the T4's roofline)"
 
@@ -89,8 +76,6 @@ def test_nothing_to_plot():
         times([CPU, GPU])
     with pytest.raises(BadInput, match="3 is no series"):
         rates(CPU, 3)
-    with pytest.raises(BadInput, match="There is no float32 series"):
-        matmul_explorer()
 
 
 def test_compare_gpus_names_sources():
@@ -98,46 +83,3 @@ def test_compare_gpus_names_sources():
     assert re.search(r"0\.2 +40 +measured here", text)
     assert re.search(r"T4 GPU +8\.1 \(40\.5×\) +320 \(8×\) +NVIDIA", text)
     assert text.endswith("In brackets: as a multiple of this CPU.")
-
-
-def test_draw_is_a_function_of_its_values():
-    picture, text = draw({"float32": CPU}, 128, "H200", "bfloat16", False)
-    assert text.startswith("n = 128: numpy, float32 100 µs, GPU, bfloat16 5")
-    assert "the GPU is at best" in text
-    assert "from n = 64" in picture.alt
-    _, best = draw({"float32": CPU}, 64, BEST, "float32", True)
-    assert "the CPU is" in best
-
-
-def explorer():
-    double = Series("numpy, float64", SIZES, (2e-5, 2e-4, 2e-3), HERE)
-    return matmul_explorer(CPU, double)
-
-
-def test_explorer_redraws():
-    figure = explorer()
-    figure.controls["n"].value = 64
-    assert "n = 64: numpy, float32" in figure.picture.value
-    figure.controls["gpu"].value = "H200"
-    assert "tf32" in figure.controls["dtype"].options
-    figure.controls["dtype"].value = "tf32"
-    assert "GPU, tf32" in figure.picture.value
-    figure.controls["gpu"].value = "T4"  # has no TF32: falls back on float32
-    assert figure.controls["dtype"].value == "float32"
-    figure.controls["copies"].value = True
-    assert "with copies" in figure.picture.value
-    assert figure.faults.outputs == ()
-
-
-def test_a_gpu_is_timed_once_for_each_choice(monkeypatch):
-    calls = []
-    monkeypatch.setattr(
-        "gpulearn_lessons.cpu_vs_gpu.matmul_figures.gpu_times",
-        lambda *a: calls.append(a) or Series("GPU", SIZES, (1.0, 1.0, 1.0), HERE),
-    )
-    gpu_series.cache_clear()
-    figure = explorer()
-    for n in SIZES:
-        figure.controls["n"].value = n
-    gpu_series.cache_clear()
-    assert len(calls) == 1

@@ -27,10 +27,10 @@ def test_a_walk_is_drawn_step_by_step_and_told(figures_of):
     assert figures[1].axes[0].lines[1].get_xdata().size == 8
 
 
-def test_the_most_and_least_bent_directions_are_the_eigenvectors(figures_of):
+def test_the_directions_of_extreme_curvature_are_the_eigenvectors(figures_of):
     figures = figures_of(step_limits)
     picture = directions([[2.0, 1.0], [1.0, 2.0]])
-    assert "least, 1, at 135°, and most, 3, at 45°" in picture.alt
+    assert "lowest, 1, at 135° and highest, 3, at 45°" in picture.alt
     over = figures[0].axes[1].lines[0].get_xydata()
     assert over[over[:, 1].argmax(), 0] == 45
     assert over[over[:, 1].argmin(), 0] == 135
@@ -38,7 +38,7 @@ def test_the_most_and_least_bent_directions_are_the_eigenvectors(figures_of):
     for bad, message in (
         (np.eye(3), "give a symmetric matrix"),
         ([[1.0, 2.0], [0.0, 1.0]], "give a symmetric matrix"),
-        (np.diag([1.0, -1.0]), "there is no bottom"),
+        (np.diag([1.0, -1.0]), "give one with positive eigenvalues"),
     ):
         with pytest.raises(BadInput, match=message):
             directions(bad)
@@ -50,11 +50,9 @@ def test_settings_of_rate_and_momentum_are_bars(figures_of):
     bars = [line for line in figures[0].axes[0].lines if line.get_label() in ("plain", "ball")]
     assert bars[0].get_xdata() == pytest.approx([0.04, 1.0])
     assert bars[1].get_ydata() == pytest.approx([0.5, 0.5])
-    assert (
-        "κ = 25. Factor of the slower end: plain: 0.960 for each step; ball: 0.707" in picture.alt
-    )
+    assert "κ = 25. Factor at the slower end: plain: 0.960 per step; ball: 0.707" in picture.alt
     for curvatures, settings, message in (
-        ([0.0, 1.0], {"plain": (0.1, 0.0)}, "there is no bottom"),
+        ([0.0, 1.0], {"plain": (0.1, 0.0)}, "give positive numbers"),
         ([1.0, 2.0], {"plain": (0.1, 1.0)}, "give a rate and a momentum"),
         ([1.0, 2.0], {}, "settings"),
     ):

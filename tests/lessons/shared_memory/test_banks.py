@@ -50,7 +50,7 @@ def test_words_of_other_sizes():
 def test_the_sentence_says_what_the_picture_shows():
     picture, text = draw(32, 3, 4)
     assert text.endswith("the warp reads 1 of 32 banks in 32 passes: 31 bank conflicts.")
-    assert "lie in 1 column, so it takes 32 passes" in picture.alt
+    assert "are in 1 column, so it takes 32 passes" in picture.alt
     assert draw(33, 0, 4)[1].endswith("32 of 32 banks in 1 pass: no bank conflict.")
     assert "(2 at best for words of 8 bytes): no bank conflict" in draw(1, 0, 8)[1]
 
