@@ -174,9 +174,8 @@ def _graded(
             hint = hint.replace(plain(file.name), f"{shown}{file.suffix}")
         comment = one_line(comment, MAX_HINT)
         marks.append(dataclasses.replace(mark, points=points, comment=comment, hint=hint))
-    total, comment = settings.override(names)
-    if total is None:
-        total = round(sum(mark.points for mark in marks), 4)
+    decided, comment = settings.override(names)
+    total = round(sum(mark.points for mark in marks), 4) if decided is None else decided
     late = max(mark.days_late for mark in marks)
     comment = one_line(comment, MAX_HINT)
     return GradedStudent(plain(shown), tuple(marks), total, late, comment)
