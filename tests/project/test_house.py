@@ -39,6 +39,7 @@ LIMITS = {
     ("tests", "*.py"): 50_000,
 }
 MAX_TOP_NAMES = 45
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 
 
 def where(path):
@@ -104,7 +105,7 @@ def test_a_module_begins_with_what_it_is():
 def test_the_top_level_has_few_names_and_each_is_an_everyday_one():
     names = public(gl)
     assert len(names) <= MAX_TOP_NAMES
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for name in names.keys() - namespaces():
         word = re.compile(rf"\bgl\.{name}\b|from gpulearn import [\w, ]*\b{name}\b")
         notebooks = [notebook.name for notebook in NOTEBOOKS if word.search(text_of(notebook))]
@@ -146,8 +147,7 @@ def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
         *(module for module in graph.modules if module.startswith("gpulearn.judge.")),
         *(f"{topic.__name__}.{name}" for name, topic in places().items()),
     }  # fmt: skip
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    texts = [*map(text_of, NOTEBOOKS), *(page.read_text(encoding="utf-8") for page in pages)]
+    texts = [*map(text_of, NOTEBOOKS), *(page.read_text(encoding="utf-8") for page in PAGES)]
     for text in texts:
         roots |= graph.modules & set(re.findall(r"gpulearn\w*(?:\.\w+)+", text))
         for package, plain, wrapped in re.findall(

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def test_constraint_satisfies_the_lower_bound():
 def test_base_install_is_numpy_and_numba():
     names = [re.match(r"[\w-]+", d).group() for d in PROJECT["dependencies"]]
     assert names == ["numpy", "numba"]
+
+
+def test_the_readmes_first_program_says_what_is_printed_below_it(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    program, told = re.search(r"```python\n(.*?)```\n\n```\n(.*?)\n```", readme, re.DOTALL).groups()
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GPULEARN_DEVICE": "cpu"}
+    command = [sys.executable, "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert told in done.stdout
 
 
 def test_every_badge_and_set_up_cell_shows_the_one_address():
