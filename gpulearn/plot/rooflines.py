@@ -14,7 +14,7 @@ from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
-from gpulearn.plot.style import LINES, figure, legend_beside, looks
+from gpulearn.plot.style import CYCLE, LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
 # The points share the figure with few lines, so they have markers of their own.
@@ -59,8 +59,8 @@ def roofline(
     # from left of everything to right of everything
     low, high = min(0.1, min(places) / 2), max(1000.0, max(places) * 3)
     with figure(7.6, 4.6) as (fig, axes):
-        styles = looks([*(roof.name for roof in roofs), *(point.name for point in points)])
-        for roof, look in zip(roofs, styles, strict=False):
+        styles = looks([roof.name for roof in roofs])
+        for roof, look in zip(roofs, styles, strict=True):
             xs = [low, roof.ridge, high]
             ys = [roof.attainable(x) / 1e9 for x in xs]
             axes.plot(xs, ys, linestyle=look["linestyle"], color=look["color"],
@@ -70,7 +70,7 @@ def roofline(
         for number, point in enumerate(points):
             axes.plot([point.intensity], [point.rate / 1e9], linestyle="none",
                       marker=MARKERS[number], markersize=8, markeredgecolor="black",
-                      color=styles[len(roofs) + number]["color"],
+                      color=f"C{CYCLE - 1 - number}",  # the same beside one roof and beside two
                       label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)")  # fmt: skip
         for mark in marks:
             axes.axvline(mark, color="grey", linestyle=":", linewidth=1.5)
