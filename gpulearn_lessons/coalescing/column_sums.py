@@ -8,17 +8,17 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.coalescing.columns import COLUMN_SUMS
 
-NEIGHBOURS = (
-    "Neighbouring threads should take neighbouring columns: the thread with number i in the grid, "
-    "cuda.grid(1), takes column i."
+NEIGHBORS = (
+    "Let neighboring threads take neighboring columns: thread number i of the grid, cuda.grid(1), "
+    "takes column i."
 )
 FLOAT32 = (
     "A sum that begins with a plain 0.0 or 0 is a float64, and so is every addition to it: begin "
     "with np.float32(0)."
 )
 OWN_VARIABLE = (
-    "Read each element once and write each sum once: what a thread needs again, such as the "
-    "running sum, it keeps in a variable of its own."
+    "Read each element once and write each sum once: keep the running sum in a variable of the "
+    "thread."
 )
 
 
@@ -50,7 +50,7 @@ EXERCISE = kernel_exercise(
     task="Write the sum of each column of matrix to out, in float32, at 4 sectors per request.",
     cases=cases,
     budgets=(
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
         *budgets.float64_sums(advice=FLOAT32),
         budgets.bytes_moved(allowed, advice=OWN_VARIABLE),
         budgets.atomics(lambda launch: launch.args[1].size, of=1, advice=OWN_VARIABLE),

@@ -1,7 +1,7 @@
 """The sum of each column of a matrix: a thread walks down it.
 
 On a CPU a walk along a row is the fast one, which uses each piece of memory to its end. Here 32
-lanes read at the same moment, and what counts is that those 32 are neighbours in every step.
+lanes read at the same moment, and what counts is that those 32 are neighbors in every step.
 """
 
 from __future__ import annotations

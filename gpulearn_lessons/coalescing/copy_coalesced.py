@@ -9,12 +9,12 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.copies import COPY_COALESCED
 
 SIDE_BY_SIDE = (
-    "Let the 32 lanes of a warp copy 32 neighbours in each round: begin at the thread's own "
-    "number, and go on by as many elements as the grid has threads."
+    "Let the 32 lanes of a warp copy 32 neighbors in each round: begin at the thread's own number, "
+    "and continue in steps of the number of threads in the grid."
 )
 ONCE = (
-    "Each element is to be read once and written once, by one thread, which goes on by the number "
-    "of threads in the whole grid."
+    "Let one thread read and write each element, once: continue in steps of the number of threads "
+    "in the whole grid."
 )
 
 

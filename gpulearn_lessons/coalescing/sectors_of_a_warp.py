@@ -1,4 +1,4 @@
-"""The sectors of a request, foreseen from steps in bytes and the width of a block."""
+"""The sectors of a request, predicted from steps in bytes and the width of a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Say how many sectors the first warp of a block asks for with one request.",
+    task="Return how many sectors one request of the first warp of a block takes.",
     reference=sectors_of_a_warp,
     cases=cases,
 )

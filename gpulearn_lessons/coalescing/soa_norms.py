@@ -8,19 +8,19 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.coalescing.points import SOA_NORMS
 
-NEIGHBOURS = (
-    "Neighbouring threads should take neighbouring points: the thread with number i in the grid, "
-    "cuda.grid(1), takes point i."
+NEIGHBORS = (
+    "Let neighboring threads take neighboring points: thread number i of the grid, cuda.grid(1), "
+    "takes point i."
 )
 FLOAT32 = (
-    "Numbers with a point, such as 0.5 or 0.0, are float64 in a kernel, and what is computed "
-    "with them too: math.sqrt and products of x, y, z stay in float32."
+    "Numbers with a decimal point, such as 0.5 or 0.0, are float64 in a kernel, and so is what is "
+    "computed from them: math.sqrt and products of x, y, z stay in float32."
 )
 ONCE = (
-    "Write each distance once, when it is complete: what comes before belongs into variables of "
+    "Write each distance once, when it is complete, and keep intermediate results in variables of "
     "the thread."
 )
-ONE_EACH = "A thread does one point, its own: there is no need for a loop over all of them."
+ONE_EACH = "Let each thread compute one point, its own, without a loop over all of them."
 
 
 def cases() -> list[Launch]:
@@ -42,7 +42,7 @@ EXERCISE = kernel_exercise(
     task="Write √(x² + y² + z²) of each point to out, in float32, at 4 sectors per request.",
     cases=cases,
     budgets=(
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
         budgets.float64(advice=FLOAT32),
         budgets.operations(lambda launch: 20 * launch.args[3].size, advice=ONE_EACH),
         # of out alone: how often x[i] is read depends on how its square is written

@@ -1,4 +1,4 @@
-"""A kernel on an array of structs that is right and asks for too much: to be mended."""
+"""A kernel on an array of structs that is right and moves too much: to be fixed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.coalescing.points import STRETCH_POINTS
 
-NUMBERS = "Let 32 lanes take 32 numbers that lie side by side."
+NUMBERS = "Let the 32 lanes of a warp take 32 numbers that are side by side in memory."
 READ_ONCE = "Read and write each number once, the lanes of a warp side by side."
-ONCE = "Each number is to be done once: go on by the number of threads in the whole grid."
+ONCE = "Compute each number once: continue in steps of the number of threads in the whole grid."
 FLOAT32 = "Points and factors are float32: multiply them as they are."
 
 
@@ -31,7 +31,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     STRETCH_POINTS,
-    task="Mend the kernel: the same results, at 4 sectors per request, without another layout.",
+    task="Fix the kernel: the same results at 4 sectors per request, from the same arrays.",
     cases=cases,
     budgets=(
         budgets.sectors_per_request(4, advice=NUMBERS),

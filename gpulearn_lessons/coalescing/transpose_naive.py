@@ -10,9 +10,9 @@ from gpulearn.kernels.transpose import TRANSPOSE_NAIVE
 
 READ_ALONG_ROWS = (
     "Let x be the column of image and y its row: then the lanes of a warp read along a row, and "
-    "it is the write that loses."
+    "the writes are scattered."
 )
-ONE_EACH = "A thread moves one pixel, its own, and each pixel is moved once."
+ONE_EACH = "Let each thread move one pixel, its own, and move each pixel once."
 
 
 def cases() -> list[Launch]:
@@ -36,7 +36,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     TRANSPOSE_NAIVE,
-    task="Transpose image into out, reading 4 sectors per request; the write may lose.",
+    task="Transpose image into out with 4 sectors per load request; the writes may be scattered.",
     cases=cases,
     budgets=(
         budgets.sectors_per_request(4, only="load", advice=READ_ALONG_ROWS),

@@ -60,8 +60,8 @@ COALESCING = kernels_of("04_memory_coalescing")
 SHARED_MEMORY = kernels_of("05_shared_memory_and_barriers")
 
 
-def _pixels(colours: Any, out: Any, axis: int) -> tuple[Any]:
-    return (colours.mean(axis=axis, dtype=np.float64).astype(out.dtype),)
+def _pixels(colors: Any, out: Any, axis: int) -> tuple[Any]:
+    return (colors.mean(axis=axis, dtype=np.float64).astype(out.dtype),)
 
 
 def _places(warp: Any, lane: Any, block: tuple[int, int] = (32, 8)) -> tuple[Any, Any]:
@@ -107,15 +107,15 @@ EVERY_EIGHTH = replace(
     kernel=COALESCING["every_eighth"],
     reference=lambda image, out: (image[::8, ::8][: out.shape[0], : out.shape[1]],),
 )
-GREY_INTERLEAVED = replace(
+GRAY_INTERLEAVED = replace(
     COPY_BY_ROWS,
-    kernel=COALESCING["grey_interleaved"],
-    reference=lambda colours, out: _pixels(colours, out, 2),
+    kernel=COALESCING["gray_interleaved"],
+    reference=lambda colors, out: _pixels(colors, out, 2),
 )
-GREY_PLANES = replace(
+GRAY_PLANES = replace(
     COPY_BY_ROWS,
-    kernel=COALESCING["grey_planes"],
-    reference=lambda colours, out: _pixels(colours, out, 0),
+    kernel=COALESCING["gray_planes"],
+    reference=lambda colors, out: _pixels(colors, out, 0),
 )
 WARPS_AND_LANES = Specification(
     COALESCING["warps_and_lanes"],

@@ -8,29 +8,29 @@ import pytest
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.coalescing.points import SOA_NORMS, STRETCH_POINTS
 from tests.gpulearn.kernels.launched import launched
-from tests.gpulearn.kernels.lesson_kernels import GREY_INTERLEAVED, GREY_PLANES
+from tests.gpulearn.kernels.lesson_kernels import GRAY_INTERLEAVED, GRAY_PLANES
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (9, 33), (64, 96)])
-def test_grey_both_ways(shape):
-    colours = np.random.default_rng(1).random((*shape, 3), dtype=np.float32)
-    planes = np.ascontiguousarray(np.moveaxis(colours, 2, 0))
-    slow = launched(GREY_INTERLEAVED, colours, poisoned(*shape), rtol=1e-6)
-    fast = launched(GREY_PLANES, planes, poisoned(*shape), rtol=1e-6)
+def test_gray_both_ways(shape):
+    colors = np.random.default_rng(1).random((*shape, 3), dtype=np.float32)
+    planes = np.ascontiguousarray(np.moveaxis(colors, 2, 0))
+    slow = launched(GRAY_INTERLEAVED, colors, poisoned(*shape), rtol=1e-6)
+    fast = launched(GRAY_PLANES, planes, poisoned(*shape), rtol=1e-6)
     if shape == (64, 96):
-        assert slow.arrays["colours"].sectors_per_load == 12
-        assert fast.arrays["colours"].sectors_per_load == 4
+        assert slow.arrays["colors"].sectors_per_load == 12
+        assert fast.arrays["colors"].sectors_per_load == 4
     assert slow.totals.flops64 == fast.totals.flops64 == 0
 
 
 def test_references_agree_with_plain_python():
-    colours = np.random.default_rng(2).random((2, 3, 3), dtype=np.float32)
-    expected = [[sum(map(float, pixel)) / 3 for pixel in row] for row in colours]
-    planes = np.moveaxis(colours, 2, 0)
-    for specification, given in ((GREY_INTERLEAVED, colours), (GREY_PLANES, planes)):
+    colors = np.random.default_rng(2).random((2, 3, 3), dtype=np.float32)
+    expected = [[sum(map(float, pixel)) / 3 for pixel in row] for row in colors]
+    planes = np.moveaxis(colors, 2, 0)
+    for specification, given in ((GRAY_INTERLEAVED, colors), (GRAY_PLANES, planes)):
         (got,) = specification.reference(given, poisoned(2, 3))
         np.testing.assert_allclose(got, expected, rtol=1e-6)
-    points = colours[1]
+    points = colors[1]
     (got,) = SOA_NORMS.reference(*points.T, poisoned(3))
     np.testing.assert_allclose(got, [math.hypot(*map(float, p)) for p in points], rtol=1e-6)
     (got,) = STRETCH_POINTS.reference(points, np.array([2, 3, 5], np.float32), None)
