@@ -1,4 +1,4 @@
-"""The exercises of notebook 11: saddles, schedules, slopes from values, a walk in every thread."""
+"""The exercises of notebook 11: saddles, schedules, numerical gradients, a kernel."""
 
 NOTEBOOK = "11_noise_and_schedules"
 EXERCISES = (

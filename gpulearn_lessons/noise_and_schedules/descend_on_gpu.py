@@ -1,4 +1,4 @@
-"""A right kernel that walks in global memory, to be brought under a budget."""
+"""A correct kernel that works in global memory, to bring under a budget."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from gpulearn.kernels.descent import (
 )
 
 ONCE = (
-    "Load each start once and store each end once, neighbouring threads side by side, and walk in "
+    "Load each start once and store each end once, neighboring threads side by side, and use local "
     "variables in between."
 )
 NO_FLOAT64 = (
-    "A plain number beside a float32, or one with which a variable begins, makes float64: take "
-    "TWO, FOUR, SEVEN and ELEVEN, and begin with what is loaded."
+    "A plain number combined with a float32, or as a variable's first value, makes float64: use "
+    "TWO, FOUR, SEVEN and ELEVEN, and start with what is loaded."
 )
-TWICE = "Walks are made by several threads, or steps in vain: a walk belongs to one thread."
+TWICE = "Several threads make the same descent, or steps are wasted: one thread per descent."
 SECTOR = 32  # bytes
 OPERATIONS = 18  # of one step
 
 
 def cases() -> list[Launch]:
-    """Blocks of several sizes, whole blocks beyond the end, no step, one, and many."""
+    """Blocks of several sizes, whole blocks beyond the end, no steps, one, and many."""
     rng = np.random.default_rng(11)
 
     def launch(n: int, grid: int, block: int, steps: int, rate: float) -> Launch:
-        # near the minima, where two ways to round stay near each other
-        there = np.array(MINIMA)[rng.integers(0, 4, n)] + rng.uniform(-0.6, 0.6, (n, 2))
-        xs, ys = np.ascontiguousarray(there.T.astype(np.float32))
+        # near the minima, where different rounding stays close
+        starts = np.array(MINIMA)[rng.integers(0, 4, n)] + rng.uniform(-0.6, 0.6, (n, 2))
+        xs, ys = np.ascontiguousarray(starts.T.astype(np.float32))
         label = f"{n} start{'s' * (n > 1)}, {steps} step{'s' * (steps != 1)}"
         args = xs, ys, np.float32(rate), steps, np.empty_like(xs), np.empty_like(ys)
         return Launch.of(
@@ -55,14 +55,14 @@ def least(launch: Launch) -> int:
 
 
 def work(launch: Launch) -> int:
-    """Half more operations than the walks need."""
-    walks, steps = launch.args[0].size, launch.args[3]
-    return int(walks * steps * OPERATIONS * 3 // 2)
+    """One and a half times the operations that the descents need."""
+    descents, steps = launch.args[0].size, launch.args[3]
+    return int(descents * steps * OPERATIONS * 3 // 2)
 
 
 EXERCISE = kernel_exercise(
     DESCEND_ON_GPU,
-    task="Bring the kernel under its budget: 16 bytes of global memory for each walk, no float64.",
+    task="Bring the kernel under its budget: 16 bytes of global memory per descent, no float64.",
     cases=cases,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),

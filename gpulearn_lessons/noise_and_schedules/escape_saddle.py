@@ -1,4 +1,4 @@
-"""The number of steps that a descent waits on a saddle, foreseen from where it starts."""
+"""The number of steps that a descent waits on a saddle, predicted from its start."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from gpulearn_lessons.gradient_descent import descents
 
 
 def cases() -> list[Case]:
-    """Near and far, gentle and steep, short steps and long; and starts that never leave."""
+    """Near and far, gentle and steep, short and long steps; and starts that never leave."""
     tries = (
-        ("one millionth beside the ridge", 1e-6, -1.0, 0.1, 0.5),
-        ("one ten-thousandth beside the ridge", 1e-4, -1.0, 0.1, 0.5),
+        ("one millionth from the ridge", 1e-6, -1.0, 0.1, 0.5),
+        ("one ten-thousandth from the ridge", 1e-4, -1.0, 0.1, 0.5),
         ("a ridge of curvature −4", 1e-6, -4.0, 0.1, 0.3),
         ("a ridge of curvature −0.02", 0.01, -0.02, 0.5, 2.0),
         ("a rate of 3", 1e-3, -1.0, 3.0, 100.0),
         ("four times as far, by doubling", 0.25, -1.0, 1.0, 1.0),
-        ("a trillionth beside the ridge", 1e-12, -1.0, 0.1, 0.5),
-        ("a ridge that is nearly level", 1e-6, -0.05, 0.1, 0.5),
+        ("a trillionth from the ridge", 1e-12, -1.0, 0.1, 0.5),
+        ("a nearly flat ridge", 1e-6, -0.05, 0.1, 0.5),
         ("a ridge of curvature −10⁻⁶, and nearly far", 0.4999, -1e-6, 0.5, 0.5),
         ("a ridge of curvature −0.0015", 1e-6, -0.0015, 0.1, 0.5),
         ("a start on the ridge itself", 0.0, -1.0, 0.1, 0.5),
-        ("a direction that curves up", 0.1, 2.0, 0.1, 0.5),
-        ("a level direction", 0.1, 0.0, 0.1, 0.5),
+        ("a direction that curves upward", 0.1, 2.0, 0.1, 0.5),
+        ("a flat direction", 0.1, 0.0, 0.1, 0.5),
         ("a start that is far away already", 0.7, -1.0, 0.1, 0.5),
-        ("a start that is just far enough", 0.5, -1.0, 0.1, 0.5),
-        ("a start far away in a direction that curves up", 0.7, 2.0, 0.1, 0.5),
+        ("a start that is exactly far enough", 0.5, -1.0, 0.1, 0.5),
+        ("a start far away in a direction that curves upward", 0.7, 2.0, 0.1, 0.5),
     )
     return [Case(label, tuple(rest)) for label, *rest in tries]
 
 
 EXERCISE = Exercise(
-    task="Foresee after how many steps a walk that starts beside a ridge is far away from it.",
+    task="Predict after how many steps a descent that starts near a ridge is far from it.",
     reference=escape_saddle,
     cases=cases,
     run=descents.quietly,

@@ -1,4 +1,4 @@
-"""The numerical gradient by central differences, from a function's values alone."""
+"""The numerical gradient by central differences, from only the values of a function."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def cases() -> list[Case]:
         ("a float32 vector", bent, place(3).astype(np.float32)),
         ("an array of three axes", bent, place(2, 1, 2)),
         ("a transposed matrix", bent, place(2, 3).T),
-        ("entries that act together", together, place(3)),
+        ("entries that interact", together, place(3)),
     )
     return [Case(label, (function, x)) for label, function, x in tries]
 
@@ -92,10 +92,10 @@ def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
     def watched(point: Any) -> Any:
         point = np.array(point)
         if point.dtype.kind == "c":
-            raise Violation("it calls function with complex numbers, and x has real ones")
+            raise Violation("it calls function with complex numbers, but x is real")
         if point.shape != start.shape:
             raise Violation(
-                f"it calls function with an array of shape {point.shape}, and x has {start.shape}"
+                f"it calls function with an array of shape {point.shape}, but x has {start.shape}"
             )
         points.append(point - start)
         return function(point)
@@ -175,7 +175,7 @@ def same_manner(got: GradientOutcome, known: GradientOutcome) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Take the gradient of a function at x by central differences, entry by entry.",
+    task="Compute the gradient of a function at x by central differences, entry by entry.",
     reference=numerical_gradient,
     cases=cases,
     run=run,

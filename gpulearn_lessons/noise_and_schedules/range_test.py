@@ -1,4 +1,4 @@
-"""A learning-rate range test: walk while the rate grows, until the loss blows up."""
+"""A learning-rate range test: descend while the rate grows, until the loss blows up."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ class Stairs:
 
 
 def cases() -> list[Case]:
-    """Blown up slowly, at once, by no number, or never; a loss that rises and falls again."""
+    """Losses that blow up slowly, at once, or never, become nan, or rise and fall again."""
     load = np.array([1.0, 2.5, 4.0, 8.0])
     fit = LineFit(load, 12 + 1.5 * load + np.array([0.3, -0.2, 0.1, -0.4]))
     tries: tuple[tuple[str, Any, list[float], float, float, int], ...] = (
         ("a line's fit", fit, [0.0, 0.0], 1e-4, 1.0, 60),
         ("a parabola of one parameter", Parabola(4.0), [3.0], 0.01, 10.0, 30),
         ("three parameters", Parabola(1.0, 9.0, 3.0), [1.0, -2.0, 0.5], 1e-3, 100.0, 25),
-        ("rates that all do", Parabola(1.0, 2.0), [2.0, 1.0], 1e-3, 0.1, 7),
+        ("rates that are all stable", Parabola(1.0, 2.0), [2.0, 1.0], 1e-3, 0.1, 7),
         ("a loss that rises by half, and falls again", Parabola(1.0), [2.0], 2.1, 2.4, 5),
         ("a first rate that is too high", Parabola(4.0), [3.0], 5.0, 50.0, 6),
-        ("a loss that stops being a number", Logarithm(), [0.5], 0.01, 100.0, 12),
+        ("a loss that becomes nan", Logarithm(), [0.5], 0.01, 100.0, 12),
         ("a loss that grows slowly", Parabola(1.0), [2.0], 2.1, 2.1002, 20),
         ("two rates", Parabola(1.0), [1.0], 0.1, 0.2, 2),
-        ("a loss of just 4 times the first", Stairs(), [0.0], 0.1, 0.4, 3),
+        ("a loss of exactly 4 times the first", Stairs(), [0.0], 0.1, 0.4, 3),
     )
     return [Case(label, (on, np.array(start), *rest)) for label, on, start, *rest in tries]
 
@@ -79,7 +79,7 @@ def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
     if pair is None:
         raise Violation(compare.NOTHING)
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise Violation(f"it returns {shown(pair)}, expected two things: the rates and the losses")
+        raise Violation(f"it returns {shown(pair)}, expected two results: the rates and the losses")
     try:
         rates, losses = (np.array(column, dtype=float) for column in pair)
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def difference(got: Any, expected: Any) -> str | None:
         if one.shape != other.shape:
             return f"it returns {one.size} {what}, expected {other.size}"
         if not np.array_equal(np.isnan(one), np.isnan(other)):
-            return f"{what}: other entries are no numbers than expected"
+            return f"{what}: nan is not where it is expected"
         near = np.isclose(one, other, rtol=1e-6, atol=0, equal_nan=True)
         if not near.all():
             at = int(np.argmin(near))
@@ -104,7 +104,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Walk while the rate grows from lowest to highest; return the rates and the losses.",
+    task="Descend while the rate grows from lowest to highest; return the rates and the losses.",
     reference=range_test,
     cases=cases,
     run=run,

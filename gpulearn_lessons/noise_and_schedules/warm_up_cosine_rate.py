@@ -1,4 +1,4 @@
-"""A schedule that is given with two mistakes, to be mended from its curve."""
+"""A schedule, given with two bugs to fix from its curve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Mend the schedule: it grows to lr in the warm-up, then falls along a cosine to lowest.",
+    task="Fix the schedule: it grows to lr in the warm-up, then falls along a cosine to lowest.",
     reference=warm_up_cosine_rate,
     cases=cases,
     difference=difference,

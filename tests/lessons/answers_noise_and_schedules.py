@@ -189,16 +189,16 @@ RIGHT = {
 
 WRONG = [
     ("escape_saddle", escape_gives_up, "of curvature −0.0015, it returns inf, expected"),
-    ("escape_saddle", escape_takes_the_near_for_the_ridge, "a trillionth beside the ridge, it"),
+    ("escape_saddle", escape_takes_the_near_for_the_ridge, "a trillionth from the ridge, it"),
     ("escape_saddle", escape_with_the_size_of_the_curvature, "it returns 9, expected inf."),
     ("escape_saddle", escape_after_a_round_number, "it returns inf, expected 533."),
     ("warm_up_cosine_rate", schedule_never_below, "step 0 of 30, down to 0.2, it returns 0.2"),
     ("warm_up_cosine_rate", schedule_one_late, "step 10 of 110, 10 of them warm-up, it returns"),
     ("range_test", range_with_momentum, "it returns 46 rates, expected 52."),
     ("range_test", range_up_to_five, "for a loss that grows slowly, it returns"),
-    ("range_test", range_in_pairs, "expected two things: the rates and the losses."),
+    ("range_test", range_in_pairs, "expected two results: the rates and the losses."),
     ("numerical_gradient", slopes_of_rows_and_columns, "for an array of three axes, "),
     ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
     ("descend_on_gpu", walks_of_one_block, "so that none does that of others."),
-    ("descend_on_gpu", walks_four_in_a_row, "neighbouring threads side by side"),
+    ("descend_on_gpu", walks_four_in_a_row, "neighboring threads side by side"),
 ]

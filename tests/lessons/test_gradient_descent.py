@@ -109,7 +109,7 @@ def test_an_argument_of_another_shape_is_named():
 
     said = told("numerical_gradient", numerical_gradient)
     assert said == (
-        "for a matrix of shape (2, 3), it calls function with an array of shape (6,), and x has "
+        "for a matrix of shape (2, 3), it calls function with an array of shape (6,), but x has "
         "(2, 3)."
     )
 
@@ -133,7 +133,7 @@ def test_complex_numbers_are_no_central_differences():
         return slopes
 
     said = told("numerical_gradient", numerical_gradient)
-    assert "it calls function with complex numbers, and x has real ones." in said
+    assert "it calls function with complex numbers, but x is real." in said
 
 
 def test_one_h_for_all_entries_is_told():
