@@ -51,7 +51,7 @@ SENTENCES = {
 # what an exception says → what it is for an instructor
 SYMPTOMS = (
     (re.compile(r"it did not end within|does not end"), "time"),
-    (re.compile(r"raises MemoryError|GiB of memory|: out of memory\n"), "memory"),
+    (re.compile(r"raises MemoryError|GiB of memory"), "memory"),
     (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
     (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
     (re.compile(r"it calls the library's"), "borrowed"),
@@ -130,12 +130,7 @@ class Judge:
             if not boxes:
                 boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
-                if exercise.kernel and closed:  # there is nothing to load
-                    return boxes[0]
                 with time_limit(self._limits.seconds):
-                    if exercise.kernel:
-                        boxes[0].ask("text", text=answer.text, exercise=place)
-                        return boxes[0]
                     loaded = boxes[0].ask(
                         "load",
                         source="".join(statement.text for statement in statements),
@@ -153,13 +148,10 @@ class Judge:
             data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
             return {name: value for name, value in data.items() if value is not None}
 
-        answer: Any = None
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
-                text = rebuilt.text_of(statements, exercise.name)
-                answer = text and ways.CompiledElsewhere(exercise, text, opened)
-                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
+                answer: Any = rebuilt.text_of(statements, exercise.name)
             elif way == "text":
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import KernelError, WrongAnswer
+from gpulearn.errors import WrongAnswer
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch
@@ -19,11 +19,6 @@ from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
-from simt.cpp.module import CppKernel, CppModule
-from simt.cpp.source import CppSource
-
-MAX_PTX = 4 << 20  # characters
-MAX_LINE = 10_000  # of an answer
 
 
 @functools.cache
@@ -36,7 +31,7 @@ def way(place: str) -> str:
     """
     exercise = find(place)
     cases = exercise.cases()
-    if isinstance(cases[0], Launch):
+    if exercise.kernel or isinstance(cases[0], Launch):
         return "text"
 
     @functools.wraps(exercise.reference)
@@ -60,25 +55,6 @@ def way(place: str) -> str:
         ):
             return word
     return "there"
-
-
-class CompiledElsewhere(CppSource):
-    """An answer in CUDA C++, which its own process has compiled."""
-
-    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
-        super().__init__(exercise.name, text, exercise.kernel)
-        self.opened = opened
-
-    @functools.cached_property
-    def compiled(self) -> CppKernel:
-        """The kernel itself; nothing of its text is read here but the PTX that came of it."""
-        reply = self.opened().ask("compile", text=self.text)
-        if "refused" in reply:
-            raise KernelError(shorten(str(reply["refused"]), 2000))
-        ptx = str(reply.get("ptx"))
-        if len(ptx) > MAX_PTX:
-            raise KernelError(f"it is compiled to more than {MAX_PTX >> 20} MiB of PTX.")
-        return CppModule(self.text, ptx=ptx)[self.kernel]
 
 
 def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
@@ -113,14 +89,8 @@ def by_outcomes(place: str) -> Exercise:
     def ready(answer: Any) -> Any:
         return answer if hasattr(answer, "opened") else exercise.ready(answer)
 
-    def fault(answer: Any) -> str | None:
-        if not (exercise.kernel and hasattr(answer, "opened")):
-            return exercise.fault(answer)
-        said = answer.opened().ask("fault").get("said")
-        return None if said is None else shorten(str(said), 2000)
-
     return dataclasses.replace(
-        exercise, run=run, demand=demand, ready=ready, expect=exercise.expected, fault=fault
+        exercise, run=run, demand=demand, ready=ready, expect=exercise.expected
     )
 
 
@@ -180,7 +150,7 @@ def _exception(kind: str, message: str) -> BaseException:
 
 def _raise_in(shape: Any, error: BaseException, line: int) -> None:
     """Raise, so that the traceback shows the answer's own line."""
-    if shape is None or not 1 <= line <= MAX_LINE:
+    if shape is None or line < 1:
         raise error
     code = shape.__code__
     name, number = code.co_name, code.co_firstlineno + line - 1

@@ -207,28 +207,6 @@ class _Student:
         return {"callable": callable(self.answer) and not isinstance(self.answer, type),
                 "shown": shown(self.answer)}  # fmt: skip
 
-    def do_text(self, text: str, exercise: str) -> dict[str, Any]:
-        """Take a whole program in CUDA C++ for the answer."""
-        self._take(exercise, "")
-        solution: Any = self.exercise and self.exercise.reference
-        self.answer = type(solution)(solution.__name__, text, solution.kernel)
-        return {}
-
-    def do_fault(self) -> dict[str, Any]:
-        """Why that program cannot be tried, or None."""
-        assert self.exercise is not None
-        return {"said": self.exercise.fault(self.answer)}
-
-    def do_compile(self, text: str) -> dict[str, Any]:
-        """What the compiler makes of a text in CUDA C++."""
-        from gpulearn.errors import KernelError
-        from simt.cpp.compiler import compile_to_ptx
-
-        try:
-            return {"ptx": compile_to_ptx(text)[0]}
-        except KernelError as error:
-            return {"refused": str(error)}
-
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}

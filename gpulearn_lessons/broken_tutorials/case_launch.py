@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class ProductOutcome:
     findings: tuple[str, ...]  # each kind of thing the machine found, without numbers and lines
     over: float  # sectors for each request of the worst line, where they are over the budget
     lanes: float  # active ones of a warp's 32, where they are fewer than a block of 8 has
-    run: ProductRun  # the rest
+    run: ProductRun  # all of it
 
 
 def cases() -> list[Case]:
@@ -58,7 +58,6 @@ def run(program: Any, case: Case) -> ProductOutcome:
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
     findings = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", finding) for finding in ran.findings}))
-    ran = replace(ran, report=None)  # an outcome is plain data
     return ProductOutcome(
         float(ran.right.mean()), ran.status == "cudaSuccess", findings, over, lanes, ran
     )
