@@ -121,6 +121,7 @@ class Judge:
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []
+        text: str | None = None  # of an answer in CUDA C++
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
@@ -130,9 +131,10 @@ class Judge:
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source="".join(statement.text for statement in statements),
+                        source=text or "".join(statement.text for statement in statements),
                         name=exercise.name,
-                        reference=_place_of(exercise) if closed else "",
+                        kernel=exercise.kernel,
+                        reference=_place_of(exercise) if closed and text is None else "",
                         exercise="" if closed else place,
                         files=code.beside(file),
                         text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
@@ -148,7 +150,9 @@ class Judge:
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
-                answer: Any = rebuilt.text_of(statements, exercise.name)
+                text = rebuilt.text_of(statements, exercise.name)
+                answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
+                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             elif way == "text":
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:
@@ -177,6 +181,8 @@ class Judge:
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
+            if text and boxes and (ended := boxes[0].ended):  # while it was compiled
+                return ended, f"{exercise.name}: {self._sentence(ended)}"
             return _kind(str(error)), str(error)
         except BadInput as error:
             return "wrong", str(error)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import WrongAnswer
+from gpulearn.errors import KernelError, WrongAnswer
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch
@@ -19,6 +19,10 @@ from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
+from simt.cpp.module import CppKernel, CppModule
+from simt.cpp.source import CppSource
+
+MAX_PTX = 1 << 20  # bytes; to read it takes some 100 times as much memory
 
 
 @functools.cache
@@ -31,8 +35,10 @@ def way(place: str) -> str:
     """
     exercise = find(place)
     cases = exercise.cases()
-    if exercise.kernel or isinstance(cases[0], Launch):
+    if isinstance(cases[0], Launch):
         return "text"
+    if exercise.kernel:  # its host part is a program
+        return "outcomes"
 
     @functools.wraps(exercise.reference)
     def through(*args: Any, **options: Any) -> Any:
@@ -68,6 +74,25 @@ def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable
         functools.update_wrapper(answer, shape)
     vars(answer)["opened"] = opened
     return answer
+
+
+class CompiledElsewhere(CppSource):
+    """An answer in CUDA C++, compiled in its own process: what comes back is a text as well."""
+
+    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
+        super().__init__(exercise.name, text, exercise.kernel)
+        self.opened = opened
+
+    @functools.cached_property
+    def compiled(self) -> CppKernel:
+        """The kernel, made of the PTX that the process sends."""
+        reply = self.opened().ask("compile")
+        if "refused" in reply:
+            raise KernelError(shorten(str(reply["refused"]), 4000))
+        ptx = str(reply.get("ptx", ""))
+        if len(ptx) > MAX_PTX or "large" in reply:
+            raise KernelError(f"what the compiler makes of it is larger than {MAX_PTX >> 20} MiB")
+        return CppModule(self.text, ptx=ptx)[self.kernel]
 
 
 @functools.cache

@@ -24,12 +24,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gpulearn.errors import KernelError
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.isolation import borrowing
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
 from gpulearn_grading.apart.values import decoded, encoded
+from simt.cpp.compiler import compile_to_ptx
+from simt.cpp.source import CppSource
 
 SUBMISSION = "<submission>"
 HOUSE = Path(__file__).parents[2]
@@ -167,6 +170,7 @@ class _Student:
         self,
         source: str,
         name: str,
+        kernel: str,
         reference: str,
         exercise: str,
         files: dict[str, str],
@@ -191,6 +195,9 @@ class _Student:
         self.names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
+        if kernel:
+            self.answer = CppSource(name, source, kernel)
+            return {"callable": True}
         if "gpulearn" in sys.modules:
             _stand_ins(sys.modules["gpulearn"])
         try:
@@ -206,6 +213,13 @@ class _Student:
             return {"borrowed": True}
         return {"callable": callable(self.answer) and not isinstance(self.answer, type),
                 "shown": shown(self.answer)}  # fmt: skip
+
+    def do_compile(self) -> dict[str, Any]:
+        """The PTX of an answer in CUDA C++, or what the compiler says."""
+        try:
+            return {"ptx": compile_to_ptx(self.answer.text)[0]}
+        except KernelError as error:
+            return {"refused": str(error)}
 
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""

@@ -7,6 +7,7 @@ import csv
 import hashlib
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -26,9 +27,10 @@ from gpulearn_grading.apart import sandbox, server
 from gpulearn_grading.apart.limits import Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, read
+from simt.cpp.compiler import compiler_fault
 
 from . import honest
-from .hostile import HOSTILE
+from .hostile import HOSTILE, MEMORY
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
 
@@ -184,6 +186,22 @@ def test_what_it_did_is_named(judge, tmp_path):
     ):
         found = verdict(judge, tmp_path, text.format(line))
         assert any(one.startswith(note) for one in found.notes), (line, found)
+
+
+@walled
+@pytest.mark.skipif(compiler_fault() is not None, reason="needs NVRTC")
+def test_cpp_is_compiled_behind_the_walls(judge, folder, tmp_path):
+    """A header among the submissions is not there, and macros meet the limit of memory."""
+    right = find("saxpy_cpp").reference.text
+    (folder / "shared.h").write_text("#define SHARED\n")
+    include = f'#include "{folder}/shared.h"\n'
+    bomb = "".join(f"#define A{n} {8 * f'A{n - 1} '}\n" for n in range(1, 10))
+    bomb = "#define A0 1,\n" + bomb + "__device__ int many[] = {A9};\n"
+    for begin, kinds in (("", "passed"), (include, "wrong"), (bomb, ("wrong", *MEMORY, "ended"))):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = verdict(judge, tmp_path, f"saxpy_cpp = {begin + right!r}\n", "saxpy_cpp")
+        assert found.kind in kinds, found
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (100 << 10)  # KiB
 
 
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
