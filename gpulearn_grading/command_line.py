@@ -19,6 +19,7 @@ from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.judge.catalogue import find
 from gpulearn.require import installed, package
 from gpulearn_grading import settings as settings_of
+from gpulearn_grading.apart import sandbox
 from gpulearn_grading.grading import Grading, grade
 from gpulearn_grading.results import write_csv, write_json, write_junit
 from gpulearn_grading.settings import USUAL, GradingSettings
@@ -43,6 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-j", "--jobs", type=int, default=0, help="answers at a time (default: one on each core)"
     )
+    parser.add_argument(
+        "--no-walls", action="store_true",
+        help="grade also where this system has no walls to put round answers",
+    )  # fmt: skip
     return parser
 
 
@@ -57,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
         if options.jobs < 0:
             raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
+        if lacking := sandbox.lacking():
+            _without_walls(lacking, options.no_walls)
         settings = _settings(options)
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")
@@ -75,6 +82,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):  # fmt: skip
         write(done, output.with_suffix(suffix))
     return _report(done, output)
+
+
+def _without_walls(lacking: str, allowed: bool) -> None:
+    """Refuse to grade where answers could reach this computer, or warn that they can."""
+    if not allowed:
+        raise BadInput(
+            f"There are no walls round answers here, so they could reach your files and the "
+            f"network: {lacking}. Use Linux or a container that allows user namespaces, or say "
+            f"--no-walls if you trust every submission."
+        )
+    print(
+        f"No walls round the answers: {lacking}. They can reach files and the network; limits of "
+        f"time, memory and output hold.",
+        file=sys.stderr,
+    )
 
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
@@ -108,12 +130,9 @@ def _report(done: Grading, output: Path) -> int:
         f"{len(done.students)} students, {len(verdicts)} answers, {passed} right, in "
         f"{done.seconds:.0f} s: {output}, and beside it .html, .json and .xml."
     )
-    if done.lacks:
-        print(
-            f"No walls round the answers: {done.lacks}. They could reach files and the network; "
-            f"limits of time, memory and output held.",
-            file=sys.stderr,
-        )
+    if reported := sorted({verdict.exercise for verdict in verdicts if verdict.reported}):
+        names = ", ".join(reported)
+        print(f"Tried in the answers' own processes, which tell what came out: {names}.")
     if done.left_out:
         print("Left out:", *done.left_out, sep="\n  ", file=sys.stderr)
     lost = [verdict.hint for verdict in verdicts if verdict.kind == "not judged"]

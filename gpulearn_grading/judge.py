@@ -22,7 +22,6 @@ import io
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import simt
@@ -76,6 +75,8 @@ class Verdict:
     kind: str
     hint: str = ""  # what `gl.check` says, or why there is no verdict
     seconds: float = 0.0  # that it took
+    # whether its own process told what came out of the trial, and could have told another thing
+    reported: bool = False
     notes: tuple[str, ...] = ()  # what the answer did besides, for the instructor to look at
 
 
@@ -98,9 +99,11 @@ class Judge:
         notes: dict[str, str] = {}
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
+        passed = kind == "passed"
+        reported = passed and ways.way(place) == "outcomes"
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
-        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks)
+        return Verdict(exercise.name, passed, kind, shorten(hint, 4000), seconds, reported, remarks)
 
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
@@ -137,7 +140,9 @@ class Judge:
                         reference=_place_of(exercise) if closed and text is None else "",
                         exercise="" if closed else place,
                         files=code.beside(file),
-                        text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
+                        text=""
+                        if closed or not exercise.file
+                        else rebuilt.without_solution(exercise),
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
@@ -163,10 +168,7 @@ class Judge:
                 exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
                 if not stubs.is_stub(answer):
                     opened()
-            if way == "there" and boxes:
-                count = ways.judged_there(boxes[0], exercise, self._limits.seconds)
-            else:
-                count = examined(exercise, answer, self._limits.seconds)
+            count = examined(exercise, answer, self._limits.seconds)
             own = exercise.reference
             long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
             if long and stubs.same_code(answer, own):
@@ -193,6 +195,12 @@ class Judge:
             if not ended:
                 return "not judged", str(error)
             return ended, f"{exercise.name}: {self._sentence(ended)}"
+        except MemoryError:
+            return "memory", f"{exercise.name}: what comes of it takes too much memory to judge."
+        except (TypeError, ValueError, LookupError, AttributeError):
+            if way != "outcomes" or not boxes:
+                raise
+            return "wrong", f"{exercise.name}: what its process reports is no outcome."
         finally:
             forget()
             for box in boxes:
