@@ -20,6 +20,7 @@ from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.judge.catalogue import find
 from gpulearn.require import installed, package
 from gpulearn_grading import settings as settings_of
+from gpulearn_grading.apart import sandbox
 from gpulearn_grading.grading import Grading, grade
 from gpulearn_grading.results import write
 from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
@@ -47,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
         "--anonymous", action="store_true",
         help="call students by numbers; FILE.students.csv says whose they are",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-walls", action="store_true",
+        help="grade also where this system has no walls to put round answers",
+    )  # fmt: skip
     return parser
 
 
@@ -67,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "Python imports what students call numpy.py where it is started among their files: "
                 "start the grader in another folder, or as `gpulearn grade`."
             )
+        if lacking := sandbox.lacking():
+            _without_walls(lacking, options.no_walls)
         settings = _settings(options)
         bar, end = _progress_bar()
         journal = output.resolve().with_suffix(".journal")
@@ -87,6 +94,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for fault in faults:
         print(fault, file=sys.stderr)
     return _report(done, output) or int(bool(faults))
+
+
+def _without_walls(lacking: str, allowed: bool) -> None:
+    """Refuse to grade where answers could reach this computer, or warn that they can."""
+    if not allowed:
+        raise BadInput(
+            f"There are no walls round answers here, so they could reach your files and the "
+            f"network: {lacking}. Use Linux or a container that allows user namespaces, or say "
+            f"--no-walls if you trust every submission."
+        )
+    print(
+        f"No walls round the answers: {lacking}. They can reach files and the network; limits of "
+        f"time, memory and output hold.",
+        file=sys.stderr,
+    )
 
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
@@ -121,12 +143,9 @@ def _report(done: Grading, output: Path) -> int:
         f"{len(done.students)} students, {len(verdicts)} answers, {passed} right, in "
         f"{done.seconds:.0f} s: {output}, and beside it the other files of these results."
     )
-    if done.lacks:
-        print(
-            f"No walls round the answers: {done.lacks}. They could reach files and the network; "
-            f"limits of time, memory and output held.",
-            file=sys.stderr,
-        )
+    if reported := sorted({verdict.exercise for verdict in verdicts if verdict.reported}):
+        names = ", ".join(reported)
+        print(f"Tried in the answers' own processes, which tell what came out: {names}.")
     if done.left_out:
         print("Left out:", *done.left_out, sep="\n  ", file=sys.stderr)
     lost = [verdict.hint for verdict in verdicts if verdict.kind == "not judged"]

@@ -21,7 +21,7 @@ import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.limits import Confinement
-from gpulearn_grading.apart.sandbox import SOCKETS
+from gpulearn_grading.apart.sandbox import HOMES, SOCKETS
 from gpulearn_grading.judge import Verdict
 from gpulearn_grading.plain import one_line, plain
 from gpulearn_grading.roster import Student, attempts, enrolled, numbered
@@ -275,7 +275,9 @@ def _judge_all(
 
     def work(box: Path) -> None:
         box.mkdir()
-        confinement = Confinement(hidden(folder, journal.parent), box, settings.limits)
+        confinement = Confinement(
+            hidden(folder, journal.parent, settings.exercises), box, settings.limits
+        )
         worker: Worker | None = None
         try:
             for task in waiting:
@@ -318,10 +320,8 @@ def _bounded(verdict: Verdict) -> Verdict:
     return dataclasses.replace(verdict, hint=one_line(verdict.hint, MAX_HINT), notes=notes)
 
 
-def hidden(folder: Path, results: Path) -> list[Path]:
-    """Folders that are to look empty, but for those in which Python or the package lies."""
-    paths = map(Path, (sys.prefix, sys.base_prefix, __file__, *sys.path))
-    needed = [path.resolve() for path in paths if path.name]
-    candidates = [*map(Path, SOCKETS), Path.home(), folder, results]
-    folders = dict.fromkeys(path.resolve() for path in candidates if path.is_dir())
-    return [path for path in folders if not any(inner.is_relative_to(path) for inner in needed)]
+def hidden(folder: Path, results: Path, exercises: Sequence[str] = ()) -> list[Path]:
+    """Folders that are to look empty; of Python and the package in them, only these are seen."""
+    own = [Path(place.rpartition(":")[0]).parent for place in exercises if ":" in place]
+    candidates = [*map(Path, (*SOCKETS, *HOMES)), Path.home(), folder, results, *own]
+    return list(dict.fromkeys(path.resolve() for path in candidates if path.is_dir()))

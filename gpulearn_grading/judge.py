@@ -22,7 +22,6 @@ import io
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import simt
@@ -51,7 +50,7 @@ SENTENCES = {
 # what an exception says → what it is for an instructor
 SYMPTOMS = (
     (re.compile(r"it did not end within|does not end"), "time"),
-    (re.compile(r"raises MemoryError|GiB of memory"), "memory"),
+    (re.compile(r"raises MemoryError|GiB of memory|: out of memory\n"), "memory"),
     (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
     (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
     (re.compile(r"it calls the library's"), "borrowed"),
@@ -76,6 +75,8 @@ class Verdict:
     kind: str
     hint: str = ""  # what `gl.check` says, or why there is no verdict
     seconds: float = 0.0  # that it took
+    # whether its own process told what came out of the trial, and could have told another thing
+    reported: bool = False
     notes: tuple[str, ...] = ()  # what the answer did besides, for the instructor to look at
     share: float = 0.0  # of the cases in which it is right
 
@@ -100,10 +101,13 @@ class Judge:
         notes: dict[str, str] = {}
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
+        passed = kind == "passed"
+        reported = passed and ways.way(place) == "outcomes"
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
-        share = 1.0 if kind == "passed" else self._share
-        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, remarks, share)
+        share = 1.0 if passed else self._share
+        hint = shorten(hint, 4000)
+        return Verdict(exercise.name, passed, kind, hint, seconds, reported, remarks, share)
 
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
@@ -124,6 +128,7 @@ class Judge:
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []
+        text: str | None = None  # of an answer in CUDA C++
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
@@ -133,12 +138,15 @@ class Judge:
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source="".join(statement.text for statement in statements),
+                        source=text or "".join(statement.text for statement in statements),
                         name=exercise.name,
-                        reference=_place_of(exercise) if closed else "",
+                        kernel=exercise.kernel,
+                        reference=_place_of(exercise) if closed and text is None else "",
                         exercise="" if closed else place,
                         files=code.beside(file),
-                        text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
+                        text=""
+                        if closed or not exercise.file
+                        else rebuilt.without_solution(exercise),
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
@@ -151,7 +159,9 @@ class Judge:
         forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
             if exercise.kernel:
-                answer: Any = rebuilt.text_of(statements, exercise.name)
+                text = rebuilt.text_of(statements, exercise.name)
+                answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
+                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             elif way == "text":
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:
@@ -162,10 +172,7 @@ class Judge:
                 exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
                 if not stubs.is_stub(answer):
                     opened()
-            if way == "there" and boxes:
-                count = ways.judged_there(boxes[0], exercise, self._limits.seconds)
-            else:
-                count = examined(exercise, answer, self._limits.seconds)
+            count = examined(exercise, answer, self._limits.seconds)
             own = exercise.reference
             long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
             if long and stubs.same_code(answer, own):
@@ -180,6 +187,8 @@ class Judge:
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
+            if text and boxes and (ended := boxes[0].ended):  # while it was compiled
+                return ended, f"{exercise.name}: {self._sentence(ended)}"
             kind = _kind(str(error))
             self._share = error.share if kind in ("wrong", "raises") else 0.0
             return kind, str(error)
@@ -192,6 +201,12 @@ class Judge:
             if not ended:
                 return "not judged", str(error)
             return ended, f"{exercise.name}: {self._sentence(ended)}"
+        except MemoryError:
+            return "memory", f"{exercise.name}: what comes of it takes too much memory to judge."
+        except (TypeError, ValueError, LookupError, AttributeError):
+            if way != "outcomes" or not boxes:
+                raise
+            return "wrong", f"{exercise.name}: what its process reports is no outcome."
         finally:
             forget()
             for box in boxes:

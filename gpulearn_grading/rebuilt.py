@@ -16,9 +16,11 @@ import itertools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from gpulearn.judge.exercise import Exercise
 from gpulearn_grading.submissions import Statement
 
 # importing them, or from them, runs nothing of a student's
@@ -81,6 +83,16 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
             exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
             return _lifeless(space[name]), lambda: None
     return None, lambda: None
+
+
+def without_solution(exercise: Exercise) -> str:
+    """The file of an exercise of the instructor's, in which the solution only has its name."""
+    tree = ast.parse(Path(exercise.file).read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == exercise.name:
+            refusal = "raise NotImplementedError('the solution stays with the judge')"
+            node.body = ast.parse(refusal).body
+    return ast.unparse(tree)
 
 
 def text_of(statements: Sequence[Statement], name: str) -> str | None:

@@ -102,6 +102,10 @@ def _points(student: GradedStudent, most: float) -> str:
 def _in_short(grading: Grading) -> str:
     middle = statistics.median(student.points for student in grading.students)
     text = f"Median score {middle:g} of {grading.most:g}."
+    reported = {v.exercise for s in grading.students for v in s.verdicts if v.reported}
+    if reported:
+        names = ", ".join(sorted(reported))
+        text += f" Tried in the answers' own processes, which tell what came out: {names}."
     if grading.lacks:
         text += (
             f" The answers ran without walls round them: {grading.lacks}. They were held by limits "

@@ -1,17 +1,21 @@
-"""Ways to try an answer that runs in a process of its own: called, tried, or judged there."""
+"""Ways to try an answer that runs in a process of its own: called, or tried there."""
 
 from __future__ import annotations
 
+import base64
 import builtins
 import contextlib
+import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import WrongAnswer
+from gpulearn.errors import KernelError
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch
@@ -19,6 +23,10 @@ from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
 from gpulearn_grading.apart.values import NotData, decoded, encoded
+from simt.cpp.module import CppKernel, CppModule
+from simt.cpp.source import CppSource
+
+MAX_PTX = 1 << 20  # bytes; to read it takes some 100 times as much memory
 
 
 @functools.cache
@@ -26,35 +34,79 @@ def way(place: str) -> str:
     """How answers to an exercise are tried.
 
     "text": by the judge. "calls": called by the judge, case by case. "outcomes": tried in their own
-    process, compared by the judge. "there": judged in their own process. What the solution is
-    given and returns decides.
+    process, where an answer that takes the trial over can report what it did not do. What the
+    solution is given and returns decides.
+
+    Raises:
+        NotData: what comes out of a trial is not even data, and nobody can judge it from outside.
     """
     exercise = find(place)
     cases = exercise.cases()
-    if exercise.kernel or isinstance(cases[0], Launch):
+    if isinstance(cases[0], Launch):
         return "text"
+    if exercise.kernel:  # its host part is a program
+        return "outcomes"
 
     @functools.wraps(exercise.reference)
     def through(*args: Any, **options: Any) -> Any:
-        args, options = decoded(encoded(args)), decoded(encoded(options))
-        return decoded(encoded(exercise.reference(*args, **options)))
+        given, options = decoded(encoded(args)), decoded(encoded(options))
+        result = exercise.reference(*given, **options)
+        same = identities(result, given)
+        for old, new in zip(args, given, strict=True):
+            _write_back(old, new)
+        return _identified(decoded(encoded(result)), same, args)
 
-    for word, answer in (("calls", through), ("outcomes", exercise.reference)):
-        # a demand may call the answer in ways of its own, or look at how it runs
-        if word == "calls" and (not exercise.by_hand or exercise.demand is not Exercise.demand):
-            continue
+    def elsewhere(*work: Any) -> Any:
+        raise NotData("a step of its demand")
+
+    vars(through)["elsewhere"] = elsewhere
+    try:
         apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
-        ready = exercise.ready(answer)
-        try:
-            outcomes = [decoded(encoded(tried(apart, ready, case))) for case in cases]
-        except NotData:
-            continue
-        if all(
-            not isinstance(got, Failure) and not exercise.difference(got, exercise.expected(case))
-            for got, case in zip(outcomes, cases, strict=True)
-        ):
-            return word
-    return "there"
+        ready = exercise.ready(through)
+        outcomes = [tried(apart, ready, case) for case in cases]
+        right = not any(map(_differs, [exercise] * len(cases), cases, outcomes))
+        if right and exercise.demand(ready, outcomes) is None:
+            return "calls"
+    except NotData:
+        pass
+    ready = exercise.ready(exercise.reference)
+    outcomes = [
+        received(sent(tried(exercise, ready, case), case, strict=True), case) for case in cases
+    ]
+    if not any(map(_differs, [exercise] * len(cases), cases, outcomes)):
+        return "outcomes"
+    raise NotData(f"{exercise.name} cannot be judged apart: its outcomes are no plain data.")
+
+
+def _differs(exercise: Exercise, case: Case, outcome: Any) -> bool:
+    failed = isinstance(outcome, Failure)
+    return failed or bool(exercise.difference(outcome, exercise.expected(case)))
+
+
+def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
+    """An outcome as data; what it repeats of its case is only named."""
+    repeated = {}
+    if dataclasses.is_dataclass(outcome) and not isinstance(outcome, type):
+        for item in dataclasses.fields(outcome):
+            for number, given in enumerate(case.args):
+                value = getattr(outcome, item.name)
+                if dataclasses.is_dataclass(given) and value is not given:
+                    with contextlib.suppress(Exception):  # arrays are not simply equal
+                        if type(value) is type(given) and value == given:
+                            repeated[item.name] = number
+        outcome = copy.copy(outcome)
+        for name in repeated:
+            object.__setattr__(outcome, name, None)
+    return {"result": encoded(outcome, strict=strict).decode(), "repeated": repeated}
+
+
+def received(reply: Mapping[str, Any], case: Case) -> Any:
+    """The outcome that was sent; of its case it has the judge's own."""
+    outcome = decoded(str(reply.get("result")).encode())
+    for name, number in dict(reply.get("repeated", {})).items():
+        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
+            object.__setattr__(outcome, name, case.args[int(number)])
+    return outcome
 
 
 def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
@@ -66,8 +118,37 @@ def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable
     answer.__name__ = answer.__qualname__ = exercise.name
     if shape is not None:
         functools.update_wrapper(answer, shape)
-    vars(answer)["opened"] = opened
+    vars(answer).update(opened=opened, elsewhere=_elsewhere(opened))
     return answer
+
+
+def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
+    """Takes steps of a demand in the process of an answer; what comes back is data."""
+
+    def taken(*work: Any) -> Any:
+        reply = opened().ask("step", work=base64.b64encode(pickle.dumps(work)).decode())
+        return decoded(str(reply.get("result")).encode())
+
+    return taken
+
+
+class CompiledElsewhere(CppSource):
+    """An answer in CUDA C++, compiled in its own process: what comes back is a text as well."""
+
+    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
+        super().__init__(exercise.name, text, exercise.kernel)
+        self.opened, self.elsewhere = opened, _elsewhere(opened)
+
+    @functools.cached_property
+    def compiled(self) -> CppKernel:
+        """The kernel, made of the PTX that the process sends."""
+        reply = self.opened().ask("compile")
+        if "refused" in reply:
+            raise KernelError(shorten(str(reply["refused"]), 4000))
+        ptx = str(reply.get("ptx", ""))
+        if len(ptx) > MAX_PTX or "large" in reply:
+            raise KernelError(f"what the compiler makes of it is larger than {MAX_PTX >> 20} MiB")
+        return CppModule(self.text, ptx=ptx)[self.kernel]
 
 
 @functools.cache
@@ -79,27 +160,12 @@ def by_outcomes(place: str) -> Exercise:
     def run(answer: Any, case: Case) -> Any:
         if not hasattr(answer, "opened"):
             return exercise.run(answer, case)
-        reply = answer.opened().ask("try", case=numbers[case.label])
-        return decoded(str(reply.get("result")).encode())
-
-    def demand(answer: Any, outcomes: Sequence[Any]) -> str | None:
-        fault = answer.opened().ask("demand").get("said")
-        return None if fault is None else shorten(str(fault), 2000)
+        return received(answer.opened().ask("try", case=numbers[case.label]), case)
 
     def ready(answer: Any) -> Any:
         return answer if hasattr(answer, "opened") else exercise.ready(answer)
 
-    return dataclasses.replace(
-        exercise, run=run, demand=demand, ready=ready, expect=exercise.expected
-    )
-
-
-def judged_there(box: Box, exercise: Exercise, seconds: float) -> int:
-    """How many cases are right, as the answer's own process says."""
-    fault = box.ask("examine", seconds=seconds).get("said")
-    if fault is not None:
-        raise WrongAnswer(f"{exercise.name}: {shorten(str(fault[0]), 2000)}")
-    return len(exercise.cases())
+    return dataclasses.replace(exercise, run=run, ready=ready, expect=exercise.expected)
 
 
 def _called(
@@ -116,9 +182,25 @@ def _called(
     if "raised" in reply:
         kind, message, line = reply["raised"]
         _raise_in(shape, _exception(str(kind), str(message)), int(line))
-    if (same := reply.get("same")) is not None:
-        return args[int(same)]
-    return decoded(str(reply["result"]).encode())
+    return _identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
+
+
+def identities(result: Any, given: Sequence[Any]) -> Any:
+    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
+    if type(result) is tuple:
+        return [identities(item, given) for item in result if type(item) is not tuple]
+    kinds = list, dict, set, np.ndarray
+    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
+    return next((n for n, one in enumerate(given) if mutable and one is result), None)
+
+
+def _identified(result: Any, same: Any, args: Sequence[Any]) -> Any:
+    """A result that came as data, with the judge's own arguments where it is one of them."""
+    if isinstance(same, int):
+        return args[same]
+    if isinstance(same, list) and type(result) is tuple and len(same) == len(result):
+        return tuple(map(_identified, result, same, itertools.repeat(args)))
+    return result
 
 
 def _write_back(old: Any, new: Any) -> None:
@@ -150,9 +232,9 @@ def _exception(kind: str, message: str) -> BaseException:
 
 def _raise_in(shape: Any, error: BaseException, line: int) -> None:
     """Raise, so that the traceback shows the answer's own line."""
-    if shape is None or line < 1:
+    code = getattr(shape, "__code__", None)
+    if code is None or line not in {n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n}:
         raise error
-    code = shape.__code__
     name, number = code.co_name, code.co_firstlineno + line - 1
     safe = name if name.isidentifier() else "answer"
     text = "\n" * (number - 1) + f"def {safe}(error): raise error"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import resource
 import select
 import signal
 import socket
@@ -15,9 +16,10 @@ from pathlib import Path
 
 from gpulearn_grading.apart import sandbox
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel, start
-from gpulearn_grading.apart.limits import Confinement
+from gpulearn_grading.apart.limits import Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, SubmittedCode, read
+from simt.device.selection import data_bytes
 
 MAX_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 
@@ -64,7 +66,12 @@ def main(arguments: list[str]) -> int:
     if sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody looks into the judge
     channel = MessageChannel(socket.socket(fileno=int(arguments[0])))
-    judge = Judge(Confinement.read(arguments[1]))
+    confinement = Confinement.read(arguments[1])
+    judge = Judge(confinement)
+    # what answers send may be large once it is read; an answer's own limit is no business of this
+    most = data_bytes() + max(confinement.limits.memory, Limits().memory)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     try:
         while True:
             request = channel.receive()

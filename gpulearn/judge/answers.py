@@ -22,6 +22,20 @@ Place = tuple[int, int, str]  # from where to where in a source, and the new tex
 _SOURCES: dict[str, str] = {}  # of answers from a text, by the name of the file that they pretend
 
 
+def where_it_runs(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks what a demand does with an answer: a grader lets the answer's own process do it.
+
+    The answer comes first; what comes back is data, of which the demand then judges.
+    """
+
+    @functools.wraps(step)
+    def taken(answer: Any, *args: Any) -> Any:
+        elsewhere = getattr(answer, "elsewhere", None)
+        return elsewhere(taken, *args) if elsewhere else step(answer, *args)
+
+    return taken
+
+
 @dataclass(frozen=True)
 class Wrong:
     """A plausible wrong answer and the hint that it, and whatever behaves like it, must get.

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from gpulearn.errors import RankError
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import TooLong
 from gpulearn.judge.isolation import layers, told_of_calls
 from gpulearn.judge.limits import waiting_elsewhere
@@ -117,10 +117,7 @@ def demand_on_real_ranks(
     """
 
     def failure(answer: Answer, count: int, works: Sequence[Work]) -> str | None:
-        def start(seconds: float) -> list[Any]:
-            return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
-
-        ranks = on_real_ranks(start, answer)
+        ranks = _acted(answer, count, act, works)
         if isinstance(ranks, RankFailure):
             return ranks.sentence
         by_work = zip(works, *ranks, strict=True)
@@ -135,6 +132,17 @@ def demand_on_real_ranks(
         return None
 
     return demand
+
+
+@where_it_runs
+def _acted(answer: Answer, count: int, act: Act, works: Sequence[Any]) -> list[Any] | RankFailure:
+    """What real ranks return, of each the results of all works."""
+
+    def start(seconds: float) -> list[Any]:
+        act_often = _act_often, count, act, answer, works
+        return list(launch(*act_often, timeout=seconds, backend="gloo"))
+
+    return on_real_ranks(start, answer)
 
 
 def _act_often(act: Act, answer: Answer, works: Sequence[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from gpulearn_grading.apart.server import Server
 from simt.device.selection import waited_seconds
 
 LOOK_SECONDS = 0.05
+MAX_NOTES = 20  # of kinds there are fewer
 PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -53,7 +54,9 @@ class Box:
         try:
             self._channel.send({"do": do, **what})
             while "note" in (message := self._channel.receive()):
-                self.notes.setdefault(str(message["note"])[:200], str(message.get("about"))[:200])
+                if len(self.notes) < MAX_NOTES:
+                    what, about = str(message["note"]), str(message.get("about"))
+                    self.notes.setdefault(what[:200], about[:200])
             heard = True
             return message
         except ChannelClosed:

@@ -10,6 +10,7 @@ system allows no namespaces, the limits of setrlimit(2) alone remain, and `confi
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -18,9 +19,11 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import simt
 from gpulearn_grading.apart.limits import Confinement, Limits
 from simt.device.selection import data_bytes
 
@@ -39,6 +42,19 @@ MIN_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # where sockets of other programs lie, which no read-only mount closes
 SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+SECCOMP_ERRNO, SECCOMP_ALLOW = 0x50000, 0x7FFF0000
+LOAD, AND, EQUAL, AT_LEAST, RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+AT_NUMBER, AT_ARCHITECTURE, AT_FLAGS = 0, 4, 40  # of a call; its fourth argument
+SHARED_AND_ANONYMOUS, X32 = 0x21, 0x40000000
+# by machine: what audit(7) calls it; memfd_create, memfd_secret, shmget, io_uring_setup; mmap
+REFUSED = {
+    "x86_64": (0xC000003E, (319, 447, 29, 425), 9),
+    "aarch64": (0xC00000B7, (279, 447, 194, 425), 222),
+}
+
+HOMES = ("/home", "/root")
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -61,9 +77,14 @@ def in_namespaces() -> str:
     """Move this process into namespaces of its own; why that is not possible here, or "".
 
     Its children, not itself, are in the namespace of processes. Where it is not possible, nothing
-    has changed: a copy of the process tries first. A system may make namespaces and then refuse
-    to name their users, as Ubuntu's AppArmor does; whoever is half in can start nothing.
+    has changed. A system may make namespaces and then refuse to name their users, as Ubuntu's
+    AppArmor does; whoever is half in can start nothing.
     """
+    return lacking() or _entered()
+
+
+def lacking() -> str:
+    """Why a process cannot have namespaces of its own here, or ""; a copy of this one tries."""
     if sys.platform != "linux" or os.environ.get(WITHOUT):
         return f"{sys.platform} has no namespaces here"
     read, write = os.pipe()
@@ -78,7 +99,7 @@ def in_namespaces() -> str:
         fault = answer.read().decode(errors="replace")
     with suppress(ChildProcessError):  # where the system buries them
         os.waitpid(copy, 0)
-    return fault or _entered()
+    return fault
 
 
 def _entered() -> str:
@@ -125,6 +146,8 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
     _limit(confinement.limits)
     if walls:
         _drop_capabilities()
+    if sys.platform == "linux":
+        _refuse_calls()
 
 
 def _limit(limits: Limits) -> None:
@@ -177,14 +200,22 @@ def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = F
 def _mount_all(confinement: Confinement) -> None:
     """Everything read-only, a few devices, one small file system in memory, hidden folders."""
     hidden, box, limits = confinement
+    hidden = sorted(set(hidden), key=lambda path: len(path.parts))  # the outer first
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
+    kept = {path: os.open(path, os.O_PATH) for path in needed(hidden)}
     devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
     _attributes("/", set_=MS_RDONLY | MS_NOSUID | MS_NODEV, recursive=True)
     for folder in hidden:
         if folder.is_dir():
             _mount("none", str(folder), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
-        elif folder.is_file():
+            for path, file in kept.items():
+                if path.is_relative_to(folder):
+                    path.mkdir(parents=True, exist_ok=True)
+                    _mount(f"/proc/self/fd/{file}", str(path), None, MS_BIND | MS_REC)
+        elif folder.is_file() or folder.is_socket():
             _mount("/dev/null", str(folder), None, MS_BIND)
+    for file in kept.values():
+        os.close(file)
     if not box.is_dir():  # it lies in what has just been hidden
         box.mkdir(parents=True)
     for folder in hidden:
@@ -208,12 +239,68 @@ def _mount_all(confinement: Confinement) -> None:
         _mount("none", "/proc", "tmpfs", MS_RDONLY)
 
 
+def needed(hidden: Sequence[Path]) -> list[Path]:
+    """Folders with Python and the packages that lie in hidden ones, and stay to be seen."""
+    house = Path(__file__).parents[2]
+    paths = [Path(p) for p in (sys.prefix, sys.base_prefix, *sys.path) if p]
+    paths = [path for path in paths if path.is_dir() and path.resolve() != house]
+    paths += map(Path, simt.internal.values())
+    paths += [path.resolve() for path in paths]
+    inside = [p for p in dict.fromkeys(paths) if any(p.is_relative_to(one) for one in hidden)]
+    # a folder on the path that is hidden itself, or has the home in it, would bring all of it back
+    inside = [p for p in inside if p not in hidden and not Path.home().is_relative_to(p)]
+    return sorted(inside, key=lambda path: len(path.parts))
+
+
+def sockets() -> list[Path]:
+    """Sockets of other programs that have a path; asked for where their network can be seen."""
+    with suppress(OSError):
+        lines = Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]
+        names = {fields[7] for line in lines if len(fields := line.split(None, 7)) == 8}
+        return [Path(name) for name in names if name.startswith("/")]
+    return []
+
+
 def _loopback_up() -> None:
     """Ranks that talk by sockets need it; it leads nowhere else."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         request = struct.pack("16sh14x", b"lo", IFF_UP_RUNNING)
         with suppress(OSError):
             fcntl.ioctl(sock, SIOCSIFFLAGS, request)
+
+
+def _refuse_calls() -> None:
+    """Refuse calls of the kernel's that take memory which no limit and no watcher counts.
+
+    Those are files in memory that are known by number only, System V's shared memory, anonymous
+    memory that is shared, and rings of requests. The filter (seccomp(2)) is a program for the
+    kernel's own machine: instructions of 8 bytes, of which a jump tells how many to leave out.
+    """
+    audit, numbers, mmap = REFUSED.get(os.uname().machine, (0, (), 0))
+    if not audit:
+        return
+
+    def to(number: int, then: Sequence[bytes]) -> list[bytes]:
+        """Do something if what was loaded is that number."""
+        return [struct.pack("HBBI", EQUAL, 0, len(then), number), *then]
+
+    refuse = struct.pack("HBBI", RETURN, 0, 0, SECCOMP_ERRNO | errno.EPERM)
+    allow = struct.pack("HBBI", RETURN, 0, 0, SECCOMP_ALLOW)
+    load = {
+        at: struct.pack("HBBI", LOAD, 0, 0, at) for at in (AT_NUMBER, AT_ARCHITECTURE, AT_FLAGS)
+    }
+    only_these = struct.pack("HBBI", AND, 0, 0, SHARED_AND_ANONYMOUS)
+    program = [
+        load[AT_ARCHITECTURE], struct.pack("HBBI", EQUAL, 1, 0, audit), refuse,
+        load[AT_NUMBER], struct.pack("HBBI", AT_LEAST, 0, 1, X32), refuse,
+        *(part for number in numbers for part in to(number, [refuse])),
+        *to(mmap, [load[AT_FLAGS], only_these, *to(SHARED_AND_ANONYMOUS, [refuse])]),
+        allow,
+    ]  # fmt: skip
+    code = ctypes.create_string_buffer(b"".join(program))
+    header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+    _called(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _called(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 def _drop_capabilities() -> None:

@@ -94,6 +94,7 @@ def main(arguments: list[str]) -> int:
 
 def _copy(files: list[int], confinement: Confinement) -> dict[str, Any]:
     """Start a process behind walls, and tell its number once the walls stand."""
+    confinement = confinement._replace(hidden=confinement.hidden + sandbox.sockets())
     read, write = os.pipe()
     server = os.getpid()
     if os.fork() == 0:

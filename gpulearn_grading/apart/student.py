@@ -8,12 +8,14 @@ that reaches deeper into the interpreter than Python's audit events do (PEP 578)
 
 from __future__ import annotations
 
+import base64
 import builtins
 import functools
 import importlib
 import importlib.abc
 import linecache
 import os
+import pickle
 import signal
 import sys
 import traceback
@@ -24,12 +26,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gpulearn.errors import KernelError
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.isolation import borrowing
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
+from gpulearn_grading import ways
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
 from gpulearn_grading.apart.values import decoded, encoded
+from simt.cpp.compiler import compile_to_ptx
+from simt.cpp.source import CppSource
 
 SUBMISSION = "<submission>"
 HOUSE = Path(__file__).parents[2]
@@ -161,12 +167,12 @@ class _Student:
         self.reference: Any = None
         self.exercise: Exercise | None = None
         self.cases: Sequence[Case] = ()
-        self.outcomes: list[Any] = []
 
     def do_load(
         self,
         source: str,
         name: str,
+        kernel: str,
         reference: str,
         exercise: str,
         files: dict[str, str],
@@ -191,6 +197,9 @@ class _Student:
         self.names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
+        if kernel:
+            self.answer = CppSource(name, source, kernel)
+            return {"callable": True}
         if "gpulearn" in sys.modules:
             _stand_ins(sys.modules["gpulearn"])
         try:
@@ -207,6 +216,13 @@ class _Student:
         return {"callable": callable(self.answer) and not isinstance(self.answer, type),
                 "shown": shown(self.answer)}  # fmt: skip
 
+    def do_compile(self) -> dict[str, Any]:
+        """The PTX of an answer in CUDA C++, or what the compiler says."""
+        try:
+            return {"ptx": compile_to_ptx(self.answer.text)[0]}
+        except KernelError as error:
+            return {"refused": str(error)}
+
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}
@@ -221,7 +237,7 @@ class _Student:
             try:
                 with self._heard():
                     result = self.answer(*arguments, **decoded(options.encode()))
-                reply["same"] = next((n for n, a in enumerate(arguments) if a is result), None)
+                reply["same"] = ways.identities(result, arguments)
                 reply["result"] = encoded(result, strict=False).decode()
             except BaseException as error:
                 reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
@@ -270,22 +286,15 @@ class _Student:
         exercise = self.exercise
         assert exercise is not None
         if not case:
-            self.outcomes, self.answer = [], exercise.ready(self.answer)
-        self.outcomes.append(tried(exercise, self.answer, self.cases[case]))
-        return {"result": encoded(self.outcomes[-1], strict=False).decode()}
+            self.answer = exercise.ready(self.answer)
+        with self._heard():
+            outcome = tried(exercise, self.answer, self.cases[case])
+        return ways.sent(outcome, self.cases[case], strict=False)
 
-    def do_demand(self) -> dict[str, Any]:
-        """What else is asked of a right answer: one sentence, or None."""
-        assert self.exercise is not None
-        return {"said": self.exercise.demand(self.answer, self.outcomes)}
-
-    def do_examine(self, seconds: float) -> dict[str, Any]:
-        """The whole examination, where not even an outcome is data; the judge must believe it."""
-        from gpulearn.judge.diagnosis import examine
-
-        assert self.exercise is not None
-        diagnosis = examine(self.exercise, self.answer, seconds)
-        return {"said": diagnosis and list(diagnosis)}
+    def do_step(self, work: str) -> dict[str, Any]:
+        """What a demand does with the answer; the judge, which is believed here, says what."""
+        step, *args = pickle.loads(base64.b64decode(work))
+        return {"result": encoded(step(self.answer, *args), strict=False).decode()}
 
 
 def _message(error: BaseException) -> str:

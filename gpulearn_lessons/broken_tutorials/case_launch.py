@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.errors import KernelError
+from gpulearn.judge.answers import where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.broken_tutorials.product_program import (
     CASE_LAUNCH,
@@ -107,6 +108,7 @@ def same(one: ProductOutcome, other: ProductOutcome) -> bool:
     )  # fmt: skip
 
 
+@where_it_runs
 def fault(answer: Any) -> str | None:
     """Why a text is no such program, whatever it computes."""
     assert isinstance(answer, CppSource)

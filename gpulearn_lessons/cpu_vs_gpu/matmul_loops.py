@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.judge import compare, stubs
+from gpulearn.judge.answers import where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.matmul import matmul_loops
 
@@ -39,8 +40,9 @@ def cases() -> list[Case]:
     return cases
 
 
-def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
-    """Whether a library's matrix product did the work that the loops were to do."""
+@where_it_runs
+def products_in(answer: Callable[..., Any]) -> list[str]:
+    """Which of a library's matrix products an answer lets do the work."""
     products: list[str] = []
 
     class Spy(np.ndarray[Any, Any]):
@@ -74,6 +76,12 @@ def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | N
         answer((np.eye(3) + 1.0).view(Spy), np.arange(6.0).reshape(3, 2).view(Spy))
     except Exception:
         products.clear()  # an answer that does not take this kind of array has nothing to hide
+    return products
+
+
+def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
+    """Whether a library's matrix product did the work that the loops were to do."""
+    products = products_in(answer)
     if not products and not loops_thrice(answer):
         return NOT_THREE
     if products:
@@ -89,6 +97,7 @@ def same_mistake(one: Any, other: Any) -> bool:
     return compare.arrays(one.astype(np.float32), other.astype(np.float32)) is None
 
 
+@where_it_runs
 def loops_thrice(answer: Callable[..., Any]) -> bool:
     """Whether an answer's own lines take a number of steps that grows with n³.
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from gpulearn.errors import BadInput
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.compare import NOTHING
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.isolation import undisturbed
@@ -134,16 +134,22 @@ def demand_of_another_process(answer: Answer, outcomes: Sequence[ShardsOutcome])
     here = next(outcome for outcome in outcomes if outcome.seed is not None)
     if not hasattr(os, "fork"):
         return None
-    work = answer, here.count, here.size, here.uneven, here.seed
+    there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
+    return None if there in (None, here.shards[0]) else ANOTHER_PROCESS
 
-    def start(seconds: float) -> list[Any]:
-        return launch(first_epoch, 1, *work, timeout=seconds, backend="gloo")
+
+@where_it_runs
+def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
+    """All ranks' shards of epoch 0, made in a process of its own; None if it cannot make them."""
+
+    def start(seconds: float) -> list[Shards]:
+        return launch(first_epoch, 1, answer, *work, timeout=seconds, backend="gloo")
 
     try:
         ranks = on_real_ranks(start, answer)  # what they wait for a core is not the answer's time
     except BadInput:
         return None  # it cannot travel: nothing is known then
-    return None if isinstance(ranks, RankFailure) or ranks == [here.shards[0]] else ANOTHER_PROCESS
+    return None if isinstance(ranks, RankFailure) else ranks[0]
 
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:

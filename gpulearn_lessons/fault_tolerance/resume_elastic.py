@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.ranks import RankFailure, on_real_ranks, on_simulated_ranks, watched
 from gpulearn.parallel.communicator import rank
@@ -270,18 +270,25 @@ def _real(answer: Answer, path: str) -> tuple[Any, Any]:
     return weights_of(run), as_row(losses)
 
 
-def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-    """What is wrong with processes that are killed, or None."""
-    if not hasattr(os, "fork"):
-        return None  # no real ranks here
+@where_it_runs
+def _killed_on_real_ranks(answer: Answer) -> list[tuple[Any, Any]] | RankFailure:
+    """What real ranks return of which some are killed."""
     with tempfile.TemporaryDirectory() as folder:
 
         def start(seconds: float) -> list[tuple[Any, Any]]:
             path = f"{folder}/run with {seconds:g} s.pt"
-            return launch(_real, 2, answer, path, backend="gloo", timeout=seconds, restarts=1)
+            work = _real, 2, answer, path
+            return list(launch(*work, backend="gloo", timeout=seconds, restarts=1))
 
         with contextlib.redirect_stdout(None):  # the kills are no news
-            ranks = on_real_ranks(start, answer)
+            return on_real_ranks(start, answer)
+
+
+def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What is wrong with processes that are killed, or None."""
+    if not hasattr(os, "fork"):
+        return None  # no real ranks here
+    ranks = _killed_on_real_ranks(answer)
     if isinstance(ranks, RankFailure):
         return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulearn.errors import RankError
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.parameter_server.server.crashes import CrashRun, crash_everywhere
-from gpulearn_lessons.parameter_server.server.kills import Kill, run_with_kills
+from gpulearn_lessons.parameter_server.server.kills import Kill, KillReport, run_with_kills
 from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
 
 KILLS = (
@@ -85,13 +85,21 @@ def _faults(runs: Sequence[CrashRun]) -> set[str]:
 
 def under_kills(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What is wrong with processes that are killed, or None."""
-    try:
-        report = run_with_kills(list(KILLS), pushes=30, handle=answer, timeout=30.0)
-    except RankError as error:
-        return f"right in one process, but with real processes {str(error).rstrip('.')}."
+    report = _under_kills(answer)
+    if isinstance(report, str):
+        return f"right in one process, but with real processes {report.rstrip('.')}."
     if report.lost or report.twice or not (report.applied == 1).all():
         return f"right in one process, but with real processes: {report}."
     return None
+
+
+@where_it_runs
+def _under_kills(answer: Answer) -> KillReport | str:
+    """What became of the pushes, or how the processes failed."""
+    try:
+        return run_with_kills(list(KILLS), pushes=30, handle=answer, timeout=30.0)
+    except RankError as error:
+        return str(error)
 
 
 EXERCISE = Exercise(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.step import clip_by_global_norm
 from gpulearn_lessons.training.trial import Outcome, flat, number, same
@@ -45,14 +45,21 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
         case = Case(
             f"gradients of 4, 2, 0 and 1 axes and a limit of {most:g}", (numbers, most, SHAPES)
         )
-        try:
-            outcome = run(answer, case)
-        except Exception as error:  # as many ways as there are to join what cannot be joined
-            message = str(error).strip().partition("\n")[0]
-            return f"for {case.label}, it raises {type(error).__name__}: {message}. {JOINED}"
-        if sentence := difference(outcome, run(clip_by_global_norm, case)):
+        outcome = _run_or_raised(answer, case)
+        raised = isinstance(outcome, str)
+        if sentence := outcome if raised else difference(outcome, run(clip_by_global_norm, case)):
             return f"for {case.label}, {sentence}. {JOINED}"
     return None
+
+
+@where_it_runs
+def _run_or_raised(answer: Answer, case: Case) -> Outcome | str:
+    """What comes out of a case, or what is raised: there are many ways to join what cannot be."""
+    try:
+        return run(answer, case)
+    except Exception as error:
+        message = str(error).strip().partition("\n")[0]
+        return f"it raises {type(error).__name__}: {message}"
 
 
 def run(answer: Answer, case: Case) -> Outcome:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from gpulearn.judge.answers import Answer
+from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.train.checkpointing import save_and_resume
 from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
@@ -159,7 +159,8 @@ def spring() -> None:
     sprung.append("sprung")
 
 
-def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+@where_it_runs
+def trusting(answer: Answer) -> bool:
     """Whether a right answer runs code which the file brings along."""
     plan = RunPlan(((3, 0),))
     with apart(0), tempfile.TemporaryDirectory() as folder:
@@ -172,7 +173,7 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
             elif number == 0:
                 path.write_bytes(pickle.dumps(Trap()))
     trapped, sprung[:] = bool(sprung), []
-    return TRUSTS if trapped else None
+    return trapped
 
 
 WHOLE = (
@@ -230,6 +231,7 @@ def moves(path: Path) -> Iterator[list[bool]]:
         yield there
 
 
+@where_it_runs
 def losing(answer: Answer) -> str | None:
     """Whether a kill while a right answer saves costs it the checkpoint that was there."""
     with apart(0), tempfile.TemporaryDirectory() as folder:
@@ -283,7 +285,7 @@ def undisturbed_after(steps: int) -> np.ndarray[Any, Any]:
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked of a right answer: files without code, and whole ones."""
-    return trusting(answer, outcomes) or losing(answer)
+    return TRUSTS if trusting(answer) else losing(answer)
 
 
 def expect(case: Case) -> Outcome:

@@ -77,6 +77,14 @@ HOSTILE = {
         (inside("import numpy as np\nnp.ones(1 << 36)"), MEMORY),
         (inside("text = 'x'\nwhile True: text += text"), MEMORY),
     ],
+    "takes memory that nobody counts": [
+        (inside("import os\nkept = [os.memfd_create('x') for _ in range(200)]\n"
+                "for fd in kept: os.write(fd, bytes(1 << 20))"), ("raises",)),
+        (inside("import mmap, os\nkept = mmap.mmap(-1, 1 << 20)\n"
+                "if os.fork() == 0: kept.write(bytes(1 << 20)); os._exit(0)"), ("raises",)),
+        (inside("import ctypes\n"
+                "assert ctypes.CDLL(None).shmget(0, 1 << 24, 0o1600) >= 0"), ("raises",)),
+    ],
     "fills the disk": [
         (inside(FILL), DISK),
         (inside("import os\nfor n in range(10 ** 6):\n    open(f'file{n}', 'w').close()"),

@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -22,14 +23,15 @@ import pytest
 import gpulearn
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find
-from gpulearn_grading import command_line, grading, settings
+from gpulearn_grading import command_line, grading, rebuilt, settings, ways
 from gpulearn_grading.apart import sandbox, server
 from gpulearn_grading.apart.limits import Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, read
+from simt.cpp.compiler import compiler_fault
 
 from . import honest
-from .hostile import HOSTILE
+from .hostile import HOSTILE, MEMORY
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
 
@@ -185,6 +187,100 @@ def test_what_it_did_is_named(judge, tmp_path):
     ):
         found = verdict(judge, tmp_path, text.format(line))
         assert any(one.startswith(note) for one in found.notes), (line, found)
+
+
+FORGER = """
+import gc, inspect
+
+for one in gc.get_objects():
+    if inspect.isclass(one) and one.__name__ == "_Student":
+        from gpulearn_grading.apart.values import encoded
+        one.do_try = lambda self, case: {
+            "result": encoded(self.exercise.expected(self.cases[case])).decode()}
+        one.do_demand = lambda self: {"said": None}
+
+def momentum_step(theta, gradient, state, lr=0.1, beta=0.9):
+    return theta, gradient
+"""
+
+
+@walled
+def test_an_answer_does_not_say_that_it_is_right(patient, tmp_path):
+    found = verdict(patient, tmp_path, FORGER, "momentum_step")
+    assert not found.passed, found
+    assert not found.reported
+    assert ways.way("ring_all_reduce") == "outcomes"  # these the page names
+
+
+READER = """
+import sys
+
+found, frame = {}, sys._getframe()
+while frame:
+    if "EXERCISE" in (text := str(frame.f_locals)):
+        exec(frame.f_locals["text"], found)
+    frame = frame.f_back
+
+def trapezoid_area(x, y):
+    return found["trapezoid_area"](x, y)
+"""
+
+
+@walled
+def test_a_solution_of_the_instructors_stays_with_the_judge(judge, tmp_path):
+    assert not verdict(judge, tmp_path, READER, f"{OWN}:trapezoid_area").passed
+    exercise = find(f"{OWN}:trapezoid_area")
+    left = rebuilt.without_solution(exercise)
+    assert "def trapezoid_area" in left
+    assert "def trapezoid_area" not in left.split("raise NotImplementedError")[1]
+
+
+@walled
+def test_only_the_packages_are_seen_of_a_home_in_which_they_lie(tmp_path):
+    (tmp_path / "box").mkdir()
+    home = PACKAGE.parent
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        server.listen()
+        one = Judge(Confinement([home], tmp_path / "box", LIMITS))
+        try:
+            for line in (
+                f"import os; assert len(os.listdir({str(home)!r})) < 5",
+                f"import socket; socket.socket(socket.AF_UNIX).connect('{tmp_path}/socket')",
+            ):
+                text = f"def matmul_flops(m, n, p):\n    {line}\n    return 2 * m * n * p\n"
+                found = verdict(one, tmp_path, text)
+                assert found.passed == line.startswith("import os"), (line, found)
+        finally:
+            one.close()
+
+
+def test_without_walls_it_refuses_until_that_is_said(classroom, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(sandbox.WITHOUT, "1")
+    arguments = [str(classroom), "-o", str(tmp_path / "results.csv"), "-j", "1"]
+    assert command_line.main(arguments) == 2
+    told = capsys.readouterr().err
+    assert "--no-walls" in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "results.csv").exists()
+    assert command_line.main([*arguments, "--no-walls"]) == 0
+    assert capsys.readouterr().err.startswith("No walls round the answers")
+
+
+@walled
+@pytest.mark.skipif(compiler_fault() is not None, reason="needs NVRTC")
+def test_cpp_is_compiled_behind_the_walls(judge, folder, tmp_path):
+    """A header among the submissions is not there, and macros meet the limit of memory."""
+    right = find("saxpy_cpp").reference.text
+    (folder / "shared.h").write_text("#define SHARED\n")
+    include = f'#include "{folder}/shared.h"\n'
+    bomb = "".join(f"#define A{n} {8 * f'A{n - 1} '}\n" for n in range(1, 10))
+    bomb = "#define A0 1,\n" + bomb + "__device__ int many[] = {A9};\n"
+    for begin, kinds in (("", "passed"), (include, "wrong"), (bomb, ("wrong", *MEMORY, "ended"))):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = verdict(judge, tmp_path, f"saxpy_cpp = {begin + right!r}\n", "saxpy_cpp")
+        assert found.kind in kinds, found
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (100 << 10)  # KiB
 
 
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
@@ -350,7 +446,7 @@ def classroom(tmp_path):
 
 def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypatch):
     output = tmp_path / "results.csv"
-    assert command_line.main([str(classroom), "-o", str(output), "-j", "2"]) == 0
+    assert command_line.main([str(classroom), "-o", str(output), "-j", "2", "--no-walls"]) == 0
     with output.open(newline="") as file:
         rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(file)}
     assert rows["ann", "matmul_flops"]["passed"] == "1"
@@ -370,7 +466,7 @@ def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypat
     assert "http" not in page.replace("http-equiv", "")
     monkeypatch.setattr(grading, "Worker", None)  # whoever needs a judge fails
     first = output.read_text()
-    assert command_line.main([str(classroom), "-o", str(output)]) == 0
+    assert command_line.main([str(classroom), "-o", str(output), "--no-walls"]) == 0
     assert output.read_text() == first
     assert "3 students, 6 answers, 1 right" in capsys.readouterr().out
 
@@ -454,5 +550,5 @@ def test_a_day_begun_is_a_day(tmp_path):
 )
 def test_a_command_that_makes_no_sense_is_told(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert command_line.main(arguments) == 2
+    assert command_line.main([*arguments, "--no-walls"]) == 2
     assert said in capsys.readouterr().err
