@@ -187,8 +187,8 @@ class Judge:
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
-            if text and boxes and (ended := boxes[0].ended):  # while it was compiled
-                return ended, f"{exercise.name}: {self._sentence(ended)}"
+            if text and boxes and boxes[0].ended:  # while it was compiled
+                return boxes[0].ended, f"{exercise.name}: {self._sentence(boxes[0].ended)}"
             kind = _kind(str(error))
             self._share = error.share if kind in ("wrong", "raises") else 0.0
             return kind, str(error)
