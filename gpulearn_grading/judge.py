@@ -183,8 +183,8 @@ class Judge:
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
-            if text and boxes and (ended := boxes[0].ended):  # while it was compiled
-                return ended, f"{exercise.name}: {self._sentence(ended)}"
+            if text and boxes and boxes[0].ended:  # while it was compiled
+                return boxes[0].ended, f"{exercise.name}: {self._sentence(boxes[0].ended)}"
             return _kind(str(error)), str(error)
         except BadInput as error:
             return "wrong", str(error)

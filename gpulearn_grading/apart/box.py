@@ -55,8 +55,8 @@ class Box:
             self._channel.send({"do": do, **what})
             while "note" in (message := self._channel.receive()):
                 if len(self.notes) < MAX_NOTES:
-                    what, about = str(message["note"]), str(message.get("about"))
-                    self.notes.setdefault(what[:200], about[:200])
+                    note, about = str(message["note"]), str(message.get("about"))
+                    self.notes.setdefault(note[:200], about[:200])
             heard = True
             return message
         except ChannelClosed:
