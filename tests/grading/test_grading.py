@@ -155,7 +155,7 @@ def quick_hostile():
 @pytest.mark.parametrize(("text", "kinds"), [*quick_hostile()])
 def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, kinds):
     before = fingerprint(folder, *CLOSED)
-    running = children()
+    running, most = children(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.01)
         text = text.replace("{folder!r}", repr(str(folder)))
@@ -165,6 +165,8 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
             server.accept()
     assert found.kind in kinds, found
     assert found.hint
+    assert len("".join(found.notes)) < 10_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < most + (256 << 10)  # KiB
     assert not Path("/tmp/forged").exists()
     assert not Path("/tmp/gpulearn-was-here").exists()
     after = fingerprint(folder, *CLOSED)
