@@ -3,10 +3,10 @@
 A kernel is a text: the judge rebuilds it and has the SIMT machine carry it out. An ordinary
 function runs in a process of its own behind walls (`sandbox`), is called by the judge case by case,
 and returns data, which the judge compares. Where a case holds more than data (a network, a rank's
-communicator), the whole trial runs there, and what comes out of each case is compared here. What
-else an exercise asks of a right answer, such as real ranks, is then told by that process, and could
-be forged; so could the outcome itself, by code that finds the right one in that process. The one
-exercise whose outcomes are no data, `average_gradients`, is judged there altogether.
+communicator) or the answer is a whole CUDA program, the trial itself runs there (`ways.way` says
+"outcomes"), and the judge compares what it reports. Code that takes the trial over can report an
+outcome that it has not reached, so verdicts of these exercises are marked as `reported`. Steps of
+a demand, such as real ranks, are taken there too, and what came of them is judged here.
 
 An answer that fetches the solution in its own process gives right data. That is seen as `gl.check`
 sees it, by the calls; who copies the published solution as text cannot be told from who wrote it,

@@ -8,15 +8,19 @@ a call. Whatever else an answer returns arrives as an empty object of that class
 from __future__ import annotations
 
 import base64
+import contextlib
+import copy
 import dataclasses
 import importlib
 import json
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from gpulearn.judge.exercise import Case
 
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
@@ -200,3 +204,38 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "function": _function,
     "foreign": lambda text: type(str(text["v"]), (), {})(),
 }
+
+
+def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
+    """An outcome as data; what it repeats of its case is only named."""
+    repeated = {}
+    if dataclasses.is_dataclass(outcome) and not isinstance(outcome, type):
+        for item in dataclasses.fields(outcome):
+            for number, given in enumerate(case.args):
+                value = getattr(outcome, item.name)
+                if dataclasses.is_dataclass(given) and value is not given:
+                    with contextlib.suppress(Exception):  # arrays are not simply equal
+                        if type(value) is type(given) and value == given:
+                            repeated[item.name] = number
+        outcome = copy.copy(outcome)
+        for name in repeated:
+            object.__setattr__(outcome, name, None)
+    return {"result": encoded(outcome, strict=strict).decode(), "repeated": repeated}
+
+
+def received(reply: Mapping[str, Any], case: Case) -> Any:
+    """The outcome that was sent; of its case it has the judge's own."""
+    outcome = decoded(str(reply.get("result")).encode())
+    for name, number in dict(reply.get("repeated", {})).items():
+        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
+            object.__setattr__(outcome, name, case.args[int(number)])
+    return outcome
+
+
+def identities(result: Any, given: Sequence[Any]) -> Any:
+    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
+    if type(result) is tuple:
+        return [identities(item, given) for item in result if type(item) is not tuple]
+    kinds = list, dict, set, np.ndarray
+    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
+    return next((n for n, one in enumerate(given) if mutable and one is result), None)

@@ -32,6 +32,11 @@ FORGE = (
     "    try:\n        os.write(fd, struct.pack('!I', len(text)) + text)\n"
     "    except OSError:\n        pass"
 )
+FRAME = (
+    "import sys\nframe = sys._getframe()\n"
+    "while frame.f_code.co_name != 'do_call': frame = frame.f_back\n"
+    "kind, space = type(frame.f_locals['self']), frame.f_globals\n"
+)
 CALL_LIBRARY = "import gpulearn as gl\nreturn gl.matmul_flops(m, n, p)"
 STATIC = "import gpulearn as gl\ndef matmul_flops(m, n, p): return m * n * p\n"
 
@@ -132,6 +137,11 @@ HOSTILE = {
                 "        for key in list(vars(module)):\n"
                 "            if callable(vars(module)[key]) and not key.startswith('_'):\n"
                 "                setattr(module, key, print)", end="return 1"), NEVER),
+    ],
+    "forges what is large": [
+        (inside(FRAME + "kind._line = lambda self, error: 10 ** 9\nraise ValueError"), ("raises",)),
+        (inside(FRAME + "for k in range(1000): space['watch'].note(str(k), 'x' * 999)"),
+         ("passed",)),
     ],
     "forges an answer": [
         (inside(FORGE, end="return 1"), NEVER),
