@@ -113,6 +113,9 @@ def _without_walls(lacking: str, allowed: bool) -> None:
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
     usual = options.folder / USUAL
+    beside = options.folder.resolve().parent / USUAL
+    if not options.settings and not usual.is_file() and beside.is_file():
+        print(f"{beside} is not used: name it with --settings.", file=sys.stderr)
     file = options.settings or (usual if usual.is_file() else None)
     overrides = settings_of.overrides_of(options.folder / OVERRIDES)
     settings = settings_of.load(file) if file else GradingSettings(overrides=overrides)

@@ -99,6 +99,7 @@ class Judge:
         begin = time.monotonic()
         exercise = find(place)
         notes: dict[str, str] = {}
+        self._share = 0.0
         with contextlib.redirect_stdout(io.StringIO()):
             kind, hint = self._judged(exercise, place, code, notes)
         passed = kind == "passed"
@@ -106,6 +107,8 @@ class Judge:
         remarks = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
         seconds = round(time.monotonic() - begin, 2)
         share = 1.0 if passed else self._share
+        if exercise.file:  # which the student does not have
+            hint = re.sub(r" gl\.case\([^)]*\) gives its inputs\.", "", hint)
         hint = shorten(hint, 4000)
         return Verdict(exercise.name, passed, kind, hint, seconds, reported, remarks, share)
 
@@ -115,11 +118,13 @@ class Judge:
         if missing := exercise.missing():
             return "not judged", f"{exercise.name} cannot be judged here: {missing}."
         begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
-        for fault, cell in code.unread:
-            if begins.search(cell):
-                return "unreadable", f"{exercise.name}: Python cannot read its cell, {fault}."
+        drafts = [fault for fault, cell in code.unread if begins.search(cell)]
         file, statements = answer_in(code, exercise.name, notes)
+        if file is not None and drafts:
+            notes["another cell that defines it cannot be read"] = drafts[0]
         if file is None:
+            if drafts:
+                return "unreadable", f"{exercise.name}: Python cannot read its cell, {drafts[0]}."
             if files := [fault for fault, cell in code.unread if not cell]:
                 return "unreadable", f"{exercise.name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])

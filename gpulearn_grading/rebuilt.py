@@ -179,7 +179,7 @@ def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str
             options = {
                 word.arg: word.value.value
                 for word in keywords
-                if word.arg and isinstance(word.value, ast.Constant)
+                if word.arg not in (None, "cache") and isinstance(word.value, ast.Constant)
             }
             function = jit(**options)(function) if options else jit(function)
     return function

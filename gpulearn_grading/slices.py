@@ -88,8 +88,8 @@ def _making(
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
     imported = isinstance(statements[first].node, ast.Import | ast.ImportFrom | ast.Try)
-    # of calls of a module's functions only those that set something change what others do
-    changed = [n for n in changing if not imported or not _is_call(statements[n].node)]
+    # a module is changed by what is set in it, and not by each loop that calls its functions
+    changed = [n for n in changing if not imported or _sets(statements[n].node)]
     return [n for n in {*changed, *binding} if n >= first]
 
 
@@ -124,9 +124,10 @@ def globals_of(text: str) -> set[str]:
     return names
 
 
-def _is_call(node: ast.stmt) -> bool:
-    """Whether a statement only calls a function whose name says nothing of setting or seeding."""
-    return isinstance(node, ast.Expr) and not SETS.search(ast.unparse(node).partition("(")[0])
+def _sets(node: ast.stmt) -> bool:
+    """Whether a statement sets an attribute or an option, or seeds."""
+    call = isinstance(node, ast.Expr) and SETS.search(ast.unparse(node).partition("(")[0])
+    return bool(call) or isinstance(node, ast.Assign | ast.AugAssign)
 
 
 def _is_star(node: ast.stmt) -> bool:

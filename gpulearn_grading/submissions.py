@@ -8,6 +8,7 @@ import json
 import os
 import re
 import symtable
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +18,15 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
 KINDS = (".ipynb", ".py")
+ARCHIVES = (".zip", ".tar", ".gz", ".7z", ".rar")
 MAX_BYTES = 20 << 20  # of one file; beyond, it is no notebook that a person wrote
 MAX_CODE = 256 << 10  # characters of its code; to read them takes a thousand times as much memory
 MAX_DEPTH = 250  # of a syntax tree; Python's own functions on trees take some calls for each level
 MAX_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
-MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$", re.MULTILINE)
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$")
+ASSIGNED = re.compile(r"^([ \t]*\w+[ \t]*=[ \t]*)[%!].*$")  # and what a name is given by them
+MAX_MAGICS = 100  # in a cell
 CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
@@ -88,19 +92,24 @@ class Statement:
     @cached_property
     def changes(self) -> frozenset[str]:
         """The names whose elements or attributes it sets, or whose method it calls alone."""
-        node, targets = self.node, list[ast.expr]()
-        if isinstance(node, ast.Assign):
-            targets = [t for t in node.targets if isinstance(t, ast.Subscript | ast.Attribute)]
-        elif isinstance(node, ast.AugAssign):
-            targets = [node.target]
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            targets = [node.value.func] if isinstance(node.value.func, ast.Attribute) else []
+        targets, waiting = list[ast.expr](), [self.node]
+        while waiting:  # through loops and branches
+            match waiting.pop():
+                case ast.Assign(targets=some):
+                    targets += [t for t in some if isinstance(t, ast.Subscript | ast.Attribute)]
+                case ast.AugAssign(target=target):
+                    targets.append(target)
+                case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
+                    targets.append(function)
+                case ast.For() | ast.While() | ast.If() | ast.With() | ast.Try() as block:
+                    inner = ast.iter_child_nodes(block)
+                    waiting += [node for node in inner if isinstance(node, ast.stmt)]
         bases = set()
-        for target in targets:
-            while isinstance(target, ast.Subscript | ast.Attribute):
-                target = target.value
-            if isinstance(target, ast.Name):
-                bases.add(target.id)
+        for base in targets:
+            while isinstance(base, ast.Subscript | ast.Attribute):
+                base = base.value
+            if isinstance(base, ast.Name):
+                bases.add(base.id)
         return frozenset(bases)
 
 
@@ -156,7 +165,7 @@ def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
         code = [path for path, reason in reasons.items() if not reason]
         reasons |= dict.fromkeys(code[MAX_FILES:], f"there are {MAX_FILES} files without it")
         left_out |= {path: reason for path, reason in reasons.items() if reason}
-        if code or within != [entry]:
+        if code or within != [entry] or entry.suffix.lower() in ARCHIVES:
             name = entry.name if within != [entry] else entry.stem
             files.setdefault(name, []).extend(code[:MAX_FILES])
     if not files:
@@ -181,7 +190,9 @@ def _no_code(path: Path) -> str:
         return "it is a link"
     if not path.is_file():
         return "it is no file"
-    return "" if path.suffix in KINDS else "it is neither a notebook nor a .py file"
+    if path.suffix.lower() in ARCHIVES:
+        return "unpack it: it is an archive"
+    return "" if path.suffix.lower() in KINDS else "it is neither a notebook nor a .py file"
 
 
 def read(submission: Submission) -> SubmittedCode:
@@ -197,7 +208,7 @@ def read(submission: Submission) -> SubmittedCode:
             continue
         statements = [statement for cell in cells for statement in _statements(cell, code.unread)]
         code.files.append(SubmittedFile(path, statements))
-        if path.suffix == ".py":
+        if path.suffix.lower() == ".py":
             code.modules[path] = "\n".join(cells)
     return code
 
@@ -206,20 +217,49 @@ def _cells(path: Path) -> Iterator[str]:
     """The cells of a notebook; of a `.py` file those between `# %%`, or all of it."""
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
+    script = path.suffix.lower() == ".py"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
+        if script:
+            with tokenize.open(path) as file:  # in the encoding that its first lines declare
+                text = file.read()
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+    except (UnicodeDecodeError, SyntaxError):
         raise ValueError("it is not in UTF-8: save it again in that encoding") from None
-    if path.suffix == ".py":
+    if script:
         yield from CELL.split(text)
         return
     notebook = json.loads(text)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", []), list):
+        raise ValueError("it is no notebook")
     if "worksheets" in notebook:
         raise ValueError("its format is nbformat 3: save it again in JupyterLab")
     for cell in notebook["cells"]:
         source = CELL_MAGIC.sub("", "".join(cell["source"]), count=1)
         if cell["cell_type"] == "code" and not source.startswith("%%"):
-            yield MAGIC.sub(r"\1pass", source)
+            yield _without_magics(source)
+
+
+def _without_magics(source: str) -> str:
+    """A cell as Python reads it: a magic does nothing, and a name that it is given to is None."""
+    lines = source.split("\n")
+    for number in [n for n, line in enumerate(lines) if _plain(line) != line][:MAX_MAGICS]:
+        above = "\n".join([*lines[:number], _plain(lines[number])])
+        if _is_python(above):  # else the line goes on with an expression or a text
+            lines[number] = _plain(lines[number])
+    return "\n".join(lines)
+
+
+def _plain(line: str) -> str:
+    return ASSIGNED.sub(r"\1None", MAGIC.sub(r"\1pass", line))
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]:

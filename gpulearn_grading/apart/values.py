@@ -87,6 +87,8 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
     if kind.__module__.startswith(OURS) and (names := _fields(kind)) is not None:
         fields = {name: inner(getattr(value, name)) for name in names}
         return {"t": "object", "c": [kind.__module__, kind.__qualname__], "v": fields}
+    if isinstance(value, tuple) and not kind.__module__.startswith(OURS):  # a named one
+        return {"t": "tuple", "v": [inner(item) for item in value]}
     if strict:
         raise NotData(f"{kind.__module__}.{kind.__qualname__}")
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
@@ -179,7 +181,7 @@ def _function(text: Any) -> Any:
     def foreign(*args: Any, **options: Any) -> None:
         """What stands for a function that an answer returned."""
 
-    foreign.__name__ = str(text["v"])
+    foreign.__name__ = str(text["v"])[:100]
     return foreign
 
 
@@ -202,7 +204,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "dtype": lambda text: _dtype(text["v"]),
     "object": _object,
     "function": _function,
-    "foreign": lambda text: type(str(text["v"]), (), {})(),
+    "foreign": lambda text: type(str(text["v"])[:100], (), {})(),
 }
 
 

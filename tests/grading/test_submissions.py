@@ -58,7 +58,10 @@ def answer(x):
 print(answer(2))
 table = {}
 table["a"] = 1
-table.update(b=2)
+for b in "bc":
+    table.update({b: 2})
+for c in "bc":
+    math.sqrt(-2)
 def answer(x, other=0):
     other = [n for n in (helper(x), table["b"])]
     return sum(other)
@@ -75,7 +78,7 @@ gl.check("answer", answer)
     assert "sqrt" not in joined
     assert "np.random.seed(7)" in joined
     assert "return ..." not in joined
-    assert found.index('table["a"] = 1') < found.index("table.update(b=2)")
+    assert "for b in" in joined
     space = {}
     exec("\n".join(found), space)
     assert space["answer"](2.5) == 8
@@ -172,6 +175,23 @@ def test_a_cell_that_python_would_not_run_is_unread(tmp_path, cell, fault):
     assert [one.text for one in code.statements] == ["b = 1\n"]
 
 
+def test_magics_do_nothing_and_other_lines_that_begin_like_them_stay(tmp_path):
+    cell = (
+        'best = %timeit -o f(3)\nif best:\n    !ls\nrest = (7\n    % 4)\nkernel = """a\n? b"""\nf?'
+    )
+    code = read(handed_in(tmp_path, notebook(cell), "ann.ipynb"))
+    assert code.unread == []
+    space = {}
+    exec("".join(one.text for one in code.statements), space)
+    assert (space["best"], space["rest"], space["kernel"]) == (None, 3, "a\n? b")
+
+
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path):
+    (tmp_path / "ANN.PY").write_bytes("# coding: latin-1\né = 1\n".encode("latin-1"))
+    ((submission,), _) = students(tmp_path)
+    assert [one.text for one in read(submission).statements] == ["é = 1\n"]
+
+
 def test_each_notebook_file_and_folder_is_a_student(tmp_path):
     (tmp_path / "ann.py").write_text("a = 1")
     (tmp_path / "bob.ipynb").write_text(notebook("a = 1"))
@@ -188,7 +208,7 @@ def test_each_notebook_file_and_folder_is_a_student(tmp_path):
     assert files == {"ann": ["ann.ipynb", "ann.py"], "bob": ["bob.ipynb"], "cy": ["one.py"]}
     assert {path.name: reason for path, reason in left_out.items()} == {
         "notes.txt": "it is neither a notebook nor a .py file",
-        "all.zip": "it is neither a notebook nor a .py file",
+        "all.zip": "unpack it: it is an archive",
         "link.py": "it is a link",
     }
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpulearn.judge.catalogue import catalogue
+from gpulearn.judge.catalogue import catalogue, find
 from gpulearn.judge.overview import solution
+from gpulearn.judge.prediction import predictions
 from gpulearn_grading import settings
 from gpulearn_grading.course import command_line
 from gpulearn_grading.course.classroom import LIMITS
@@ -89,21 +90,22 @@ def test_the_settings_for_grading_are_those_that_were_given(made):
 
 def test_the_guide_has_minutes_goals_misconceptions_and_solutions(made):
     guide = text(made, "instructor/guide.md")
-    assert "| 03 · Threads, blocks, grids | 160 | global_index, blocks_for | 1.5 |" in guide
-    assert "> You turn a photograph into its negative." in guide
-    assert (
-        "**How much of the negative appears if the block is left out?** Right: *a quarter*."
-        in guide
+    assert re.search(
+        r"\| 03 · Threads, blocks, grids \| \d+ \| global_index, blocks_for \| 1\.5 \|", guide
     )
-    assert "- *none of it*: That would need threads that do nothing." in guide
+    assert "> You turn a photograph into its negative." in guide
+    (asked,) = (one for name, one in predictions().items() if name == "random_order")
+    for wrong, why in asked.misconceptions.items():
+        assert f"- *{wrong}*: {why}" in guide
     part = guide.partition("#### global_index (0.5 points)")[2].partition("#### ")[0]
     assert f"```python\n{solution('global_index').source}\n```" in part
     optional = guide.partition("#### vector_add (optional)")[2].partition("#### ")[0]
     assert "all stand in `gpulearn_lessons/threads/vector_add.hints`" in optional
     assert (ROOT / "gpulearn_lessons/threads/vector_add.hints").is_file()
     assert sum(line.startswith("- ") for line in optional.splitlines()) == 5
-    first = optional.index("A thread does one element, its own")  # three wrong answers get it
-    assert first < optional.index("only block 0 is right")
+    hints = list(find("vector_add").answers.hints)
+    commonest = max(hints, key=find("vector_add").answers.hints.get)
+    assert commonest in optional.partition("- ")[2].partition("\n- ")[0]
     exercises = [e for e in catalogue().values() if e.notebook.startswith(("03", "04"))]
     assert len(re.findall("^#### ", guide, re.MULTILINE)) == len(exercises) + 1
     assert "- that is twice the area" in guide
