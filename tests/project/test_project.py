@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hatchling.builders.sdist import SdistBuilder
 from packaging.requirements import Requirement
 
 from gpulearn import __version__
@@ -23,11 +24,22 @@ def test_version_is_stated_once_more_and_the_same():
     assert PROJECT["version"] == __version__
 
 
+def test_the_sdist_has_what_its_texts_link_to():
+    files = {one.distribution_path for one in SdistBuilder(str(ROOT)).recurse_included_files()}
+    for text in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *ROOT.glob("docs/*.md")):
+        path = ROOT / text
+        links = re.findall(r"\]\(([\w./-]+\.(?:ipynb|md|png|py))\b", path.read_text(encoding="utf-8"))
+        assert {
+            (path.parent / one).resolve().relative_to(ROOT).as_posix() for one in links
+        } <= files
+
+
 def test_environment_yml_is_python_pip_and_the_project():
     found = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     *conda, pip = found
     assert pip == {"pip": ["-e .[lab]"]}
-    assert conda[:2] == [f"python{PROJECT['requires-python']}", "pip"]
+    assert conda[:2] == ["python>=3.11,<3.14", "pip"]  # those that README says have been tried
+    assert "Python 3.11 to 3.13" in (ROOT / "README.md").read_text(encoding="utf-8")
     extras = PROJECT["optional-dependencies"]
     for spec in conda[2:]:
         name = re.match(r"[\w-]+", spec).group()
