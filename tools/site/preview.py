@@ -14,7 +14,7 @@ __all__ = ["setup_preview"]
 COURSE = "GPU programming and multi-GPU training, in notebooks that run on any laptop."
 PICTURE = "_static/race.png"
 PICTURE_SHOWS = "A report of the SIMT machine: a race with its two lines, and what each line costs"
-LEAST, MOST = 50, 200  # characters of a description
+LEAST, MOST = 90, 200  # characters of a description
 
 
 def setup_preview(app: Sphinx) -> None:
