@@ -6,8 +6,9 @@
 #             how long each notebook takes; the exit status says whether all bounds are met
 # make matrix the bare install and its tests on each Python that is here, and once with the oldest
 #             NumPy and Numba that pyproject.toml allows; ARGS="python3.12 python3.13" names others
-# make site   the course as a static site in site/, from notebooks that it executes;
-#             ARGS="--executed FOLDER" takes those that a test run with GPULEARN_EXECUTED=FOLDER left
+# make site   the course as a static site in site/, from notebooks that it executes
+#             and leaves in site-executed/; ARGS="--executed FOLDER" executes only those that neither
+#             an earlier run nor a test run with GPULEARN_EXECUTED=FOLDER left there
 # make conformance  how many of numba-cuda's own tests pass on the SIMT machine, by module, beside
 #             Numba's simulator; ARGS=--raise notes it as what must pass from now on
 # make gpu    on a machine with an NVIDIA GPU: the tests of the kernels there, and all recordings;
@@ -27,12 +28,12 @@ GPU_PYTHON ?= $(PYTHON)
 STAMP := .venv/installed
 # worksteal keeps neighbours together: tests of one file share what is slow to set up
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
-# several tests run at once: a thread that waits must not keep a core busy (3 times faster)
-test check: export OMP_WAIT_POLICY = passive
-test check: export OPENBLAS_THREAD_TIMEOUT = 4
+# several tests run at once, and so do the ranks of a notebook: a thread that waits must not keep a core busy (3 times faster)
+test check site: export OMP_WAIT_POLICY = passive
+test check site: export OPENBLAS_THREAD_TIMEOUT = 4
 # hundreds of tests, and a first launch that is timed, start Python: without its caches each
 # compiles the package anew
-test check bench: export PYTHONDONTWRITEBYTECODE =
+test check site bench: export PYTHONDONTWRITEBYTECODE =
 CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
 # JupyterLab refuses to run as root unless told so, and a container is root.
 ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)

@@ -15,7 +15,7 @@ def install_command(extra: str) -> str:
     torch comes by way of uv, which picks the build for the CPU where there is no GPU.
     """
     if extra == "torch":
-        return "pip install uv && python -m uv pip install --torch-backend=auto torch"
+        return "pip install uv && python -m uv pip install --torch-backend=auto torch cloudpickle"
     page = project_page()
     if page is None:
         return f'pip install ".[{extra}]"'

@@ -11,19 +11,30 @@ import re
 import tomllib
 from pathlib import Path
 
-__all__ = ["badge", "main", "repository", "rewritten", "setup_cell"]
+__all__ = ["badge", "documentation", "main", "repository", "rewritten", "setup_cell"]
 
 ROOT = Path(__file__).resolve().parents[1]
 COLAB = "https://colab.research.google.com"
 CLONE = re.compile(r"git clone \S+ && cd \S+")
 INSTALL = re.compile(r'"gpulearn @ git\+[^"]+"')
+EXTRAS = {"09_cuda_cpp": "[cpp]"}  # what Colab lacks for a notebook
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\([^)]*/notebooks/(\w+)\.ipynb\)")
 
 
 def repository(root: Path = ROOT) -> str:
-    """The address under `[project.urls]`, the one place that states it."""
+    """The repository's address under `[project.urls]`, the one place that states it."""
+    return addresses(root)["Repository"]
+
+
+def documentation() -> str:
+    """The site's address, from the same place."""
+    return addresses(ROOT)["Documentation"]
+
+
+def addresses(root: Path) -> dict[str, str]:
+    """What stands under `[project.urls]`."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["urls"]["Repository"]).rstrip("/")
+    return {name: str(address).rstrip("/") for name, address in project["urls"].items()}
 
 
 def badge(address: str, notebook: str) -> str:
@@ -33,14 +44,15 @@ def badge(address: str, notebook: str) -> str:
     return f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({link})"
 
 
-def setup_cell(address: str) -> str:
-    """The one set-up cell, the same in every notebook."""
+def setup_cell(address: str, notebook: str) -> str:
+    """The set-up cell of a notebook, `notebook` being its name without `.ipynb`."""
+    extra = EXTRAS.get(notebook, "")
     return (
         "# Set-up: installs gpulearn in Colab and does nothing elsewhere.\n"
         "import sys\n"
         "\n"
         'if "google.colab" in sys.modules:\n'
-        f'    %pip install -q "gpulearn @ git+{address}"'
+        f'    %pip install -q "gpulearn{extra} @ git+{address}"'
     )
 
 
@@ -55,7 +67,7 @@ def rewritten(path: Path, address: str) -> str:
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         if "setup" in cell["metadata"].get("tags", ()):
-            source = setup_cell(address)
+            source = setup_cell(address, path.stem)
         elif cell["cell_type"] == "markdown":
             source = BADGE.sub(lambda match: badge(address, match[1]), source)
         cell["source"] = source.splitlines(keepends=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import simt
-from simt.errors import MissingPackage
+from simt.errors import BadInput, MissingPackage
 from simt.host.work.queue import work_queue
-from simt.wording import install_command
+from simt.wording import install_command, shown
 
 __all__ = ["run_notebook", "run_script"]
 
@@ -62,6 +62,7 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
 
     Raises:
         MissingPackage: IPython is not installed.
+        BadInput: the file is no notebook, or none in Python.
     """
     try:
         from IPython.core.interactiveshell import InteractiveShell
@@ -74,24 +75,21 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
         def enable_gui(self, gui: Any = None) -> None:
             """Windows have no place here."""
 
+    cells = _cells(notebook)
     shell = Shell.instance()
     os.environ.setdefault("MPLBACKEND", "agg")
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     others = []
     sys.path.insert(0, str(notebook.resolve().parent))
     home = Path.cwd()
     os.chdir(notebook.resolve().parent)
     try:
-        for number, cell in enumerate(cells, 1):
-            source = "".join(cell["source"])
-            if cell["cell_type"] != "code" or not source.strip():
-                continue
+        for number, (source, tags) in cells.items():
             name = f"{notebook.name}, cell {number}"
             shell.compile.get_code_name = lambda *_, name=name: name
             result = shell.run_cell(source, store_history=True)
             if source.startswith("!python"):
                 others.append(str(number))
-            if not result.success and "raises-exception" not in cell["metadata"].get("tags", []):
+            if not result.success and "raises-exception" not in tags:
                 error = result.error_before_exec or result.error_in_exec
                 print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
                 if not (allow_errors and isinstance(error, Exception)):
@@ -107,3 +105,39 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
                 file=sys.stderr,
             )
     return 0
+
+
+def _cells(notebook: Path) -> dict[int, tuple[str, list[str]]]:
+    """Number of each cell with code → its source and tags."""
+    try:
+        written = json.loads(notebook.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BadInput(f"{notebook.name} is not UTF-8 text: save it as UTF-8.") from None
+    except (ValueError, RecursionError):  # not JSON, or nested too deeply for it
+        raise BadInput(
+            f"{notebook.name} is not a notebook, which is a JSON file: save it again in Jupyter."
+        ) from None
+    try:
+        if "worksheets" in written:
+            raise BadInput(
+                f"{notebook.name} has the notebook format {written['nbformat']}: convert it to "
+                f"format 4 with `jupyter nbconvert --to notebook {notebook.name}`."
+            )
+        described = written.get("metadata", {})
+        language = described.get("kernelspec", {}).get("language") or described.get(
+            "language_info", {}
+        ).get("name", "python")
+        if language.lower() not in ("python", "ipython"):
+            raise BadInput(
+                f"{notebook.name} is written in {shown(language)}: give a notebook in Python."
+            )
+        return {
+            number: ("".join(cell["source"]), cell.get("metadata", {}).get("tags", []))
+            for number, cell in enumerate(written["cells"], 1)
+            if cell["cell_type"] == "code" and "".join(cell["source"]).strip()
+        }
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(
+            f"{notebook.name} is JSON, but its cells are not those of a notebook: save it again "
+            "in Jupyter."
+        ) from None

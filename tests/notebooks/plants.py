@@ -38,7 +38,7 @@ def healthy() -> NotebookNode:
                 "## What you will do\n\nRead: about 5 minutes, exercises included.\n\nSee "
                 "[below](#The-answer)."
             ),
-            code(links.setup_cell(ADDRESS), "setup"),
+            code(links.setup_cell(ADDRESS, NAME), "setup"),
             code("import ipywidgets\n\nimport gpulearn as gl\n\ngl.banner()"),
             text("## 1 · One section\n\n**Predict:** `[not](a-link)`\n\n```\n# no heading\n```"),
             code("@ipywidgets.interact(n=(1, 3))\ndef double(n):\n    return 2 * n"),

@@ -124,7 +124,7 @@ def set_up_and_banner(page: Page) -> Iterator[Finding]:
     if tagged != code[:1]:
         yield None, "the first code cell, and no other, must be tagged setup"
     for index in tagged:
-        if page.notebook.cells[index].source != links.setup_cell(page.address):
+        if page.notebook.cells[index].source != links.setup_cell(page.address, page.name):
             yield index, "is not the set-up cell of tools.links: run make links"
     source = page.notebook.cells[code[1]].source if len(code) > 1 else ""
     if "import gpulearn as gl" not in source or source.splitlines()[-1] != "gl.banner()":

@@ -23,6 +23,15 @@ def test_import_loads_no_heavy_package():
     assert out.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("absent", ["torch", "cloudpickle"])
+def test_a_name_whose_package_is_absent_says_what_to_install(absent):
+    code = f"import sys; sys.modules[{absent!r}] = None; import gpulearn as gl; gl.launch"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    needed = absent if TORCH else "torch"
+    assert f"MissingPackage: gl.launch needs {needed}, which is not installed: " in out.stderr
+    assert "torch cloudpickle brings it." in out.stderr
+
+
 HINTS = """
 import sys
 import gpulearn as gl

@@ -1,13 +1,16 @@
 """`python -m tools.site OUT`: builds the course as a static site.
 
-With `--executed FOLDER` it takes the notebooks that a run of the tests left there (the environment
-variable GPULEARN_EXECUTED), else it executes each once, as a learner finds it.
+It executes each notebook once, as a learner finds it, and leaves it in OUT-executed. With
+`--executed FOLDER` it executes only those that do not lie there, as an earlier build or a run of
+the tests (with the environment variable GPULEARN_EXECUTED) left them.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -35,6 +38,8 @@ REACHABLE = {
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="The course"',
     '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
 }
+SCROLLED = re.compile(r'<div class="(?:wide\b|table-wrapper\b)[^>"]*"')
+REGION = 'tabindex="0" role="region" aria-label="Wide content {}"'
 PAGES = [
     "browser_tab",
     "exercises",
@@ -54,10 +59,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="the folder for the site; what it holds is replaced")
     parser.add_argument("--executed", type=Path, help="a folder with executed notebooks")
     options = parser.parse_args(arguments)
+    kept: Path = options.executed or options.out.with_name(f"{options.out.name}-executed")
+    if options.executed is None:
+        shutil.rmtree(kept, ignore_errors=True)
+    notebooks, failed = executed(kept)
+    if failed:
+        print(
+            f"{len(failed)} of {len(notebooks) + len(failed)} notebooks failed: "
+            f"{', '.join(failed)}. Fix them, then run this again with --executed {kept}, "
+            "which executes only them."
+        )
+        return 1
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         source.mkdir()
-        write(source, executed(options.executed))
+        write(source, notebooks)
         os.environ["GPULEARN_VERSION"] = gpulearn.__version__
         built = Path(scratch) / "built" / "site"  # myst-nb leaves a folder of its own beside it
         status = build_main(["-q", "-W", "--keep-going", str(source), str(built)])
@@ -79,28 +95,30 @@ def reachable(page: str) -> str:
     """A page of the theme with what it lacks for keyboards and screen readers."""
     for theirs, ours in REACHABLE.items():
         page = page.replace(theirs, ours)
-    return page
+    numbers = itertools.count(1)  # no two regions of a page have the same name
+    return SCROLLED.sub(lambda div: f"{div[0]} {REGION.format(next(numbers))}", page)
 
 
-def executed(folder: Path | None) -> dict[str, NotebookNode]:
-    """Name of each notebook → it with its outputs.
+def executed(folder: Path) -> tuple[dict[str, NotebookNode], list[str]]:
+    """Name of each notebook → it with its outputs, and the names of those that do not run.
 
-    Raises:
-        SystemExit: one is missing in the folder, or does not run.
+    What `folder` lacks is executed and left there.
     """
     notebooks: dict[str, NotebookNode] = {}
+    failed = []
+    folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        if folder is not None:
-            if not (there := folder / path.name).exists():
-                raise SystemExit(f"{folder} has no executed {path.name}: run its test first.")
-            notebooks[path.stem] = nbformat.read(there, as_version=4)
-            continue
-        print(f"executing {path.name}", flush=True)
-        errors = faults(read(path), path.name, "student", look=lambda nb: notebooks.update(last=nb))
-        if errors:
-            raise SystemExit("\n".join(errors))
-        notebooks[path.stem] = notebooks.pop("last")
-    return notebooks
+        there = folder / path.name
+        if not there.exists():
+            print(f"executing {path.name}", flush=True)
+            ran: list[NotebookNode] = []
+            if errors := faults(read(path), path.name, "student", look=ran.append):
+                print("\n".join(errors), flush=True)
+                failed.append(path.stem)
+                continue
+            nbformat.write(ran[0], there)
+        notebooks[path.stem] = nbformat.read(there, as_version=4)
+    return notebooks, failed
 
 
 def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
@@ -112,7 +130,8 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     static.mkdir()
     for name in ("conf.py", "scorer.js", "favicon.svg", "around.html"):
         shutil.copy(HERE / name, source)
-    shutil.copy(HERE / "site.css", static)
+    for name in ("site.css", "figures.js"):
+        shutil.copy(HERE / name, static)
     for picture in (NOTEBOOKS / "images").iterdir():
         shutil.copy(picture, static)
     (source / "notebooks").mkdir()

@@ -153,10 +153,10 @@ def is_progress(output: NotebookNode) -> bool:
 
 
 def scrolled(markup: str) -> str:
-    """Markup that may be wider than a phone, so that it can be scrolled, by keyboard too."""
+    """Markup that may be wider than a phone, so that it can be scrolled."""
     if not any(wide in markup for wide in WIDE):
         return markup
-    return f'<div class="wide" tabindex="0" role="group">{markup}</div>'
+    return f'<div class="wide">{markup}</div>'
 
 
 def filed(kind: str, encoded: str, pictures: Path) -> str:

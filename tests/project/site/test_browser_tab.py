@@ -57,7 +57,7 @@ def test_only_the_import_of_torch_goes_and_its_use_says_why() -> None:
 
 def test_pages_lead_to_the_edition_and_call_it_experimental() -> None:
     made = page({"05_shared": "How?", "06_matrices": "Why?"})
-    assert "**Experimental:**" in made
+    assert "**Experimental.** Tried so far: " in made
     assert link("05_shared", "05") in made
     assert "06_matrices" not in made
     told = ways("https://github.com/a/b", "05_shared")

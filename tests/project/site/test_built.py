@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
+from tools.links import documentation
 from tools.site import check
 from tools.site.browser_tab import FOLDER
 
@@ -78,12 +79,12 @@ def test_links_pictures_and_size(site):
     assert sum(file.stat().st_size for file in pages if file.is_file()) < LARGEST
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 @pytest.mark.parametrize("path", PAGES)
-def test_everybody_can_read_it(opened, path, scheme):
+def test_everybody_can_read_it(opened, path, scheme, width):
     from axe_playwright_python.sync_playwright import Axe
 
-    page = opened(path, scheme=scheme)
+    page = opened(path, width, scheme)
     found = Axe().run(page).response["violations"]
     serious = [f for f in found if f["impact"] in ("serious", "critical")]
     assert not [(f["id"], f["nodes"][0]["html"][:200]) for f in serious]
@@ -94,6 +95,44 @@ def test_everybody_can_read_it(opened, path, scheme):
 def test_a_phone_shows_its_whole_width(opened, path):
     page = opened(path, width=390)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_shared_link_shows_something(opened, path):
+    page = opened(path)
+    address = page.locator("link[rel=canonical]").get_attribute("href")
+    tags = {
+        it.get_attribute("property"): it.get_attribute("content")
+        for it in page.locator("meta[property]").all()
+    }
+    assert tags["og:url"] == address == f"{documentation()}/{path}"
+    assert tags["og:image"] == f"{documentation()}/_static/race.png"
+    assert page.title().startswith(tags["og:title"])
+    described = page.locator("meta[name=description]").get_attribute("content")
+    assert 50 <= len(described) <= 200
+    assert described == tags["og:description"]
+
+
+def test_a_figure_opens_at_its_full_size_and_code_is_copied(opened):
+    page = opened("notebooks/05_shared_memory_and_barriers.html", width=390)
+    figure = page.locator("button.figure").first
+    figure.click()
+    large = page.locator("dialog[open] img")
+    assert large.evaluate("it => it.clientWidth == it.naturalWidth && it.clientWidth > 900")
+    page.keyboard.press("Escape")
+    assert not large.is_visible()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = page.locator(".cell_input").first
+    code.locator("button.copybtn").click()
+    assert page.evaluate("navigator.clipboard.readText()") in code.inner_text()
+    assert page.locator(".cell_output button.copybtn").count() == 0
+
+
+def test_the_front_page_has_one_button_that_opens_a_lesson(opened):
+    page = opened("index.html", width=390)
+    assert page.locator("a.start").bounding_box()["y"] < 300
+    page.locator("a.start").click()
+    page.wait_for_url("**/notebooks/01_cpu_vs_gpu_matmul.html")
 
 
 @pytest.mark.parametrize(
@@ -131,12 +170,8 @@ def test_what_is_too_wide_shows_that_it_goes_on(opened):
     report = page.locator(".wide:has([aria-label='kernel report'])").first
     assert report.evaluate("it => it.scrollWidth > it.clientWidth")
     assert "linear-gradient" in report.evaluate("it => getComputedStyle(it).backgroundImage")
-
-
-def test_one_lesson_leads_to_the_next(opened):
-    page = opened("notebooks/04_memory_coalescing.html")
-    page.locator("a.next-page").click()
-    page.wait_for_url("**/05_shared_memory_and_barriers.html")
+    cost = report.locator("tr:has(pre) td:last-child:not(:empty)").first  # in sight without that
+    assert cost.bounding_box()["x"] + cost.bounding_box()["width"] < 390
 
 
 def test_a_notebook_opens_in_jupyterlite(opened):

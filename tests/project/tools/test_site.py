@@ -22,6 +22,7 @@ from tests.notebooks.harness import NOTEBOOKS, SOLVED
 from tests.notebooks.kernel import CLOSING_CELL
 from tests.notebooks.page import read
 from tools.links import ROOT, badge, repository
+from tools.site import __main__ as site
 from tools.site import check, contents, pages
 from tools.site.__main__ import reachable
 from tools.site.reference import (
@@ -330,3 +331,27 @@ def test_the_examiner_finds_each_kind_of_fault(tmp_path):
 
 def test_what_can_be_scrolled_can_be_reached_by_keyboard():
     assert reachable("<pre>x</pre>") == '<pre tabindex="0">x</pre>'
+    made = reachable('<div class="wide">1</div><div class="table-wrapper docutils">2</div>')
+    region = '{} tabindex="0" role="region" aria-label="Wide content {}">{}</div>'
+    assert made == region.format('<div class="wide"', 1, 1) + region.format(
+        '<div class="table-wrapper docutils"', 2, 2
+    )
+
+
+def test_a_notebook_that_fails_costs_no_other_and_is_named_last(tmp_path, monkeypatch, capsys):
+    run, failing = [], ["05_shared_memory_and_barriers: cell 3"]
+
+    def faults(notebook, name, form, look):
+        run.append(name)
+        look(notebook)
+        return failing if name.startswith("05") else []
+
+    monkeypatch.setattr(site, "faults", faults)
+    assert site.main([str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith("1 of 24 notebooks failed: 05_shared_memory_and_barriers. Fix")
+    kept = tmp_path / "out-executed"
+    assert len(list(kept.iterdir())) == len(run) - 1 == 23
+    run.clear()
+    assert site.main([str(tmp_path / "out"), "--executed", str(kept)]) == 1
+    assert run == ["05_shared_memory_and_barriers.ipynb"]

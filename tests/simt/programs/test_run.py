@@ -7,6 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 
+from simt.errors import BadInput
+from simt.programs.execution import run_notebook
+
 KERNELS = """
 import sys
 import numpy as np
@@ -225,6 +228,25 @@ def test_a_notebook_goes_on_after_a_cell_that_fails_if_one_asks_for_it(tmp_path,
     notebook(tmp_path / "ended", cell("raise KeyboardInterrupt"), cell("print('reached')"))
     done = command(tmp_path, "--allow-errors", "ended/lesson.ipynb")
     assert (done.returncode, "reached" in done.stdout) == (1, False)
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is not a notebook, which is a JSON file: save it again"),
+        (b"[" * 100_000, "is not a notebook, which is a JSON file: save it again"),
+        (b'{"cells": ["\xe9"]}', "is not UTF-8 text: save it as UTF-8"),
+        (b'{"worksheets": [], "nbformat": 3}', "has the notebook format 3: convert it to format 4"),
+        (b'{"metadata": {"kernelspec": {"language": "julia"}}, "cells": []}', "written in 'julia'"),
+        (b"{}", "its cells are not those of a notebook"),
+        (b'{"cells": [{"cell_type": "code"}]}', "its cells are not those of a notebook"),
+    ],
+)
+def test_what_is_no_notebook_in_python_is_told_in_a_sentence(tmp_path, content, said):
+    (tmp_path / "lesson.ipynb").write_bytes(content)
+    with pytest.raises(BadInput, match=f"^lesson.ipynb .*{said}"):
+        run_notebook(tmp_path / "lesson.ipynb", allow_errors=False)
 
 
 STREAMS = """
