@@ -61,7 +61,7 @@ def all_reduce(
     *,
     ranks: int,
 ) -> Picture:
-    """Draw the times of all-reduces over the tensor's size: points measured, lines modelled.
+    """Draw the times of all-reduces over the tensor's size: points measured, lines modeled.
 
     Args:
         measured: algorithm ("root", "tree", "doubling", "ring", "halving" or "library") → size in
@@ -90,7 +90,7 @@ def all_reduce(
             if name in lines:
                 model = [1e3 * all_reduce_seconds(name, ranks, s, as_link(lines[name]))
                          for s in sizes]  # fmt: skip
-                axes.plot(sizes, model, label=f"{label}, modelled", **{**look, "marker": ""})
+                axes.plot(sizes, model, label=f"{label}, modeled", **{**look, "marker": ""})
         axes.set(xscale="log", yscale="log")
         wide = sizes[-1] > 1e5 * sizes[0]  # then a tick at every second power of ten
         axes.xaxis.set_major_locator(LogLocator(base=100 if wide else 10))
@@ -124,7 +124,7 @@ def _sentence(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: 
 
 def spans_text(spans: Sequence[tuple[float, str]]) -> str:
     """Which algorithm is fastest from where on, in words."""
-    text = f"modelled, {NAMES[spans[0][1]]} is fastest"
+    text = f"modeled, {NAMES[spans[0][1]]} is fastest"
     if len(spans) == 1:
         return f"{text} for all sizes"
     ways = [f", from {size_text(size)} on {NAMES[name]}" for size, name in spans[1:]]
@@ -132,11 +132,11 @@ def spans_text(spans: Sequence[tuple[float, str]]) -> str:
 
 
 def draw(link: str, ranks: int) -> tuple[Picture, str]:
-    """The modelled times of all algorithms on a named link, and which is fastest where."""
+    """The modeled times of all algorithms on a named link, and which is fastest where."""
     ring = all_reduce_seconds("ring", ranks, 1e9, link)
     text = (
         f"{ranks:,} ranks, {as_link(link)}: {spans_text(fastest_spans(ranks, link))}. The ring "
-        f"takes {ring * 1e3:.3g} ms for {size_text(1e9)}, modelled."
+        f"takes {ring * 1e3:.3g} ms for {size_text(1e9)}, modeled."
     )
     return all_reduce({}, link, ranks=ranks), text
 
@@ -144,13 +144,13 @@ def draw(link: str, ranks: int) -> tuple[Picture, str]:
 def all_reduce_explorer(ranks: int = 1024) -> Explorer:
     """Choose a link and a number of ranks; see which all-reduce is fastest for which size.
 
-    All times are modelled: rounds · α + bytes · β.
+    All times are modeled: rounds · α + bytes · β.
 
     Args:
         ranks: how many ranks at first: 2, 4, 8 … 1,024.
 
     >>> all_reduce_explorer()
-    [interactive figure: 1,024 ranks, 100 Gbit (9.6 µs, 12.5 GB/s): modelled, doubling is ...]
+    [interactive figure: 1,024 ranks, 100 Gbit (9.6 µs, 12.5 GB/s): modeled, doubling is ...]
     """
     widgets = require.package("ipywidgets", "collectives.all_reduce_explorer")
     if ranks not in RANKS:

@@ -79,16 +79,19 @@ def _lap(got: Any, want: Any) -> str:
     """Which lap went wrong, where every rank came to its end with numbers."""
     if got.failure or got.called or not got.work.size or got.work.ranks < 3:
         return ""
+    chunk = -(-got.work.size // got.work.ranks)
+    if any(sent > count * chunk for sent, count in zip(got.bytes, got.messages, strict=True)):
+        return ""  # these are no chunks
     right = [value == total for value, total in zip(got.after, want.after, strict=True)]
     if not np.any(right):
-        return "; no rank has a chunk that is whole, so look at the first lap"
+        return "; no rank has a complete chunk, so look at the first lap"
     if np.all(np.any(right, axis=0)) and not np.all(right):
-        return "; each chunk is whole on some rank, so look at the second lap"
+        return "; each chunk is complete on some rank, so look at the second lap"
     return ""
 
 
 EXERCISE = Exercise(
-    task="Add up the tensors of all ranks, in place on each, by passing chunks round a ring.",
+    task="Add up the tensors of all ranks, in place on each, by passing chunks around a ring.",
     reference=ring_all_reduce,
     cases=cases,
     run=trial.simulated,

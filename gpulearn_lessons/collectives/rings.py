@@ -59,14 +59,14 @@ def sentence(ranks: int, number: int) -> str:
     """What happened in step `number`, and how far the ring is.
 
     >>> print(sentence(4, 1))
-    Step 1 of 6: each rank sends one chunk to its right neighbour, which adds it to its own. Rank 0
+    Step 1 of 6: each rank sends one chunk to its right neighbor, which adds it to its own. Rank 0
     sends chunk 3. 0 of 16 chunks hold the whole sum; each rank has sent 1/4 of the tensor.
     """
     step = ring_steps(ranks)[number]
     if not number:
         return (
             f"The start: {ranks} ranks, and each has cut its tensor into {ranks} chunks. Every "
-            f"chunk holds the numbers of its own rank alone."
+            f"chunk holds the numbers of its own rank only."
         )
     what = "adds it to its own" if number < ranks else "puts it in place of its own"
     end = {
@@ -74,7 +74,7 @@ def sentence(ranks: int, number: int) -> str:
         2 * ranks - 2: " The second lap ends: every rank holds all of the sum.",
     }
     return (
-        f"Step {number} of {2 * ranks - 2}: each rank sends one chunk to its right neighbour, "
+        f"Step {number} of {2 * ranks - 2}: each rank sends one chunk to its right neighbor, "
         f"which {what}. Rank 0 sends chunk {step.sent[0]}. {step.complete} of {ranks**2} chunks "
         f"hold the whole sum; each rank has sent {number}/{ranks} of the tensor."
         f"{end.get(number, '')}"
@@ -136,7 +136,7 @@ def _rank(
 
 
 def _arrow(axes: Any, here: Place, there: Place, chunk: int, ranks: int) -> None:
-    """An arrow between two ranks' tables, which bends outwards round the ring."""
+    """An arrow between two ranks' tables, which bends outwards around the ring."""
     from matplotlib.patches import FancyArrowPatch
 
     bend = -0.18 if ranks > 2 else -0.32
@@ -157,7 +157,7 @@ def ring_player(ranks: int = 4) -> Player:
     """Step through a ring all-reduce of 2 to 5 ranks: which chunk goes where, and who holds what.
 
     >>> ring_player()
-    [interactive figure: Step 1 of 6: each rank sends one chunk to its right neighbour, ...]
+    [interactive figure: Step 1 of 6: each rank sends one chunk to its right neighbor, ...]
     """
     last = len(ring_steps(ranks)) - 1
     controls = {"ranks": slider("ranks", ranks, 2, MAX_RANKS), "step": slider("step", 1, 0, last)}

@@ -204,7 +204,7 @@ def beyond_a_neighbour(got: CollectiveOutcome) -> str | None:
     for sender, others in targets.items():
         if len(others) > 1:
             listed = ", ".join(map(str, sorted(others)))
-            return f"rank {sender} sends to ranks {listed}: in a ring each sends to one neighbour"
+            return f"rank {sender} sends to ranks {listed}: in a ring each sends to one neighbor"
     return None
 
 
@@ -215,8 +215,8 @@ def slow(got: CollectiveOutcome, rounds: int, size: int) -> str | None:
         return None
     return (
         f"the numbers are right, but it takes {format_seconds(got.seconds)} on the simulated "
-        f"clock, where {format_seconds(needed)} are enough: ranks wait for one another that could "
-        f"send at the same time"
+        f"clock, where {format_seconds(needed)} are enough: ranks that could send at the same time "
+        f"wait for one another"
     )
 
 

@@ -1,4 +1,4 @@
-"""The exercises of notebook 16: data dealt out, gradients averaged, buckets, silent replicas."""
+"""The exercises of notebook 16: shards, averaged gradients, buckets, a script for torchrun."""
 
 NOTEBOOK = "16_data_parallel"
 EXERCISES = (
@@ -7,4 +7,5 @@ EXERCISES = (
     "bucket_gradients",
     "send_when_full",
     "mend_the_replicas",
+    "mend_the_script",
 )

@@ -28,7 +28,7 @@ def cases() -> list[Case]:
         "2 ranks, of which rank 1 did not use the first layer": ReplicaStep(
             (2, 2), unused=((1, 0), (1, 1))
         ),
-        "3 ranks, of which one alone used the last layer": ReplicaStep(
+        "3 ranks, of which only one used the last layer": ReplicaStep(
             (2, 1, 3), unused=((0, 2), (0, 3), (2, 2), (2, 3)), dtype=torch.float64
         ),
         "2 ranks and a last parameter that one of them used": ReplicaStep(

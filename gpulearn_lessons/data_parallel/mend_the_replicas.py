@@ -147,8 +147,8 @@ def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
     for number, (rows, own) in enumerate(zip(got.rows, want.rows, strict=True)):
         if rows != own:
             return (
-                f"rank {number} computes {rows} of the {sum(want.rows)} rows, and its own are "
-                f"{own}: r, r + N, r + 2·N, … of every batch"
+                f"rank {number} puts {rows} rows through its model, and its own are {own}: r, "
+                f"r + N, r + 2·N, … of every batch"
             )
         if got.others[number]:
             return (
@@ -158,7 +158,7 @@ def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
         if got.untrained[number]:
             return (
                 f"rank {number} trains with its model in evaluation mode, in which dropout and "
-                f"batch normalisation do something else"
+                f"batch normalization behave differently"
             )
     for number, (losses, right) in enumerate(zip(got.losses, want.losses, strict=True)):
         if isinstance(losses, str):
@@ -183,7 +183,7 @@ def same(one: ReplicasOutcome, other: ReplicasOutcome) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Mend the program, so that N replicas learn as one process, and report its loss.",
+    task="Fix the program, so that N replicas learn as one process, and report its loss.",
     reference=mend_the_replicas,
     cases=cases,
     run=run,

@@ -263,7 +263,7 @@ def _broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool =
 
 def _named(op: Any, async_op: bool) -> str:
     if async_op:
-        raise ValueError("async_op=True is there for a sum by all_reduce alone on simulated ranks")
+        raise ValueError("on simulated ranks only a sum by all_reduce takes async_op=True")
     if op not in OPERATIONS:
         name = str(op).rpartition(".")[2]
         raise ValueError(f"ReduceOp.{name} is not there on simulated ranks: use ReduceOp.SUM")

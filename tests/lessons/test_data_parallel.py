@@ -1,8 +1,10 @@
 """The exercises of notebook 16, with answers written by other hands than the catalogue's."""
 
+import ast
 import functools
 import os
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -13,9 +15,14 @@ from torch import nn
 import gpulearn as gl
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
+from gpulearn.judge.one_process import train_as_one
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import begin_sum, sum_over_ranks
+from gpulearn_lessons.data_parallel import mend_the_script
+from tests.notebooks.harness import NOTEBOOKS
+from tests.notebooks.page import read
+from tests.support.ready import ready_python
 
 
 def mean(model, samples=1):
@@ -356,7 +363,7 @@ def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
         (
             "mend_the_replicas",
             trained_on_everything,
-            "rank 0 computes 4 of the 4 rows, and its own",
+            "rank 0 puts 4 rows through its model, and its own are 2",
         ),
         ("mend_the_replicas", trained_on_a_gradient_of_rank_0, "away from one process with the w"),
         ("bucket_gradients", buckets, None),
@@ -370,3 +377,54 @@ def test_each_is_told_what_it_does(name, answer, said):
     diagnosis = diagnose(find(name), answer)
     assert diagnosis is None if said is None else said in diagnosis
     assert diagnosis is None or "\n" not in diagnosis
+
+
+@pytest.fixture
+def quick_torchrun(monkeypatch):
+    """A torchrun whose processes are copies of one that has loaded torch."""
+    monkeypatch.setattr(sys, "executable", ready_python())
+    monkeypatch.setenv("PYTHON_EXEC", ready_python())
+    monkeypatch.setenv("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")
+
+
+# the first words of a hint, and what torchrun shows of the script
+MISTAKES = {
+    "both epochs take": "sees its images in the same order in both epochs: tell the sampler",
+    "each rank trains by itself": "away from rank 0's, relative to their length, and should be eq",
+    "a test image is counted twice": "rank 0 prints 'epoch 0: loss ",
+    "every rank writes": "ranks 0 and 1 write weights.pt: only rank 0 should",
+    "the names of the saved": "the first name in weights.pt is 'module.1.weight', expected '1.we",
+}
+
+
+@pytest.mark.parametrize(("hint", "said"), MISTAKES.items())
+def test_each_mistake_of_the_script_is_seen_under_torchrun(hint, said, quick_torchrun):
+    (wrong, *_) = (w for w in find("mend_the_script").answers.wrongs if w.hint.startswith(hint))
+    assert diagnose(find("mend_the_script"), wrong.answer) == wrong.hint
+    ran = mend_the_script.under_torchrun(wrong.answer)
+    assert said in mend_the_script.difference(ran, mend_the_script.right(101, 27))
+
+
+def test_the_script_trains_as_one_process():
+    """With the batches that both ranks take together."""
+    outcome = mend_the_script.right(101, 27)
+    images, labels = mend_the_script.images(101, 27)["train"]
+    dealt = [rank["orders"] for rank in outcome.ranks]
+    batches = [
+        [(images[order[begin:][:32]], labels[order[begin:][:32]]) for order in orders]
+        for orders in zip(*dealt, strict=True)
+        for begin in (0, 32)
+    ]
+    model = gl.train.MLP(seed=0)
+    train_as_one(model, batches, nn.functional.cross_entropy, 0.05)
+    weights = torch.nn.utils.parameters_to_vector(model.parameters()).tolist()
+    assert mend_the_script.close(outcome.ranks[0]["weights"], weights)
+
+
+def test_the_notebook_shows_the_solution_as_its_script():
+    (cell,) = (
+        c for c in read(NOTEBOOKS / "16_data_parallel.ipynb").cells if c.source[:8] == "script ="
+    )
+    text = ast.literal_eval(cell.source.removeprefix("script ="))
+    solution = mend_the_script.as_file(find("mend_the_script").reference)
+    assert text.strip() == solution.replace("mend_the_script", "main").strip()

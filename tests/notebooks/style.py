@@ -26,6 +26,7 @@ SECTIONS = "1 · …, 2 · …"
 FRAME = ("What you will do", SECTIONS, "The answer", "Exercises", "Where to go next")
 EXERCISE = "Exercise: "  # begins the title of one that stands beside its section
 MEDIAN_LINES, MOST_LINES = 5, 20
+PROGRAM_LINES = 40  # of a cell that is tagged program, a whole one
 DRAWS = ("gl.plot.", "gl.show")
 MOST_WORDS = 6  # of a text in a call that draws, such as the name of an axis
 
@@ -140,8 +141,9 @@ def lengths(page: Page) -> Iterator[Finding]:
         index: sum(map(bool, imports.sub("", cell.source).splitlines())) for index, cell in code
     }
     for index, count in lines.items():
-        if count > MOST_LINES:
-            yield index, f"has {count} lines: none over {MOST_LINES}"
+        most = PROGRAM_LINES if has(page.notebook.cells[index], "program") else MOST_LINES
+        if count > most:
+            yield index, f"has {count} lines: none over {most}"
     if lines and (median := statistics.median(lines.values())) > MEDIAN_LINES:
         yield None, f"its code cells have a median of {median:g} lines: at most {MEDIAN_LINES}"
     texts = len(page.cells("markdown")) + len(asked)

@@ -32,7 +32,7 @@ def test_the_fastest_is_the_fastest_on_both_sides_of_a_crossover(ranks, link):
             assert times[before[1]] == pytest.approx(min(times.values()))
 
 
-def test_the_alt_says_who_is_fastest_and_what_is_modelled():
+def test_the_alt_says_who_is_fastest_and_what_is_modeled():
     link = gl.parallel.Link(1e-4, 1e9)
     alt = all_reduce(MEASURED, {"root": link, "ring": link}, ranks=4).alt
     assert "measured at 1 KB, via one root is fastest with 0.1 ms" in alt
@@ -42,7 +42,7 @@ def test_the_alt_says_who_is_fastest_and_what_is_modelled():
     assert "measured at 1 KB, ring takes 2 ms; measured at 1 MB, ring takes 4 ms" in one
     alone = all_reduce({}, "NVLink 4", ranks=8).alt
     assert "measured" not in alone
-    assert "modelled, doubling is fastest for small tensors, from " in alone
+    assert "modeled, doubling is fastest for small tensors, from " in alone
 
 
 def test_each_series_says_where_it_is_from(figures_of):
@@ -52,7 +52,7 @@ def test_each_series_says_where_it_is_from(figures_of):
     axes = figures[0].axes[0]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == [
-        "via one root, measured", "ring, measured", "ring, modelled", "library, measured",
+        "via one root, measured", "ring, measured", "ring, modeled", "library, measured",
     ]  # fmt: skip
     curve = axes.lines[2]
     size, milliseconds = curve.get_xdata()[-1], curve.get_ydata()[-1]
