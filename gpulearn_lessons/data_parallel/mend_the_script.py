@@ -120,7 +120,9 @@ def run(answer: Answer, case: Case) -> ScriptOutcome:
             return launch(act, RANKS, answer, folder, timeout=wait, backend="gloo")
 
         ranks = on_real_ranks(start, answer)
-    return ScriptOutcome(ranks) if isinstance(ranks, RankFailure) else ScriptOutcome(None, ranks)
+    if isinstance(ranks, RankFailure):
+        return ScriptOutcome(ranks)
+    return ScriptOutcome(None, list(ranks))  # as data, which may pass between grader and answer
 
 
 @functools.cache
