@@ -145,8 +145,8 @@ class Judge:
                         "load",
                         source=text or "".join(statement.text for statement in statements),
                         name=exercise.name,
-                        kernel=exercise.kernel,
-                        reference=_place_of(exercise) if closed and text is None else "",
+                        kernel=exercise.kernel if text else "",
+                        reference=_place_of(exercise) if closed and not exercise.kernel else "",
                         exercise="" if closed else place,
                         files=code.beside(file),
                         text=""
@@ -165,6 +165,10 @@ class Judge:
         try:
             if exercise.kernel:
                 text = rebuilt.text_of(statements, exercise.name)
+                if text is None:  # it may be put together
+                    value = values([exercise.name]).get(exercise.name)
+                    text = value if isinstance(value, str) else None
+                    boxes.pop().close()
                 answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
                 exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             elif way == "text":
@@ -237,7 +241,7 @@ def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
         raise _NotLoaded(_kind(f"it raises {error}"), f"{name}: {sentence}")
     if loaded.get("missing"):
         raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
-    if not loaded.get("callable"):
+    if not loaded.get("callable") and not exercise.kernel:
         raise BadInput(no_function(name, shorten(str(loaded.get("shown")), 100)))
 
 

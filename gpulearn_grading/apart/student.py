@@ -36,7 +36,7 @@ from gpulearn_grading.apart.values import decoded, encoded, identities, sent
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.source import CppSource
 
-SUBMISSION = "<submission>"
+SUBMISSION = "<ipython-submission>"  # by such a name Numba caches what is compiled
 HOUSE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.judge", "gpulearn_grading")
 LOOK_OUT = "takes the grader's look-out away"
@@ -97,6 +97,10 @@ class _Watch:
         if self.note is None or self.quiet:
             return
         what = NOTED.get(event) or self._of_file(event, arguments)
+        if what == LOOK_OUT and sys._getframe(1).f_code.co_filename.startswith(str(HOUSE)):
+            return  # the trial's own look-out
+        if what in ("removes files", "renames files") and _is_at_home(arguments[0]):
+            return
         if event == "object.__setattr__" and arguments[1] == "__code__":
             what = LOOK_OUT
         if what and what not in self._seen:
@@ -114,6 +118,10 @@ class _Watch:
         if written and not path.startswith((os.environ["HOME"], "/dev/")):
             return "writes outside of its home"
         return ""
+
+
+def _is_at_home(path: Any) -> bool:
+    return os.path.realpath(os.fsdecode(path)).startswith(os.environ["HOME"])
 
 
 watch = _Watch()
