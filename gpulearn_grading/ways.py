@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 import builtins
 import contextlib
-import copy
 import dataclasses
 import functools
-import itertools
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,15 @@ from gpulearn.judge.launches import Launch
 from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
-from gpulearn_grading.apart.values import NotData, decoded, encoded
+from gpulearn_grading.apart.values import (
+    NotData,
+    decoded,
+    encoded,
+    identified,
+    identities,
+    received,
+    sent,
+)
 from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.source import CppSource
 
@@ -54,7 +60,7 @@ def way(place: str) -> str:
         same = identities(result, given)
         for old, new in zip(args, given, strict=True):
             _write_back(old, new)
-        return _identified(decoded(encoded(result)), same, args)
+        return identified(decoded(encoded(result)), same, args)
 
     def elsewhere(*work: Any) -> Any:
         raise NotData("a step of its demand")
@@ -81,32 +87,6 @@ def way(place: str) -> str:
 def _differs(exercise: Exercise, case: Case, outcome: Any) -> bool:
     failed = isinstance(outcome, Failure)
     return failed or bool(exercise.difference(outcome, exercise.expected(case)))
-
-
-def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
-    """An outcome as data; what it repeats of its case is only named."""
-    repeated = {}
-    if dataclasses.is_dataclass(outcome) and not isinstance(outcome, type):
-        for item in dataclasses.fields(outcome):
-            for number, given in enumerate(case.args):
-                value = getattr(outcome, item.name)
-                if dataclasses.is_dataclass(given) and value is not given:
-                    with contextlib.suppress(Exception):  # arrays are not simply equal
-                        if type(value) is type(given) and value == given:
-                            repeated[item.name] = number
-        outcome = copy.copy(outcome)
-        for name in repeated:
-            object.__setattr__(outcome, name, None)
-    return {"result": encoded(outcome, strict=strict).decode(), "repeated": repeated}
-
-
-def received(reply: Mapping[str, Any], case: Case) -> Any:
-    """The outcome that was sent; of its case it has the judge's own."""
-    outcome = decoded(str(reply.get("result")).encode())
-    for name, number in dict(reply.get("repeated", {})).items():
-        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
-            object.__setattr__(outcome, name, case.args[int(number)])
-    return outcome
 
 
 def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
@@ -182,25 +162,7 @@ def _called(
     if "raised" in reply:
         kind, message, line = reply["raised"]
         _raise_in(shape, _exception(str(kind), str(message)), int(line))
-    return _identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
-
-
-def identities(result: Any, given: Sequence[Any]) -> Any:
-    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
-    if type(result) is tuple:
-        return [identities(item, given) for item in result if type(item) is not tuple]
-    kinds = list, dict, set, np.ndarray
-    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
-    return next((n for n, one in enumerate(given) if mutable and one is result), None)
-
-
-def _identified(result: Any, same: Any, args: Sequence[Any]) -> Any:
-    """A result that came as data, with the judge's own arguments where it is one of them."""
-    if isinstance(same, int):
-        return args[same]
-    if isinstance(same, list) and type(result) is tuple and len(same) == len(result):
-        return tuple(map(_identified, result, same, itertools.repeat(args)))
-    return result
+    return identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
 
 
 def _write_back(old: Any, new: Any) -> None:

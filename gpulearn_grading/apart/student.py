@@ -31,9 +31,8 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.isolation import borrowing
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
-from gpulearn_grading import ways
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
-from gpulearn_grading.apart.values import decoded, encoded
+from gpulearn_grading.apart.values import decoded, encoded, identities, sent
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.source import CppSource
 
@@ -237,7 +236,7 @@ class _Student:
             try:
                 with self._heard():
                     result = self.answer(*arguments, **decoded(options.encode()))
-                reply["same"] = ways.identities(result, arguments)
+                reply["same"] = identities(result, arguments)
                 reply["result"] = encoded(result, strict=False).decode()
             except BaseException as error:
                 reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
@@ -289,7 +288,7 @@ class _Student:
             self.answer = exercise.ready(self.answer)
         with self._heard():
             outcome = tried(exercise, self.answer, self.cases[case])
-        return ways.sent(outcome, self.cases[case], strict=False)
+        return sent(outcome, self.cases[case], strict=False)
 
     def do_step(self, work: str) -> dict[str, Any]:
         """What a demand does with the answer; the judge, which is believed here, says what."""
