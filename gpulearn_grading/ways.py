@@ -7,9 +7,8 @@ import builtins
 import contextlib
 import dataclasses
 import functools
-import itertools
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,15 @@ from gpulearn.judge.launches import Launch
 from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
-from gpulearn_grading.apart.values import NotData, decoded, encoded, identities, received, sent
+from gpulearn_grading.apart.values import (
+    NotData,
+    decoded,
+    encoded,
+    identified,
+    identities,
+    received,
+    sent,
+)
 from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.source import CppSource
 
@@ -53,7 +60,7 @@ def way(place: str) -> str:
         same = identities(result, given)
         for old, new in zip(args, given, strict=True):
             _write_back(old, new)
-        return _identified(decoded(encoded(result)), same, args)
+        return identified(decoded(encoded(result)), same, args)
 
     def elsewhere(*work: Any) -> Any:
         raise NotData("a step of its demand")
@@ -155,16 +162,7 @@ def _called(
     if "raised" in reply:
         kind, message, line = reply["raised"]
         _raise_in(shape, _exception(str(kind), str(message)), int(line))
-    return _identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
-
-
-def _identified(result: Any, same: Any, args: Sequence[Any]) -> Any:
-    """A result that came as data, with the judge's own arguments where it is one of them."""
-    if isinstance(same, int):
-        return args[same]
-    if isinstance(same, list) and type(result) is tuple and len(same) == len(result):
-        return tuple(map(_identified, result, same, itertools.repeat(args)))
-    return result
+    return identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
 
 
 def _write_back(old: Any, new: Any) -> None:

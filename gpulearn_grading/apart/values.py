@@ -12,6 +12,7 @@ import contextlib
 import copy
 import dataclasses
 import importlib
+import itertools
 import json
 import sys
 import types
@@ -53,6 +54,50 @@ def decoded(text: bytes) -> Any:
         raise ValueError("the text is nested too deeply") from None
     except (KeyError, TypeError, AttributeError, IndexError, ImportError) as error:
         raise ValueError(f"no value was written here: {error}") from None
+
+
+def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
+    """An outcome as data; what it repeats of its case is only named."""
+    repeated = {}
+    if dataclasses.is_dataclass(outcome) and not isinstance(outcome, type):
+        for item in dataclasses.fields(outcome):
+            for number, given in enumerate(case.args):
+                value = getattr(outcome, item.name)
+                if dataclasses.is_dataclass(given) and value is not given:
+                    with contextlib.suppress(Exception):  # arrays are not simply equal
+                        if type(value) is type(given) and value == given:
+                            repeated[item.name] = number
+        outcome = copy.copy(outcome)
+        for name in repeated:
+            object.__setattr__(outcome, name, None)
+    return {"result": encoded(outcome, strict=strict).decode(), "repeated": repeated}
+
+
+def received(reply: Mapping[str, Any], case: Case) -> Any:
+    """The outcome that was sent; of its case it has the judge's own."""
+    outcome = decoded(str(reply.get("result")).encode())
+    for name, number in dict(reply.get("repeated", {})).items():
+        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
+            object.__setattr__(outcome, name, case.args[int(number)])
+    return outcome
+
+
+def identities(result: Any, given: Sequence[Any]) -> Any:
+    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
+    if type(result) is tuple:
+        return [identities(item, given) for item in result if type(item) is not tuple]
+    kinds = list, dict, set, np.ndarray
+    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
+    return next((n for n, one in enumerate(given) if mutable and one is result), None)
+
+
+def identified(result: Any, same: Any, args: Sequence[Any]) -> Any:
+    """A result that came as data, with the judge's own arguments where it is one of them."""
+    if isinstance(same, int):
+        return args[same]
+    if isinstance(same, list) and type(result) is tuple and len(same) == len(result):
+        return tuple(map(identified, result, same, itertools.repeat(args)))
+    return result
 
 
 def _out(value: Any, strict: bool, depth: int) -> Any:
@@ -206,38 +251,3 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "function": _function,
     "foreign": lambda text: type(str(text["v"])[:100], (), {})(),
 }
-
-
-def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
-    """An outcome as data; what it repeats of its case is only named."""
-    repeated = {}
-    if dataclasses.is_dataclass(outcome) and not isinstance(outcome, type):
-        for item in dataclasses.fields(outcome):
-            for number, given in enumerate(case.args):
-                value = getattr(outcome, item.name)
-                if dataclasses.is_dataclass(given) and value is not given:
-                    with contextlib.suppress(Exception):  # arrays are not simply equal
-                        if type(value) is type(given) and value == given:
-                            repeated[item.name] = number
-        outcome = copy.copy(outcome)
-        for name in repeated:
-            object.__setattr__(outcome, name, None)
-    return {"result": encoded(outcome, strict=strict).decode(), "repeated": repeated}
-
-
-def received(reply: Mapping[str, Any], case: Case) -> Any:
-    """The outcome that was sent; of its case it has the judge's own."""
-    outcome = decoded(str(reply.get("result")).encode())
-    for name, number in dict(reply.get("repeated", {})).items():
-        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
-            object.__setattr__(outcome, name, case.args[int(number)])
-    return outcome
-
-
-def identities(result: Any, given: Sequence[Any]) -> Any:
-    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
-    if type(result) is tuple:
-        return [identities(item, given) for item in result if type(item) is not tuple]
-    kinds = list, dict, set, np.ndarray
-    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
-    return next((n for n, one in enumerate(given) if mutable and one is result), None)
