@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from dataclasses import dataclass
@@ -83,13 +84,19 @@ def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -
         raise BadInput(no_function(exercise.name, shown(answer)))
     unread = _unread_cell(exercise.name, answer)
     stub = stubs.is_stub(answer)
-    given = exercise.answers.given
-    untouched = given is not None and stubs.same_code(given, answer)
-    hints = not (stub or untouched)  # who has not begun is told no cure
-    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=hints)
+
+    @functools.cache
+    def untouched() -> bool:
+        given = exercise.answers.given
+        return given is not None and stubs.same_code(given, answer)
+
+    def begun() -> bool:
+        return not (stub or untouched())
+
+    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=begun)
     if fault is None:
         return len(exercise.cases())
-    if untouched:
+    if untouched():
         raise NotSolvedYet(f"{exercise.name} is as it was given: {fault.sentence}")
     if stub:
         raise NotSolvedYet(

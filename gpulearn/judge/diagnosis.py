@@ -44,14 +44,18 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float | None = None) -
 
 
 def examine(
-    exercise: Exercise, answer: Answer, seconds: float | None = None, *, hints: bool = True
+    exercise: Exercise,
+    answer: Answer,
+    seconds: float | None = None,
+    *,
+    hints: Callable[[], bool] = lambda: True,
 ) -> Diagnosis | None:
     """What is wrong with an answer, and in which case; None if nothing is.
 
     An answer that behaves on every case like one of the exercise's known wrong answers gets
     that one's hint, where it is true of it; any other is told of the first case in which it
-    fails. What it prints is shown for that case, or for the first one. Without `hints` no known
-    answer is tried, which takes longest.
+    fails. What it prints is shown for that case, or for the first one. Only if `hints` says so is
+    a known answer tried, which takes longest: not where nothing has been written yet.
     """
     if fault := exercise.fault(answer) or cannot_be_called(exercise, answer):
         return Diagnosis(fault)
@@ -96,7 +100,7 @@ def examine(
         return Diagnosis(f"all cases are right; {rest}, {unfinished}.", None, share)
     printed.show(case.label)
     number = cases.index(case)
-    if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):
+    if not unfinished and hints() and (hint := _hint(exercise, answer, outcomes)):
         evidence = getattr(outcomes[number], "evidence", "")
         if not evidence:
             return Diagnosis(hint, None, share)
