@@ -237,7 +237,8 @@ def test_teaching_leads_into_the_repository():
         (ROOT / "docs/teaching.md").read_text(encoding="utf-8"), "https://a.b/c"
     )
     headings = re.findall(r"^#+ .+", text, re.MULTILINE)
-    parts = ["Set an exercise", "Write an exercise", "Grade a class", "Make a course pack"]
+    parts = ["Set an exercise", "Write an exercise", "Grade a class", "What is protected"]
+    parts += ["Make a course pack"]
     assert headings == ["# Teaching with gpulearn", *(f"## {part}" for part in parts)]
     assert "](https://a.b/c/blob/main/gpulearn/judge/hints.py)" in text
     assert "](_static/results.png)" in text
