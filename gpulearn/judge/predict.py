@@ -195,6 +195,7 @@ def _watch(question: Question) -> None:
 @functools.cache
 def _send_keys() -> None:
     """Have the page listen to the keys of questions; once for each kernel."""
-    from IPython.display import Javascript, display
+    from IPython.display import display
 
-    display(Javascript(KEYS.read_text(encoding="utf-8")))
+    keys = KEYS.read_text(encoding="utf-8")
+    display({"application/javascript": keys, "text/plain": ""}, raw=True)

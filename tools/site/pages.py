@@ -71,7 +71,7 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
             if stray := BADGE.search(cell.source):
                 raise SystemExit(f"{name} has a badge of another notebook: {stray.group()}")
         elif cell.cell_type == "code":
-            cell.outputs = [shown(o, pictures) for o in cell.outputs if not is_progress(o)]
+            cell.outputs = [shown(o, pictures) for o in cell.outputs if not is_passing(o)]
             if cell.source.rstrip().endswith("gl.progress()"):  # of whoever ran it
                 cell.outputs = [new_html(OWN_PROGRESS)]
             if questions := PREDICTED.findall(cell.source):  # the question stands in the output
@@ -147,9 +147,10 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
     return result
 
 
-def is_progress(output: NotebookNode) -> bool:
-    """Whether an output is a progress bar, which a notebook takes away at its end."""
-    return bool(BAR.search(output.get("data", {}).get("text/plain", "")))
+def is_passing(output: NotebookNode) -> bool:
+    """Whether an output is a progress bar, which a notebook takes away at its end, or a script."""
+    data = output.get("data", {})
+    return "application/javascript" in data or bool(BAR.search(data.get("text/plain", "")))
 
 
 def scrolled(markup: str) -> str:

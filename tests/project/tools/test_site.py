@@ -99,9 +99,11 @@ def test_a_picture_with_controls_says_that_they_work_in_the_notebook():
     ]
 
 
-def test_a_progress_bar_is_not_kept():
+def test_a_progress_bar_and_a_script_are_not_kept():
     bar = shown(text_plain="1,024 ranks: 0 messages [00:00, ? messages/s]")
-    (cell,) = made(code("gl.simulate(fn, 1024)", bar, shown(text_plain="[0, 1]")))
+    script = shown(text_plain="")
+    script["data"]["application/javascript"] = "1"
+    (cell,) = made(code("gl.simulate(fn, 1024)", bar, script, shown(text_plain="[0, 1]")))
     assert [one["data"]["text/plain"] for one in cell.outputs] == ["[0, 1]"]
 
 
