@@ -201,6 +201,8 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except Exception as error:
         if str(error).startswith("module 'numba.cuda' has no attribute"):
             return None, {}  # Numba's own older target; the machine tells of the name
+        if isinstance(error, TypeError) and str(error).startswith("Signature mismatch"):
+            return None, {}  # the same target takes no min(a, b) from Numba 0.68 on
         if isinstance(error, ImportError) and "linear algebra" in str(error):
             return None, {}  # for which Numba wants SciPy, to refuse it then; the machine does
         return reason(function, error) or give_up(error), {}

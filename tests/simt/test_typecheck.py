@@ -177,6 +177,15 @@ def test_a_verdict_that_fails_is_told_once_and_in_each_report(
         assert "could not be asked" in str(report)
 
 
+def test_the_smaller_of_two_numbers_is_no_riddle_to_numbas_older_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(typecheck, "_reported", [])
+    out = cuda.to_device(np.zeros(32))
+    cuda.jit(kernel_of("out[i] = min(3, out.size)"))[1, 32](out)
+    np.testing.assert_array_equal(out.copy_to_host(), 3)
+
+
 def test_a_maximum_is_refused_alike_once_numba_for_the_cpu_knows_it() -> None:
     def kernel(a, out):
         out[0] = np.max(a)
