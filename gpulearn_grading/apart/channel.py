@@ -18,6 +18,8 @@ from simt.device.selection import ENVIRONMENT_VARIABLE
 
 MAX_BYTES = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
+# of the environment: what else stands in it, such as a token, is the instructor's
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CXX")
 
 
 class ChannelClosed(Exception):  # noqa: N818 - it says what happened
@@ -84,10 +86,11 @@ def start(
         [sys.executable, "-P", "-m", module, str(theirs.fileno()), confinement.written()],
         pass_fds=[theirs.fileno()],
         env={
-            **os.environ,
+            **{n: value for n, value in os.environ.items() if n in KEPT or "GPULEARN" in n},
             "PYTHONPATH": os.pathsep.join(filter(None, path)),
             "OMP_NUM_THREADS": "1",
             "OMP_WAIT_POLICY": "passive",
+            "TORCHINDUCTOR_CACHE_DIR": str(confinement.box),  # not in /tmp, where it would stay
             ENVIRONMENT_VARIABLE: "cpu",
         },
         stdin=subprocess.DEVNULL,

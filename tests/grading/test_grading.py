@@ -294,6 +294,20 @@ def test_cpp_is_compiled_behind_the_walls(judge, folder, tmp_path):
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (100 << 10)  # KiB
 
 
+@walled
+def test_an_answer_sees_nothing_of_the_instructors_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("API_TOKEN", "of the instructor")
+    (tmp_path / "box").mkdir()
+    one = Judge(Confinement([], tmp_path / "box", LIMITS))
+    text = "def matmul_flops(m, n, p):\n    raise ValueError(open('/proc/self/environ').read())\n"
+    try:
+        found = verdict(one, tmp_path, text)
+    finally:
+        one.close()
+    assert "HOME=" in found.hint
+    assert "instructor" not in found.hint
+
+
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
     """Where the system allows no namespaces, limits hold, and that is said."""
     monkeypatch.setenv(sandbox.WITHOUT, "1")
