@@ -5,10 +5,6 @@ import pytest
 pytestmark = pytest.mark.browser
 
 CELLS = ("01_cpu_vs_gpu_matmul", "def matmul_flops", 'gl.check("matmul_flops"')
-INSTEAD = {
-    "sizes = [16, 32, 64, 128, 256, 512, 1024, 2048]": "sizes = [16, 32, 64]",
-    "max(gl.perf.peak_rate(), *cpu_rates)": "max(cpu_rates)",
-}
 
 
 def test_a_learner_works_through_notebook_01(notebook):

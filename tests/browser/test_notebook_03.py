@@ -29,7 +29,8 @@ ADD_PROSE = """() => {
     const asked = cells.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
     cells.insertCell(asked + 2, {cell_type: "markdown", source: "Nothing: the rounds are apart."});
     jupyterapp.commands.execute("notebook:render-all-markdown");
-    jupyterapp.commands.execute("notebook:clear-all-cell-outputs"); // nothing has come yet
+    const shows = jupyterapp.shell.currentWidget.content.widgets[asked + 1];
+    shows.model.outputs.clear(); // nothing has come yet
 }"""
 
 
