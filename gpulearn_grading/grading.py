@@ -120,7 +120,7 @@ def grade(
     unused = [
         plain(f"{path.relative_to(folder)}: {why}")
         for path, why in left_out.items()
-        if ours.isdisjoint([path.resolve(), *path.resolve().parents])
+        if ours.isdisjoint(_with_folders(path))
     ]
     called = {name for student in roster for name in student.names}
     unused += [
@@ -145,6 +145,12 @@ def grade(
         anonymous=anonymous,
         seconds=time.monotonic() - begin,
     )  # fmt: skip
+
+
+def _with_folders(path: Path) -> list[Path]:
+    """A path and the folders above it; a link is not followed, since it may lead to itself."""
+    folder = path.parent.resolve()
+    return [folder / path.name, folder, *folder.parents]
 
 
 def _graded(

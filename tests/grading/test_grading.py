@@ -471,6 +471,7 @@ def classroom(tmp_path):
 
 def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypatch):
     output = tmp_path / "results.csv"
+    (classroom / "loop.py").symlink_to("loop.py")
     assert command_line.main([str(classroom), "-o", str(output), "-j", "2", "--no-walls"]) == 0
     with output.open(newline="") as file:
         rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(file)}
@@ -493,7 +494,9 @@ def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypat
     first = output.read_text()
     assert command_line.main([str(classroom), "-o", str(output), "--no-walls"]) == 0
     assert output.read_text() == first
-    assert "3 students, 6 answers, 1 right" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "3 students, 6 answers, 1 right" in told.out
+    assert "loop.py: it is a link" in told.err
 
 
 def worker(verdict):
