@@ -159,9 +159,14 @@ def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
         if entry.name.startswith((".", "_")):
             continue
         within = [entry]
-        if entry.is_dir() and not entry.is_symlink():
-            within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
-        reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
+        try:
+            if entry.is_dir() and not entry.is_symlink():
+                within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
+            reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
+        except OSError as error:  # such as a path that is too long
+            left_out[entry] = f"it cannot be read ({error.strerror})"
+            files.setdefault(entry.name, [])
+            continue
         code = [path for path, reason in reasons.items() if not reason]
         reasons |= dict.fromkeys(code[MAX_FILES:], f"there are {MAX_FILES} files without it")
         left_out |= {path: reason for path, reason in reasons.items() if reason}

@@ -23,7 +23,6 @@ KERNEL = ["@cuda.jit", "def vector_add(a, b, out):"]
 GUARDED = [*KERNEL, "i = cuda.grid(1)", "if i < out.size:", "out[i] = a[i] + b[i]"]
 UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
-# behind the cell that shows what comes, the prose that the reduced notebook lacks
 ADD_PROSE = """() => {
     const cells = jupyterapp.shell.currentWidget.content.model.sharedModel;
     const asked = cells.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
@@ -90,7 +89,6 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     assert said.endswith("equal: True ✓ You foresaw it 257")
     notebook.screenshot("03-foreseen")
 
-    # what is said afterwards does not count
     field.fill("9")
     keyboard.press("Enter")
     expect(status).to_contain_text("not counted")

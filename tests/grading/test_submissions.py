@@ -203,13 +203,24 @@ def test_each_notebook_file_and_folder_is_a_student(tmp_path):
     (tmp_path / "ann.ipynb").write_text(notebook("a = 2"))
     (tmp_path / "cy" / "all.zip").write_bytes(b"PK")
     os.utime(tmp_path / "ann.ipynb", (1, 1))
+    (tmp_path / "deep").mkdir()
+    inner = os.open(tmp_path / "deep", os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=inner)
+        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=inner)
     submissions, left_out = students(tmp_path)
     files = {s.student: [file.name for file in s.files] for s in submissions}
-    assert files == {"ann": ["ann.ipynb", "ann.py"], "bob": ["bob.ipynb"], "cy": ["one.py"]}
+    assert files == {
+        "ann": ["ann.ipynb", "ann.py"],
+        "bob": ["bob.ipynb"],
+        "cy": ["one.py"],
+        "deep": [],
+    }
     assert {path.name: reason for path, reason in left_out.items()} == {
         "notes.txt": "it is neither a notebook nor a .py file",
         "all.zip": "unpack it: it is an archive",
         "link.py": "it is a link",
+        "deep": "it cannot be read (File name too long)",
     }
 
 
