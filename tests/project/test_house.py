@@ -33,7 +33,7 @@ LIMITS = {
     ("gpulearn_lessons", "*.py"): 31_700,
     ("gpulearn_lessons", "*.hints"): 13_800,
     ("gpulearn_lessons", "*.toml"): 3_600,
-    ("gpulearn_grading", "*.py"): 5_000,
+    ("gpulearn_grading", "*.py"): 4_600,
     ("simt", "*.py"): 29_000,
     ("tools", "*.py"): 4_000,
     ("tests", "*.py"): 50_000,
