@@ -168,7 +168,9 @@ class Judge:
                 if text is None:  # it may be put together
                     value = values([exercise.name]).get(exercise.name)
                     text = value if isinstance(value, str) else None
-                    boxes.pop().close()
+                    loaded = boxes.pop()
+                    loaded.close()
+                    notes |= loaded.notes
                 answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
                 exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             elif way == "text":

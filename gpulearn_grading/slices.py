@@ -87,7 +87,11 @@ def _making(
         return []
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
-    imported = isinstance(statements[first].node, ast.Import | ast.ImportFrom | ast.Try)
+    origin = statements[first].node
+    imported = any(
+        isinstance(node, ast.Import | ast.ImportFrom)
+        for node in (origin.body if isinstance(origin, ast.Try) else [origin])
+    )
     # a module is changed by what is set in it, and not by each loop that calls its functions
     changed = [n for n in changing if not imported or _sets(statements[n].node)]
     return [n for n in {*changed, *binding} if n >= first]
