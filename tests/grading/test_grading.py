@@ -299,13 +299,15 @@ def test_an_answer_sees_nothing_of_the_instructors_environment(tmp_path, monkeyp
     monkeypatch.setenv("API_TOKEN", "of the instructor")
     (tmp_path / "box").mkdir()
     one = Judge(Confinement([], tmp_path / "box", LIMITS))
-    text = "def matmul_flops(m, n, p):\n    raise ValueError(open('/proc/self/environ').read())\n"
+    text = (
+        "def matmul_flops(m, n, p):\n    text = open('/proc/self/environ').read()\n"
+        "    raise ValueError('HOME=' in text, 'instructor' in text)\n"
+    )
     try:
         found = verdict(one, tmp_path, text)
     finally:
         one.close()
-    assert "HOME=" in found.hint
-    assert "instructor" not in found.hint
+    assert "(True, False)" in found.hint
 
 
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
