@@ -60,7 +60,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = layer_exercise(
-    task="Mend the loss: each rank has some tokens' scores, and it is the loss over all tokens.",
+    task="Fix the loss: each rank has the scores of some tokens, and the loss is over all tokens.",
     reference=vocabulary_loss,
     cases=cases,
     real=SplitScores(2, 4, 5),
