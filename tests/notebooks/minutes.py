@@ -39,7 +39,7 @@ LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes
 FORMULA, MEND = 3.0, 9.0
 FUNCTION, KERNEL = (5.0, 0.5), (4.0, 1.0)  # minutes, and minutes for each line to write
 
-MOST = 90  # minutes of a sitting
+MOST = 75  # minutes of a sitting
 MARGIN = 0.1  # between what a notebook says and the count; 5 minutes are always allowed
 STOP = "**A good place to stop.**"  # begins the sentence at a stop
 OPENING = "What you will do"
