@@ -32,7 +32,7 @@ def softmax_rows(scores: Array, out: Array) -> None:
     """
     row = cuda.grid(1) // WARP
     if row >= scores.shape[0]:
-        return  # a row is a whole warp, so no lane waits for those that leave
+        return
     largest = np.float32(-math.inf)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         largest = max(largest, scores[row, j])
