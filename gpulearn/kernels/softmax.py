@@ -19,7 +19,7 @@ from gpulearn.kernels.specification import Array, Specification, blocks_along
 
 @cuda.jit
 def softmax_rows(scores: Array, out: Array) -> None:
-    """The softmax of each row, safe for any finite scores. One warp for a row.
+    """The softmax of each row, safe for any finite scores. One warp per row.
 
     `scores` and `out` are float32 (m, n). Launch: at least 32·m threads; blocks of whole warps.
     Two reductions, for the maximum and for the sum, in which every lane gets the result; each score

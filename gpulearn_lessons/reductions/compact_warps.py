@@ -10,8 +10,8 @@ from gpulearn.kernels.reduction import WARP
 from gpulearn_lessons.reductions.compaction import COMPACT_WARPS
 
 VOTE = (
-    "Let each lane read only its own value, and let the lanes vote: cuda.ballot_sync returns the 32 "
-    "votes as the bits of one number, and cuda.popc counts them."
+    "Let each lane read only its own value, and let the lanes vote: cuda.ballot_sync returns the "
+    "32 votes as the bits of one number, and cuda.popc counts them."
 )
 REGISTERS = "The lanes of a warp can vote without shared memory and without a barrier."
 QUEUE = (

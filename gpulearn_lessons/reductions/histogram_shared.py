@@ -14,8 +14,8 @@ FEW_GLOBAL = (
 )
 
 ONCE = (
-    "Let the grid read each value once: a thread reads the values one grid apart, for all bins, and "
-    "keeps a value that it needs twice in a variable."
+    "Let the grid read each value once: a thread reads the values one grid apart, for all bins, "
+    "and keeps a value that it needs twice in a variable."
 )
 
 
