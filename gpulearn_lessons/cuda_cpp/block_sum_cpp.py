@@ -12,22 +12,17 @@ ATOMICS = (
     "Atomic additions to one element take turns: store the sums of the warps in shared memory, and "
     "let thread 0 add them and store the result once."
 )
-LOADS = (
-    "Single threads load what a whole warp should load at once: let each thread load its own "
-    "element, and let the lanes of a warp add their values with __shfl_down_sync."
-)
 BARRIERS = (
     "A shuffle passes values from register to register, so a warp needs no barrier. One is left, "
     "between the warps that store their sums and the thread that adds them."
 )
 SINGLE = "Add floats: a double, such as 0.0 without an f, turns the sum into a double."
 TREE = (
-    "Only the sums of the warps belong in shared memory, one per warp, and only thread 0 reads "
-    "them. Within a warp, the lanes add in five rounds, with __shfl_down_sync and steps of 16, 8, "
-    "4, 2, 1."
+    "Let each thread load its own element, and let the lanes of a warp add theirs with "
+    "__shfl_down_sync and steps of 16, 8, 4, 2, 1. Only the sums of the warps belong in shared "
+    "memory, and only thread 0 reads them."
 )
 PASSES = 12  # over shared memory: each warp stores its sum, one warp reads them
-WARPS = 4  # of a block; each loads once
 
 EXERCISE = cpp_exercise(
     BLOCK_SUM_CPP,
@@ -35,11 +30,11 @@ EXERCISE = cpp_exercise(
     lambda a, out: (a.size,),
     task="Sum each block's stretch in CUDA C++ with shuffles and one barrier.",
     cases=cases,
-    alone=LOADS,
+    alone=TREE,
     budgets=(
         budgets.float64(advice=SINGLE),
         budgets.atomics(lambda launch: 0, of=1, advice=ATOMICS),
-        budgets.requests(lambda launch: WARPS * launch.args[1].size, of=0, advice=LOADS),
+        budgets.requests(lambda launch: 4 * launch.args[1].size, of=0, advice=TREE),
         budgets.shared_passes(PASSES, advice=TREE),
         budgets.barriers(1, advice=BARRIERS),
     ),

@@ -34,13 +34,13 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
     for name, value, want in zip(PARTS, got, expected, strict=True):
         if sides(value) != sides(want):
             return f"{name} is {shown(value)}, expected {shown(want)}"
-        if whole(value) != whole(want):
+        if whole(value) != whole(want):  # `want` may be a known wrong answer
             return f"{name} is {shown(value)}: {WHOLE.removesuffix('.')}"
     return None
 
 
 def whole(value: Any) -> bool:
-    """Whether all sides of a shape are whole numbers by their types too."""
+    """Whether all sides of a shape are integers by their types too."""
     return all(isinstance(side, int | np.integer) for side in sides(value))
 
 
