@@ -53,7 +53,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     facts: dict[str, Any] = {
         "the plan": "a set of stages",
         "the peak of memory": f"within {limit:,} bytes" if peak <= limit else f"{peak:,} bytes",
-        "the extra seconds": sum(seconds[s] for s in chosen),
+        "the extra time": sum(seconds[s] for s in chosen),
     }
     return Outcome(facts, ways=tuple(sorted(chosen)))
 
