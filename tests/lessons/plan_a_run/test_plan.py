@@ -105,7 +105,7 @@ def test_one_gpu_alone_computes_and_nothing_else():
     assert plan.parts["bubble"] == 0
     assert plan.memory_per_gpu["weights"] == 2 * 1.3e9
     assert plan.memory_per_gpu["gradients"] == 4 * 1.3e9
-    assert plan.memory_per_gpu["optimiser state"] == 12 * 1.3e9
+    assert plan.memory_per_gpu["optimizer state"] == 12 * 1.3e9
 
 
 def test_all_reduces_bubble_and_exchange_by_hand():
@@ -216,14 +216,14 @@ def test_more_of_anything_never_costs_time(tensor, pipeline, data, zero):
         ({"data": 3}, "tensor × pipeline × data is 1 × 1 × 3 = 3, and there are 8 GPUs"),
         ({"data": 1, "pipeline": 8, "layers": 9}, "divides neither 9 layers nor 9"),
         ({"data": 1, "tensor": 8, "heads": 4}, "tensor is 8, which does not divide 4 heads"),
-        ({"batch": 12}, "batch is 12, which 8 replicas with 1 rows at a time do not divide"),
+        ({"batch": 12}, "batch is 12, which 8 replicas with 1 at a time do not divide"),
         ({"parameters": 1e12}, "Each GPU would need .* GB, and the A100 80GB has 80 GB"),
         ({"zero": 4}, "zero is 4: give 0"),
         ({"recompute": "most"}, "There is no way to recompute 'most'"),
         ({"recompute": 1.5}, "recompute is 1.5: give 'none'"),
         ({"interleave": 2}, "interleave is 2, and there is one stage"),
         ({"data": 4, "pipeline": 2, "zero": 3}, "zero is 3 and pipeline 2"),
-        ({"parameters": 1e6}, "the table of 50,000 tokens alone has 102,400,000"),
+        ({"parameters": 1e6}, "the table of 50,000 tokens already has 102,400,000"),
         ({"gpu": "V100"}, "precision is 'bfloat16', which the V100 does not have"),
         ({"gpu": "TPU v4", "precision": "float16"}, "of the TPU v4 only 'bfloat16'"),
         ({"micro_batch": 1.5}, "micro_batch is 1.5: give a whole number"),
