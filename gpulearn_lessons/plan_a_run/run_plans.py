@@ -25,6 +25,8 @@ PARTS = {
     "bubble": "bubble",
     "optimiser": "optimizer",
 }
+# the optimizer's first, in the color of its time
+MEMORY = ("optimizer state", "weights", "gradients", "activations")
 MODELS: dict[str, dict[str, Any]] = {
     "1.3 billion": {"parameters": 1.3e9, "layers": 24, "hidden": 2048, "heads": 16},
     "7 billion": {"parameters": 6.7e9, "layers": 32, "hidden": 4096, "heads": 32},
@@ -62,13 +64,17 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (fig, (time, memory)):
         stacked_bars(time, times, 1, 0.6)
         time.set_xlabel("time of a step, modeled (s)")
-        stacked_bars(memory, {n: plan.memory_per_gpu for n, plan in plans.items()}, 1e9, 0.6, 6)
+        sizes = {
+            name: {part: plan.memory_per_gpu[part] for part in MEMORY}
+            for name, plan in plans.items()
+        }
+        stacked_bars(memory, sizes, 1e9, 0.6, list(PARTS).index("optimiser"))
         for axes in (time, memory):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
-        sizes = {plan.gpu.memory / 1e9 for plan in plans.values()}
-        for most in sizes:
+        most_bytes = {plan.gpu.memory / 1e9 for plan in plans.values()}
+        for most in most_bytes:
             memory.axvline(most, color="0.2", linestyle="--")
-        memory.set_xlim(0, 1.05 * max(sizes))
+        memory.set_xlim(0, 1.05 * max(most_bytes))
         memory.set_xlabel("memory of a GPU (GB); dashed: its size")
         return show(fig, f"Planned steps: {text}.")
 
