@@ -24,7 +24,8 @@ class SaveCrash:
     """The state of the disk after all ranks died in the middle of their second save."""
 
     progress: str  # what each rank had done last
-    # "the new checkpoint", "the old checkpoint", "files of both", "an incomplete file" or "nothing"
+    # "the new checkpoint", "the old checkpoint", "files of both saves", "an incomplete file",
+    # or "nothing"
     outcome: str
     restarts: bool  # whether a restarted run can save, and read what it saved
 
@@ -125,7 +126,7 @@ def _outcome(folder: Path, ranks: int) -> str:
         return "nothing"
     steps = {int(state["shard"][0]) for state in states}
     if len(steps) > 1:
-        return "files of both"
+        return "files of both saves"
     return {1: "the old checkpoint", 2: "the new checkpoint"}[steps.pop()]
 
 

@@ -67,7 +67,7 @@ SAYS = {
     },
     "21_fault_tolerance": {
         "both = ": "model and optimizer saved: losses off by 0",
-        "undisturbed = ": "10 restarts, equal to the bit: True",
+        "never_killed = ": "10 restarts, equal to the bit: True",
         "crashes = ": "can save again, every time: True",
         "print(hang_error)": "late: rank 1, collective 5, all_reduce",
         "compute, wait = ": "rank 2",

@@ -51,7 +51,7 @@ def without_meeting(folder, step, rank, ranks, state):
 def test_files_that_are_written_over_are_torn_and_mixed():
     left = Counter(crash.outcome for crash in crash_while_saving(overwrite))
     assert left["an incomplete file"] > 0
-    assert left["files of both"] > 0
+    assert left["files of both saves"] > 0
     # each rank passes 4 points, from none to its end, and nobody waits
     assert left.total() == 16
 
@@ -59,7 +59,7 @@ def test_files_that_are_written_over_are_torn_and_mixed():
 def test_renamed_files_are_whole_and_mixed():
     left = Counter(crash.outcome for crash in crash_while_saving(rename))
     assert "an incomplete file" not in left
-    assert left["files of both"] > 0
+    assert left["files of both saves"] > 0
 
 
 def test_a_manifest_that_does_not_wait_for_the_parts_is_no_promise():
