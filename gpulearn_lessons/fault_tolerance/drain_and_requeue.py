@@ -93,7 +93,7 @@ class Script:
         for event in due:
             self._signalled = at if self._signalled is None else self._signalled
             if self._handler is None:
-                self.done.append(f"killed by {event.signal}, which nobody handles")
+                self.done.append(f"killed by {event.signal}, which has no handler")
                 raise TimeIsUp(f"{event.signal} came, and no handler was registered")
             self._handler(event.signal)
 

@@ -76,7 +76,7 @@ def lost_share(interval: Any, cost: float, restart: float, mtbf: float) -> Any:
     Args:
         interval: τ, training between two checkpoints; a number or an array.
         cost: δ, how long training stops for one.
-        restart: R, from a failure until training goes on.
+        restart: R, from a failure until training resumes.
         mtbf: M, of the whole system; all four in the same unit.
 
     >>> f"{lost_share(120, cost=5, restart=10, mtbf=24 * 60):.1%}"
@@ -100,7 +100,7 @@ def checkpoint_interval(
 
     Args:
         save_seconds: how long training stops for one checkpoint.
-        restart_minutes: from a failure until training goes on.
+        restart_minutes: from a failure until training resumes.
         gpu_mtbf_hours: mean time between two failures of one GPU.
         gpus: the number of GPUs.
 
