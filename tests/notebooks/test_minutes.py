@@ -1,6 +1,5 @@
 """The count of minutes: its parts by hand, its stops, and what the rule says to a planted page."""
 
-import math
 import re
 from pathlib import Path
 
@@ -9,10 +8,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.notebooks import minutes as counted
-from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.minutes import (
     MOST,
-    READERS,
     STOP,
     WORDS,
     best,
@@ -23,7 +20,7 @@ from tests.notebooks.minutes import (
     sentence,
     stated,
 )
-from tests.notebooks.page import Page, read
+from tests.notebooks.page import Page
 from tests.notebooks.plants import STUB, code, exercise
 
 OPENING = "## What you will do\n\n"
@@ -185,14 +182,3 @@ def test_all_are_printed(capsys, monkeypatch) -> None:
     assert first.split()[:2] == ["words", "lines"]
     assert second.startswith("01 ")
     assert len(sections) == 9  # and what stands before them
-
-
-def test_the_count_is_what_readers_needed() -> None:
-    """One reader is quicker than another: in the mean within a twentieth, each within a third."""
-    paths = {path.stem[:2]: path for path in NOTEBOOKS.glob("*.ipynb")}
-    shares = [
-        sum(part.minutes for part in parts(read(paths[number]))) / taken
-        for number, taken in READERS.items()
-    ]
-    assert math.prod(shares) ** (1 / len(shares)) == pytest.approx(1, abs=0.05)
-    assert all(2 / 3 < share < 4 / 3 for share in shares), shares

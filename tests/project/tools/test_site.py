@@ -160,7 +160,7 @@ def test_the_course_is_the_readmes_table_and_each_notebook_has_its_part():
     course = contents.lessons(README)
     assert [one.name for one in course] == sorted(STORED)
     text = contents.front(course, STORED, ["exercises"])
-    assert "[20 · Sharded training](notebooks/20_sharded_training.ipynb)" in text
+    assert "[18 · Sharded training](notebooks/18_sharded_training.ipynb)" in text
     assert all(
         f"notebooks/{name}.ipynb)" in text and f"notebooks/{name}\n" in text for name in STORED
     )
