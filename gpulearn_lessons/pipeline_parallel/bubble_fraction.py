@@ -20,7 +20,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Say which part of their time p ranks are idle with m micro-batches and v chunks each.",
+    task="Return the fraction of time that p ranks are idle, with m micro-batches and v chunks each.",
     reference=bubble_fraction,
     cases=cases,
 )

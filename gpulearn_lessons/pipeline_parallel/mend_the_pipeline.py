@@ -155,7 +155,7 @@ def same(one: StagesOutcome, other: StagesOutcome) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Mend the program, so that two ranks with a stage each learn as one process.",
+    task="Fix the program, so that two ranks with one stage each learn as one process does.",
     reference=mend_the_pipeline,
     cases=cases,
     run=run,

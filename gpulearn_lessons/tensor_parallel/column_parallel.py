@@ -7,7 +7,7 @@ from gpulearn_lessons.tensor_parallel.linear import ByColumns, cases
 from gpulearn_lessons.tensor_parallel.trial import layer_exercise
 
 EXERCISE = layer_exercise(
-    task="Make this rank's columns of x·Wᵀ + b, so that x gets its whole gradient.",
+    task="Compute this rank's columns of x·Wᵀ + b, so that x gets its whole gradient.",
     reference=column_parallel,
     cases=lambda: cases(ByColumns),
     real=ByColumns(2, (2, 3), 5, 4),

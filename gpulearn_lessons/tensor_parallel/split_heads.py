@@ -48,7 +48,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = layer_exercise(
-    task="Return this rank's heads' rows of a matrix that makes queries, keys and values.",
+    task="Return the rows of this rank's heads from a fused matrix of queries, keys and values.",
     reference=split_heads,
     cases=cases,
     real=FusedMatrix(2, 4, 3, 4),

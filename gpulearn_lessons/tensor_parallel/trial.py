@@ -27,6 +27,7 @@ from gpulearn.judge.ranks import (
 )
 from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn_lessons.tensor_parallel import layers
 
 TOLERANCE = 1e-9
@@ -93,7 +94,8 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, s
 
 def run(answer: Answer, case: Case) -> LayerResult:
     layer: SplitLayer = case.args[0]
-    ran = on_simulated_ranks(act, layer.ranks, answer, layer)
+    with torch_on_simulated_ranks():
+        ran = on_simulated_ranks(act, layer.ranks, answer, layer)
     return LayerResult(layer, ran) if isinstance(ran, RankFailure) else gathered(layer, ran.results)
 
 

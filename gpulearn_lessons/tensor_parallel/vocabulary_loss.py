@@ -53,14 +53,14 @@ def cases() -> list[Case]:
         "2 ranks and 6 tokens": SplitScores(2, 4, 6),
         "2 ranks and 7 tokens, so that rank 1 has one less": SplitScores(2, 5, 7),
         "3 ranks and large scores": SplitScores(3, 4, 9, 1000.0),
-        "4 ranks with a token each": SplitScores(4, 6, 4),
+        "4 ranks and 9 tokens, so that rank 3 has none": SplitScores(4, 6, 9),
         "8 ranks and 22 tokens, so that rank 7 has one": SplitScores(8, 5, 22, 3.0),
     }
     return [Case(label, (SplitLayer(work.ranks, work),)) for label, work in works.items()]
 
 
 EXERCISE = layer_exercise(
-    task="Mend the loss: each rank has some tokens' scores, and it is the loss over all tokens.",
+    task="Fix the loss: each rank has the scores of some tokens, and the loss is over all tokens.",
     reference=vocabulary_loss,
     cases=cases,
     real=SplitScores(2, 4, 5),
