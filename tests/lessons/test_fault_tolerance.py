@@ -54,8 +54,8 @@ def test_other_ways_to_find_the_straggler():
     for answer in (total_time, least_waiting, in_most_steps):
         with pytest.raises(WrongAnswer):
             check("find_the_straggler", answer)
-    for answer, which in ((lower_middle, "lower"), (upper_middle, "upper")):
-        with pytest.raises(WrongAnswer, match=f"takes the {which} one"):
+    for answer in (lower_middle, upper_middle):
+        with pytest.raises(WrongAnswer, match="takes one of them"):
             check("find_the_straggler", answer)
     with pytest.raises(WrongAnswer, match="it never finds one"):
         check("find_the_straggler", lambda compute, wait, times=1.2: None)
