@@ -85,10 +85,10 @@ class ReduceScatter(_Exchange):
 
 
 class FlatBlock:
-    """A block whose parameters are views into one row; each rank's optimiser sees its shard.
+    """A block whose parameters are views into one row; each rank's optimizer sees its shard.
 
     All ranks begin with rank 0's numbers. `rows` is the row, a shard in each line, (N, ⌈count/N⌉);
-    the rest at its end is padding. `shard`, (⌈count/N⌉,), is a parameter for the optimiser: this
+    the rest at its end is padding. `shard`, (⌈count/N⌉,), is a parameter for the optimizer: this
     rank's line of `rows`.
     """
 

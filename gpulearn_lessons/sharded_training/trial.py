@@ -22,6 +22,7 @@ from gpulearn.judge.ranks import (
     watched,
 )
 from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn_lessons.sharded_training import by_hand
 
 TOLERANCE = 1e-9  # relative; all is in float64
@@ -67,7 +68,8 @@ def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
 
 def simulated(answer: Answer, case: Case) -> ShardingOutcome:
     work: ShardWork = case.args[0]
-    run = on_simulated_ranks(act, work.ranks, answer, work)
+    with torch_on_simulated_ranks():
+        run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
         return ShardingOutcome(work, run)
     return _gathered(work, run.results, tuple(run.bytes_sent))
@@ -89,7 +91,7 @@ def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     if got.called:
-        return "it calls the library's function of this name: write it from the collectives"
+        return "it calls the function of the library with this name: write it from the collectives"
     if sentence := _wrong_numbers(got, want):
         return sentence
     if not got.sent:
@@ -123,7 +125,7 @@ def as_row(value: Any) -> Any:
     """A tensor's numbers as they can travel; in words what is no row."""
     if isinstance(value, Tensor) and value.ndim == 1:
         return value.detach().numpy().copy()
-    return f"are {shown(value)}, which is no row of numbers"
+    return f"are {shown(value)}, which is not a flat vector"
 
 
 def same_way(one: ShardingOutcome, other: ShardingOutcome) -> bool:
