@@ -124,7 +124,7 @@ def gather_and_free(
         x = layer.forward(weights, x)
         del weights
     after = gradient_of(x)
-    kept = []
+    gradients = []
     for number in reversed(range(len(layers))):
         layer = layers[number]
         weights = all_gather(shards[number]).flatten()[: layer.count]
@@ -132,6 +132,6 @@ def gather_and_free(
         del weights
         padded = nn.functional.pad(gradient, (0, -layer.count % world_size()))
         del gradient
-        kept.append(reduce_scatter(padded) / world_size())
+        gradients.append(reduce_scatter(padded) / world_size())
         del padded
-    return kept[::-1]
+    return gradients[::-1]

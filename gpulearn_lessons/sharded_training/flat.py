@@ -158,20 +158,18 @@ class FlatBlock:
         return flat_row(gradients, world_size())
 
 
-def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[FlatBlock]:
-    """A model's blocks as flat ones: those that are given, or its children that have parameters."""
+def blocks_of(model: nn.Module) -> list[FlatBlock]:
+    """A model's children that have parameters, as flat blocks."""
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {shown(model)}: give a torch.nn.Module.")
-    chosen = list(model.children()) if blocks is None else list(blocks)
-    chosen = [block for block in chosen if next(block.parameters(), None) is not None]
-    places = [parameter for block in chosen for parameter in block.parameters()]
+    chosen = [block for block in model.children() if next(block.parameters(), None) is not None]
+    owned = [parameter for block in chosen for parameter in block.parameters()]
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             raise BadInput(f"{name} is frozen: sharded training steps all numbers of a block.")
-        times = sum(parameter is other for other in places)
+        times = sum(parameter is other for other in owned)
         if times != 1:
             raise BadInput(
-                f"{name} is in {times} blocks: each parameter has to be in one, so give the "
-                f"modules to shard as blocks=[…]."
+                f"{name} is in {times} of the model's blocks: each parameter has to be in one."
             )
     return [FlatBlock(block) for block in chosen]

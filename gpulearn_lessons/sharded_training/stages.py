@@ -23,7 +23,6 @@ from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
 from gpulearn_lessons.sharded_training.flat import FlatBlock, ReduceScatter, blocks_of
 
 Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
-Blocks = Sequence[nn.Module] | None
 
 
 class ShardedOptimizer:
@@ -35,10 +34,9 @@ class ShardedOptimizer:
     trillion parameter models", arXiv 1910.02054, 2019.
 
     Args:
-        model: this rank's; all start as rank 0's.
+        model: this rank's; all start as rank 0's. Its children are exchanged one by one.
         make: a list of parameters → their optimizer, as `partial(torch.optim.Adam, lr=0.01)`.
             It has to treat each number by itself: LARS and LAMB do not.
-        blocks: the modules that are exchanged one by one; the model's children if None.
 
     >>> import gpulearn as gl
     >>> from functools import partial
@@ -53,9 +51,9 @@ class ShardedOptimizer:
     [[[-1.0, -1.5]], [[-1.0, -1.5]]]
     """
 
-    def __init__(self, model: nn.Module, make: Make, *, blocks: Blocks = None) -> None:
+    def __init__(self, model: nn.Module, make: Make) -> None:
         self.model = model
-        self.blocks = blocks_of(model, blocks)
+        self.blocks = blocks_of(model)
         self._prepare()
         self.optimizer = make([block.shard for block in self.blocks])
 
@@ -137,8 +135,8 @@ class ShardedGradients(ShardedOptimizer):
     parameter, since the next block would wait for it.
     """
 
-    def __init__(self, model: nn.Module, make: Make, *, blocks: Blocks = None) -> None:
-        super().__init__(model, make, blocks=blocks)
+    def __init__(self, model: nn.Module, make: Make) -> None:
+        super().__init__(model, make)
         self._order = self.blocks[::-1]  # the last block's gradients come first
         send_when_full([block.parameters for block in self._order], self._full)
 
@@ -162,18 +160,14 @@ class ShardedParameters(ShardedGradients):
     free them after each. Between steps they have no numbers: `gathered()` brings them back.
 
     Args:
-        model: blocks that are run one after another, each with one tensor as its output.
+        model: its children run one after another, each with one tensor as its output.
         make: a list of parameters → their optimizer.
-        blocks: the modules that are gathered and freed one by one, in the order of the forward
-            pass; the model's children if None.
         prefetch: whether the next block is gathered while this one computes, and gradients
             leave while the next one is computed; two blocks are whole at a time then.
     """
 
-    def __init__(
-        self, model: nn.Module, make: Make, *, blocks: Blocks = None, prefetch: bool = False
-    ) -> None:
-        super().__init__(model, make, blocks=blocks)
+    def __init__(self, model: nn.Module, make: Make, *, prefetch: bool = False) -> None:
+        super().__init__(model, make)
         self._prefetch = prefetch
         self._leaving: tuple[FlatBlock, ReduceScatter] | None = None
         for number, block in enumerate(self.blocks):

@@ -214,15 +214,14 @@ def twice():
 
 def refused(what):
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    blocks = None
     if what == "frozen":
         model[0].weight.requires_grad_(False)
     if what == "left out":
-        blocks = [model[0]]
+        model.scale = nn.Parameter(torch.ones(1))
     if what == "mixed":
         model[1].bias.data = model[1].bias.data.double()
     with pytest.raises(BadInput) as caught:
-        ShardedOptimizer(None if what == "none" else model, SGD, blocks=blocks)
+        ShardedOptimizer(None if what == "none" else model, SGD)
     return str(caught.value)
 
 
@@ -230,7 +229,7 @@ def refused(what):
     ("what", "said"),
     [
         ("frozen", "0.weight is frozen"),
-        ("left out", "1.weight is in 0 blocks"),
+        ("left out", "scale is in 0 of the model's blocks"),
         ("mixed", "torch.float32 and torch.float64"),
         ("none", "model is None"),
     ],
