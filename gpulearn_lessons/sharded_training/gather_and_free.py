@@ -180,7 +180,7 @@ def real(count: int) -> list[LayersWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Go forward and backward with the whole weights of one layer at a time.",
+    task="Run forward and backward with the full weights of only one layer at a time.",
     reference=gather_and_free,
     cases=cases,
     run=trial.simulated,

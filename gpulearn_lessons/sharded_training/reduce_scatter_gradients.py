@@ -103,7 +103,7 @@ def real(count: int) -> list[GradientWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Leave each rank its shard of the mean gradient of a block, and no whole gradient.",
+    task="Leave each rank with its shard of a block's mean gradient, and with no full gradient.",
     reference=reduce_scatter_gradients,
     cases=cases,
     run=trial.simulated,

@@ -135,7 +135,7 @@ def real(count: int) -> list[StateWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Make a step that equals one optimizer's, with 1/N of its state on each rank.",
+    task="Take the step of one process, with 1/N of the optimizer's state on each rank.",
     reference=shard_optimizer_state,
     cases=cases,
     run=trial.simulated,

@@ -32,7 +32,7 @@ Facts = dict[str, int]
 
 
 class ShardWork(Protocol):
-    """What the ranks are to do."""
+    """What the ranks have to do."""
 
     @property
     def ranks(self) -> int:
@@ -42,10 +42,10 @@ class ShardWork(Protocol):
         """Be one rank: what it ends with, and what it kept."""
 
     def target(self, rank: int) -> Numbers:
-        """What a rank is to end with."""
+        """What a rank should end with."""
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
-        """One sentence if a rank with right numbers kept or sent more than it has to."""
+        """One sentence if a rank with right numbers kept or sent more than it needs to."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ShardingOutcome:
     numbers: list[Numbers] = field(default_factory=list)  # of each rank
     facts: list[Facts] = field(default_factory=list)  # of each rank
     sent: tuple[int, ...] = ()  # bytes that each rank sent
-    called: bool = False  # whether it calls the function that it is to be
+    called: bool = False  # whether it calls the library's function of its name
 
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
@@ -113,7 +113,7 @@ def _wrong_numbers(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
 def _row(value: Any, right: Any) -> str | None:
     if isinstance(value, str):
         if isinstance(right, str):
-            return None if value == right else f"{value}, and should {right}"
+            return None if value == right else f"{value}, but should {right}"
         return f"{value}, expected {right.size} numbers"
     if value.shape != right.shape:
         return f"have shape {value.shape}, expected {right.shape}"

@@ -195,8 +195,7 @@ def test_bytes_are_those_of_the_formula(ranks):
 def test_a_step_takes_what_the_formula_says(ranks, f):
     g = (ranks - 1) * gl.parallel.link("100 Gbit").seconds(4 * 100_000 // ranks)
     run = partial(gl.simulate, timed_step, ranks, 5, 100_000, f)
-    waiting = 5 * (3 * f + 3 * g)
-    assert max(run(False).results) == pytest.approx(waiting, rel=1e-9)
+    assert max(run(False).results) == pytest.approx(waiting := 15 * (f + g), rel=1e-9)
     forward, back = g + 4 * max(f, g) + f, 2 * max(2 * f, g) + 3 * max(2 * f, 2 * g)
     ahead, formula = max(run(True).results), forward + g + back + g
     if ranks == 2:
