@@ -37,8 +37,8 @@ def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
 class _Exchange:
     """Messages to and from all other ranks that are under way at once.
 
-    (N−1) messages of S/N bytes leave each rank, as many as on a ring; nobody has to take a
-    ring's steps while this rank computes. Line r of `outgoing` goes to rank r, and what rank r
+    (N−1) messages of S/N bytes leave each rank, as many as on a ring; no rank has to
+    take a ring's steps while it computes. Line r of `outgoing` goes to rank r, and what rank r
     sends comes into line r of `incoming`.
     """
 
@@ -116,7 +116,7 @@ class FlatBlock:
         """Whether the row is in memory."""
         return self._row.untyped_storage().nbytes() > 0
 
-    def keep_shard_alone(self) -> None:
+    def keep_only_shard(self) -> None:
         """From now on the shard has memory of its own; the row can be freed and gathered."""
         self.shard.data = self.shard.data.clone()
         self.free()

@@ -28,7 +28,7 @@ class ReshardOutcome:
 
 
 def cases() -> list[Case]:
-    """More ranks, fewer, as many; counts that nothing divides; ranks with padding alone."""
+    """More ranks, fewer, as many; counts that nothing divides; ranks whose shard is all padding."""
     plans = [
         (8, 4, 2), (8, 2, 4), (10, 4, 2), (10, 4, 1), (10, 2, 4), (7, 3, 2), (7, 2, 3),
         (10, 4, 4), (5, 4, 3), (5, 4, 8), (13, 6, 4), (1, 2, 3), (24, 4, 3),

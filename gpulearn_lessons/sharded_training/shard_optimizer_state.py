@@ -66,8 +66,8 @@ class StateWork:
         state = [v for o in optimizers for s in o.state.values() for v in s.values()]
         size = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
         after = [_parameters(optimizer) for optimizer in optimizers]
-        padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
-        stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
+        all_padding = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
+        stay = all(map(torch.equal, chain(*before), chain(*after))) and not all_padding
         numbers = {"the weights": trial.as_row(given), STEPPED: "stay" if stay else "change"}
         return numbers, {"state": size}
 

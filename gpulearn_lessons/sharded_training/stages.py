@@ -67,10 +67,10 @@ class ShardedOptimizer:
                 block.shard.grad = reduce_scatter_gradients(block.parameters)
 
     def clip(self, most: float) -> float:
-        """Shorten the mean gradient to a length: between `backward` and `step`, on every rank.
+        """Clip the mean gradient to a norm: between `backward` and `step`, on every rank.
 
-        Each rank knows its shards alone, so their squares are added up: one all-reduce of one
-        number. Returns the length before.
+        Each rank knows only its shards, so their squares are added up: one all-reduce of one
+        number. Returns the norm before.
         """
         require.above_zero("most", most)
         self.exchange()
@@ -177,7 +177,7 @@ class ShardedParameters(ShardedGradients):
 
     def _prepare(self) -> None:
         for block in self.blocks:
-            block.keep_shard_alone()
+            block.keep_only_shard()
 
     def _before(self, number: int, module: nn.Module, inputs: Any) -> None:
         self.blocks[number].gather()
