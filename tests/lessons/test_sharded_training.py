@@ -73,7 +73,7 @@ def paper_alone(counts, ranks, stage, *, weights=2, gradients=2, state=12):
     [
         ("shard_optimizer_state", state_in_chunks, None),
         ("shard_optimizer_state", no_gather, "Gather all shards"),
-        ("shard_optimizer_state", in_new_memory, "weights = … and weights.data = … do not"),
+        ("shard_optimizer_state", in_new_memory, "as after weights = … or weights.data = …"),
         ("shard_optimizer_state", made_for_all_weights, "make it for the shard"),
         ("reduce_scatter_gradients", reduce_scatter_by_torch, "twice the bytes"),
         ("zero_memory", paper_alone, "the state takes"),
