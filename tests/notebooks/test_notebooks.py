@@ -90,7 +90,7 @@ SAYS = {
         "survived = ": "20 kills, 300 pushes acknowledged: 0 lost, 0 applied twice",
     },
     "18_sharded_training": {
-        "shard_player(": "Stage 3 cuts all three. Moment 19 of 22",
+        "shard_player(": "Stage 3 shards all three. Moment 19 of 22",
         "gigabytes = ": "31.4 GB",
         "never_stopped = ": "read by 4: losses off by 0e+00",
     },
