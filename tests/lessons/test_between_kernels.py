@@ -104,7 +104,7 @@ def a_part_more_for_the_rest(values, out, chunks):
 # --- the kernels
 
 
-def normalise_that_parks_the_differences_in_out(x, out):
+def normalize_that_parks_the_differences_in_out(x, out):
     r, lane = cuda.grid(1) // 32, cuda.grid(1) % 32
     if r < x.shape[0]:
         n = float32(x.shape[1])
@@ -151,8 +151,8 @@ def launches_as_a_race(kernels, launch, gap):
         clock += launch
         if gpu < clock:
             gpu = clock
-        gpu += k
-    return gpu, sum(kernels) + launch + (len(kernels) - 1) * gap
+        gpu += k + gap
+    return gpu - gap, sum(kernels) + launch + (len(kernels) - 1) * gap
 
 
 def launches_of_the_mean(kernels, launch, gap):
@@ -173,8 +173,8 @@ def launches_of_the_mean(kernels, launch, gap):
         ("pipeline_copies", a_part_more_for_the_rest, "the number of launches is 4"),
         ("pipeline_copies", one_launch_for_all, "the budget is"),
         ("pipeline_copies", chunks_on_two_streams_that_meet_in_one_array, "let t wait for it"),
-        ("fused_normalise", normalise_that_parks_the_differences_in_out, "keep it in shared"),
-        ("online_softmax", softmax_that_parks_the_powers_in_out, "one read is enough"),
+        ("fused_normalize", normalize_that_parks_the_differences_in_out, "keep it in shared"),
+        ("online_softmax", softmax_that_parks_the_powers_in_out, "a variable"),
         ("launch_bound", launches_of_the_mean, "is too little"),
     ],
 )
