@@ -10,7 +10,6 @@ from typing import NamedTuple
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 KINDS = ("strong", "weak")
 
@@ -101,22 +100,3 @@ class Scaling:
     def places(self) -> str:
         """What the ranks had, in words."""
         return f"{self.cores} {self.unit}{'s' * (self.cores != 1)}"
-
-    def table(self) -> Table:
-        """One row for each number of ranks."""
-        rows = []
-        for ranks in self.ranks:
-            step = spread(self.seconds[ranks])
-            rows.append({
-                "ranks": str(ranks),
-                "ms for a step": f"{1e3 * step.median:.3g}",
-                "speed-up": str(self.speedup(ranks)),
-                "efficiency": str(self.efficiency(ranks)),
-            })  # fmt: skip
-        source, repeats = self.source, len(self.seconds[1])
-        if source == "measured":
-            source = f"measured here on {self.places}: median and range of {repeats} repeats"
-        return table(rows, f"{self.kind.capitalize()} scaling, {source}.")
-
-    def __repr__(self) -> str:
-        return repr(self.table())

@@ -63,7 +63,7 @@ def test_real_ranks_are_measured(kind):
     run = measure_scaling((1, 2), kind=kind, model=build, **sizes)
     assert run.ranks == (1, 2)
     assert all(len(times) == 2 and min(times) > 0 for times in run.seconds.values())
-    assert "measured here on" in repr(run)
+    assert run.source == "measured"
 
 
 def plain(compute, elements, algorithm):
