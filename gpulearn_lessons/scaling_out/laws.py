@@ -42,19 +42,11 @@ def scaling_efficiency(
 
 
 class Spread(NamedTuple):
-    """The median of several values and their range.
-
-    >>> print(Spread(0.9, 0.85, 0.95))
-    0.90 (0.85 to 0.95)
-    """
+    """The median of several values and their range."""
 
     median: float
     low: float
     high: float
-
-    def __str__(self) -> str:
-        spread = f" ({self.low:.2f} to {self.high:.2f})" if self.low != self.high else ""
-        return f"{self.median:.2f}{spread}"
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -69,8 +61,6 @@ class Scaling:
     >>> run = Scaling("strong", {1: (8.0, 9.0, 8.0), 2: (5.0, 5.0, 4.0)}, cores=2)
     >>> run.speedup(2)
     Spread(median=1.8, low=1.6, high=2.0)
-    >>> print(run.efficiency(2))
-    0.90 (0.80 to 1.00)
     """
 
     kind: str  # "strong" (one batch is divided) or "weak" (every rank has a whole one)
