@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from gpulearn.errors import KernelError
 from gpulearn_lessons.broken_tutorials.product_program import kernel_part
 from simt.cpp.compiler import compile_to_ptx
-from simt.cpp.signature import find_kernels
 from simt.cpp.stored import key
 
 __all__ = ["Compilation", "compilations", "entry", "main", "release"]
@@ -31,11 +30,10 @@ class Compilation(NamedTuple):
 
     source: str
     options: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
 
 
 def compilations(folder: Path = NOTEBOOKS) -> Iterator[Compilation]:
-    """What the notebooks compile: the texts in their calls of `gl.cpp`, and their templates."""
+    """What the notebooks compile: the texts in their calls of `gl.cpp`."""
     for path in sorted(folder.glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
@@ -50,7 +48,6 @@ def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
     """
     texts: dict[str, Any] = {}
     calls: list[tuple[ast.expr, ...]] = []
-    instances: list[str] = []
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value=str(text))):
@@ -59,17 +56,10 @@ def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
                 calls.append(tuple(passed))
             case ast.Call(func=ast.Name("run_product"), args=[ast.Name(name), *_]) if name in texts:
                 calls.append((ast.Constant(kernel_part(texts[name])),))
-            case ast.Subscript(slice=ast.Constant(value=str(name))) if "<" in name:
-                instances.append(" ".join(name.split()))
     for args in calls:
         values = [texts[a.id] if isinstance(a, ast.Name) else ast.literal_eval(a) for a in args]
         source, *more = values
-        options = tuple(more[0]) if more else ()
-        yield Compilation(source, options)
-        kernels = find_kernels(source)
-        for name in dict.fromkeys(instances):
-            if name.partition("<")[0] in kernels:
-                yield Compilation(source, options, (name,))
+        yield Compilation(source, tuple(more[0]) if more else ())
 
 
 def entry(compilation: Compilation) -> dict[str, Any]:

@@ -88,12 +88,12 @@ def grid_sum_cooperative(values: Array, sums: Array, total: Array) -> None:
 
 @cuda.jit
 def grid_sum_last(values: Array, sums: Array, ticket: Array, total: Array) -> None:
-    """Each block stores its sum and draws a ticket; whoever draws the last adds the sums up.
+    """Each block stores its sum and draws a ticket; the block with the last one adds up the sums.
 
-    A fence stands between a block's sum and its ticket: whoever sees the ticket sees the sum. The
-    second one keeps the last block from reading sums before it has its ticket. Who adds what to
-    whom is fixed, so the result is the same in every run. `ticket` is int32 (1,); it holds 0 before
-    the launch, and after it again, for the next one.
+    A fence separates a block's sum from its ticket: a block that sees the ticket sees the sum. The
+    second fence keeps the last block from reading sums before it has its ticket. The order of the
+    additions is fixed, so the result is the same in every run. `ticket` is int32 (1,); it holds 0
+    before the launch, and again after it, for the next one.
 
     Launch: blocks of one warp, 32 threads. The pattern is that of the sample
     "threadFenceReduction" of the CUDA toolkit.

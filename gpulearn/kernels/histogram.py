@@ -54,7 +54,7 @@ def histogram_global(values: Array, counts: Array) -> None:
 
 @cuda.jit
 def histogram_shared(values: Array, counts: Array) -> None:
-    """Count in a private copy for each block, in shared memory, and merge the copies.
+    """Count in a private copy per block, in shared memory, and merge the copies.
 
     At most `BINS` bins. Launch: any grid and block, since the threads stride over the values and
     over the bins. Costs n atomic updates of shared memory, which are near, and bins × blocks of

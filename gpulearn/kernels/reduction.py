@@ -128,7 +128,7 @@ def block_sums_shuffle(values: Array, sums: Array) -> None:
 
 @cuda.jit
 def sum_blocks(values: Array, sums: Array) -> None:
-    """As `block_sums_sequential`, with as many values for each thread as the grid leaves it.
+    """As `block_sums_sequential`, but each thread may have several values.
 
     Launch: any grid; blocks of at most `THREADS` threads, a power of two; n may be 0. Each thread
     first adds up the values that lie one grid apart, with no barrier; the tree comes once.
@@ -157,7 +157,7 @@ def sum_blocks(values: Array, sums: Array) -> None:
 
 @cuda.jit
 def warp_sum(values: Array, sums: Array) -> None:
-    """The sum of each 32 neighbouring values, by shuffles alone; `sums` is (⌈n / 32⌉,).
+    """The sum of every 32 neighboring values, with nothing but shuffles; `sums` is (⌈n / 32⌉,).
 
     Launch: at least n threads; blocks of whole warps. No shared memory, no barrier.
 

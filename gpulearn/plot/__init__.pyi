@@ -6,8 +6,8 @@ from .descents import descent_explorer as descent_explorer
 from .descents import losses as losses
 from .gpu_times import compare_precisions as compare_precisions
 from .gpu_times import compare_transposes as compare_transposes
-from .gpu_times import kernel_times as kernel_times
 from .gpu_times import strides as strides
+from .gpu_times import sum_times as sum_times
 from .line_charts import curves as curves
 from .memory_requests import access as access
 from .memory_requests import access_explorer as access_explorer

@@ -11,8 +11,6 @@ from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.recorders import histograms
-from gpulearn.plot.recorders.histograms import histogram_rows
 from gpulearn.plot.recorders.loading import GpuRows, sheet_of
 from gpulearn.plot.recorders.reductions import reduction_rows
 from gpulearn.plot.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
@@ -81,38 +79,32 @@ def _useful(times: GpuRows, kernel: str) -> str:
     return f"{rows[0]['useful'] / rows[0]['seconds'] / 1e9:,.0f}" if rows else "–"
 
 
-def kernel_times(which: str) -> Table:
-    """The times of the kernels of notebook 07, under the floor that no kernel gets below.
-
-    Args:
-        which: "histograms" or "sums".
+def sum_times() -> Table:
+    """The times of the sums of notebook 07, under the floor that no kernel gets below.
 
     Returns:
         The floor (the least that any must move, by the bandwidth of the data sheet), and a row
-        for each kernel that was timed: seconds, and the bytes that it must move by these seconds.
-        Where nothing is timed, sums have the times that were published for four of the plans.
+        for each plan that was timed: seconds, and the bytes that it must move by these seconds.
+        Where nothing is timed, the times that were published for four of the plans.
     """
-    require.choice("kind of kernel", which, ("histograms", "sums"))
-    times = histogram_rows() if which == "histograms" else reduction_rows()
-    if times is None and which == "sums":
+    times = reduction_rows()
+    if times is None or not times.rows:
         rows = [_floor(PUBLISHED_BYTES, G80_BANDWIDTH)]
         rows += [_timed_row(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
         size = PUBLISHED_BYTES // 2**20
         return table(
             rows,
             caption=f"{NOTHING} Floor: {size} MiB at {G80_BANDWIDTH / 1e9:g} GB/s. The others: "
-            "published by M. Harris, NVIDIA, in 2007 for a G80, with whole numbers.",
+            "published by M. Harris, NVIDIA, in 2007 for a G80, with integers.",
         )
-    timed = times.rows if times else []
-    sheet = sheet_of(times.provenance.where) if times else "T4"
-    rows, caption = [], ""
+    rows, caption = [], f"Times: {times.provenance}."
+    sheet = sheet_of(times.provenance.where)
     if sheet is not None:  # no GPU is held against another's data sheet
-        moved = min((row["bytes"] for row in timed), default=histograms.VALUES)
+        moved = min(row["bytes"] for row in times.rows)
         rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
-        caption = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "
-    rows += [_timed_row(_kernel(row), row["bytes"], row["seconds"]) for row in timed]
-    subject = "The others" if caption else "Times"
-    caption += f"{subject}: {times.provenance}." if times and timed else NOTHING
+        floor = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet."
+        caption = f"{floor} The others: {times.provenance}."
+    rows += [_timed_row(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
     return table(rows, caption=caption)
 
 
@@ -123,12 +115,6 @@ def _floor(moved: float, bandwidth: float) -> dict[str, str]:
 def _timed_row(name: str, moved: float, seconds: float) -> dict[str, str]:
     rate = plain(moved / seconds / 1e9)
     return {"kernel": name, "time": format_seconds(seconds), "GB/s": rate}
-
-
-def _kernel(row: dict[str, Any]) -> str:
-    """A kernel with its data, and with what it lost of them."""
-    lost = f", {1 - row['counted']:.1%} lost" if row.get("counted", 1) < 1 else ""
-    return f"{row['kernel']}" + (f", {row['data']}" if "data" in row else "") + lost
 
 
 def compare_precisions(batch: int = 1024) -> Table:

@@ -1,4 +1,4 @@
-"""Sums that tell beforehand how a kernel in CUDA C++ is launched, and what its PTX will do."""
+"""Formulas that predict the launch of a kernel in CUDA C++, and what its PTX does."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ Sides = tuple[int, int]
 
 
 def launch_configuration(rows: int, columns: int, tile: int) -> tuple[Sides, Sides, int]:
-    """What stands between <<< and >>> for a product through two tiles of shared memory.
+    """What goes between <<< and >>> for a product through two tiles of shared memory.
 
-    Each block computes `tile` × `tile` elements of the result (rows, columns), one for each thread;
-    x counts columns. Its two tiles of float are declared `extern __shared__`, so the launch says
-    how many bytes they take (CUDA C++ Programming Guide, "Execution Configuration").
+    Each block computes `tile` × `tile` elements of the result (rows, columns), one per thread; x
+    counts columns. Its two tiles of float are declared `extern __shared__`, so the launch says how
+    many bytes they take (CUDA C++ Programming Guide, "Execution Configuration").
 
     Returns:
         Blocks along x and y; threads of a block along x and y; bytes of shared memory.
@@ -28,10 +28,10 @@ def read_ptx(outputs: int, restrict: bool, suffix: str) -> tuple[int, int, int, 
     """What one thread does in the PTX of `y1[i] = 2.0 * x[i] + 1.0; y2[i] = 3.0 * x[i] + 1.0; …`.
 
     There are `outputs` arrays y. A store through one pointer may change what another points to, so
-    x[i] is loaded again after each, unless `restrict` promises that no two pointers overlap (CUDA
+    x[i] is loaded for each of them, unless `restrict` promises that no two pointers overlap (CUDA
     C++ Programming Guide, "__restrict__"). A product and a sum become one instruction, `fma`, which
     is two operations. Each literal ends with `suffix`, "f" or nothing: without f it is a double,
-    and this formula is then computed in float64.
+    and the formula is computed in float64.
 
     Returns:
         Loads and stores of global memory; operations in float32 and in float64.

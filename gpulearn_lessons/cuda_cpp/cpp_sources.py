@@ -1,6 +1,6 @@
 """Kernels of the course in CUDA C++: the same work as their twins in Numba.
 
-Their arguments are the twin's, followed by the sizes that an array of C++ does not know.
+Their arguments are those of the twin, then the sizes that a pointer does not know.
 """
 
 from __future__ import annotations

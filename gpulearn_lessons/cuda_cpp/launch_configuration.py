@@ -1,4 +1,4 @@
-"""A launch to be mended: grid, block and bytes of shared memory of a product through tiles."""
+"""A launch to be fixed: grid, block, and bytes of shared memory of a tiled product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulearn_lessons.cuda_cpp.cpp_costs import Sides, launch_configuration
 
 PARTS = ("the grid", "the block", "the number of bytes")
 
-WHOLE = "a launch takes whole numbers: math.ceil gives one, where np.ceil gives a float."
+WHOLE = "a launch takes integers, and np.ceil or / returns a float: use math.ceil or //."
 
 
 def cases() -> list[Case]:
@@ -26,7 +26,7 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
-    """The first of the three values that differs, and what comes of it."""
+    """The first of the three values that differs."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
@@ -34,25 +34,25 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
     for name, value, want in zip(PARTS, got, expected, strict=True):
         if sides(value) != sides(want):
             return f"{name} is {shown(value)}, expected {shown(want)}"
-        if whole(value) != whole(want):
+        if whole(value) != whole(want):  # `want` may be a known wrong answer
             return f"{name} is {shown(value)}: {WHOLE.removesuffix('.')}"
     return None
 
 
 def whole(value: Any) -> bool:
-    """Whether all sides of a shape are whole numbers by their types too."""
+    """Whether all sides of a shape are integers by their types too."""
     return all(isinstance(side, int | np.integer) for side in sides(value))
 
 
 def sides(value: Any) -> tuple[Any, ...]:
-    """A shape with all its three sides; what is none of a launch stays as it is."""
+    """A shape with all its three sides; anything else stays as it is."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     axes = tuple(value) if isinstance(value, tuple | list) else (value,)
     return (*axes, 1, 1)[:3] if len(axes) < 3 else axes
 
 
 EXERCISE = Exercise(
-    task="Mend what stands between <<< and >>>, for a product of any size in tiles of any size.",
+    task="Fix what goes between <<< and >>>, for a product of any size in tiles of any size.",
     reference=launch_configuration,
     cases=cases,
     difference=difference,

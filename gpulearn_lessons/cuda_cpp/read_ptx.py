@@ -1,4 +1,4 @@
-"""Loads, stores and operations of a thread, foreseen from its C++ before the PTX is seen."""
+"""Loads, stores, and operations of a thread, predicted from its C++ without its PTX."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpulearn_lessons.cuda_cpp.cpp_costs import read_ptx
 
 PARTS = ("loads", "stores", "float32 operations", "float64 operations")
 COMPUTED = (
-    "a literal with f is a float and without it a double; a product and a sum with a double in "
-    "them are done in float64, each is one operation, and a conversion is none"
+    "a literal with f is a float and without it a double; products and sums with a double are "
+    "computed in float64, each is one operation, and a conversion is none"
 )
 REASONS = (
-    "x[i] is loaded before the first output, and after each store that may have changed it",
+    "x[i] is loaded for the first output, and for each later one if a store may have changed it",
     "each output is stored once",
     COMPUTED,
     COMPUTED,
@@ -45,7 +45,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Say how many loads, stores and operations a thread's PTX will have.",
+    task="Predict how many loads, stores, and operations the PTX of a thread contains.",
     reference=read_ptx,
     cases=cases,
     difference=difference,

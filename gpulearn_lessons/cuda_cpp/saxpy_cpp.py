@@ -9,20 +9,20 @@ from gpulearn_lessons.cuda_cpp.cpp_sources import SAXPY_CPP
 from gpulearn_lessons.threads.saxpy_grid_stride import cases
 
 NO_DOUBLE = (
-    "Compute in float: what meets a double becomes one, and a literal without f, such as 0.0, is "
-    "a double in C++. Write 0.0f."
+    "Compute in float: a float together with a double becomes a double, and a literal without f, "
+    "such as 0.0, is a double in C++. Write 0.0f."
 )
 ONCE_EACH = (
-    "Elements are done by several threads: begin at the thread's number in the grid, and step by "
-    "the number of threads in the grid, gridDim.x * blockDim.x."
+    "Several threads compute the same elements: start at the thread's index in the grid, and step "
+    "by the number of threads in the grid, gridDim.x * blockDim.x."
 )
 STRETCHES = (
-    "Each thread has a stretch of its own, so that neighbouring lanes are far apart: begin at the "
-    "thread's number in the grid, and step by the number of threads in the grid."
+    "Each thread has a stretch of its own, so neighboring lanes access elements that are far "
+    "apart: start at the thread's index in the grid, and step by the number of threads in the grid."
 )
 
 STORED_ONCE = (
-    "An element of out is stored more than once, or read back: compute alpha * x[i] + y[i] first, "
+    "Elements of out are stored more than once, or read back: compute alpha * x[i] + y[i] first, "
     "and store it in one statement."
 )
 

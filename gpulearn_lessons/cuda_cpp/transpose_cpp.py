@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from gpulearn.judge import budgets
 from gpulearn.judge.cpp_exercise import cpp_exercise
-from gpulearn.kernels.transpose_tiled import TRANSPOSE_TILED
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
 from gpulearn_lessons.cuda_cpp.cpp_sources import TRANSPOSE_CPP
 from gpulearn_lessons.shared_memory.transpose_tiled import ALONE, cases, requests
 
 COALESCED = (
-    "Neighbouring lanes differ in threadIdx.x: it has to be the last part of the flat index in the "
-    "load and in the store, and the picture is turned in the tile between them."
+    "Neighboring lanes differ in threadIdx.x: add it last in the flat indices of the load and of "
+    "the store, with no factor, and transpose in the tile between them."
 )
 PADDING = (
-    "Words that lie 32 words apart share a bank. Give the tile's rows one float more than they "
-    "need: tile[TILE][TILE + 1]."
+    "Words that are 32 words apart share a bank. Give each row of the tile one extra float: "
+    "tile[TILE][TILE + 1]."
 )
+SINGLE = "A double takes two words of shared memory: make the tile float, as the image is."
 BARRIERS = "One barrier is enough: between filling the tile and reading it."
 
 EXERCISE = cpp_exercise(
@@ -28,6 +29,7 @@ EXERCISE = cpp_exercise(
         budgets.sectors_per_request(4, advice=COALESCED),
         budgets.requests(requests, advice=ALONE),
         budgets.bank_conflicts(0, advice=PADDING),
+        budgets.shared_passes(2 * TILE, advice=SINGLE),
         budgets.barriers(1, advice=BARRIERS),
     ),
 )

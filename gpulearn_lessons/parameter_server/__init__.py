@@ -1,8 +1,8 @@
-"""The exercises of notebook 18: staleness and its bound, a server that fails over, local steps."""
+"""The exercises of notebook 24: staleness and its bound, a server that fails over, local steps."""
 
 from gpulearn.lazy import attach
 
-NOTEBOOK = "18_parameter_server"
+NOTEBOOK = "24_parameter_server"
 EXERCISES = (
     "apply_stale_gradient",
     "bounded_staleness",

@@ -1,4 +1,4 @@
-"""Compaction within each warp: given right and slow, to be brought under a budget by a vote."""
+"""Compaction within each warp: given right but slow, to bring within its budget by a vote."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from gpulearn.kernels.reduction import WARP
 from gpulearn_lessons.reductions.compaction import COMPACT_WARPS
 
 VOTE = (
-    "Let each lane read its own value once, and ask the others by a vote: cuda.ballot_sync gives "
-    "all 32 answers as the bits of one number, and cuda.popc counts them."
+    "Let each lane read only its own value, and let the lanes vote: cuda.ballot_sync returns the "
+    "32 votes as the bits of one number, and cuda.popc counts them."
 )
 REGISTERS = "The lanes of a warp can vote without shared memory and without a barrier."
-QUEUE = "The lanes queue for one counter: by a vote each can count those before it by itself."
+QUEUE = (
+    "The lanes queue for one counter: with a vote, each lane can count those before it by itself."
+)
 
 
 def cases() -> list[Launch]:
-    """A last warp in part, warps with nothing to do; all wanted, none, every second."""
+    """A partial last warp, warps with nothing to do; all wanted, none, every second."""
     rng = np.random.default_rng(7)
     shapes = ((200, 128, 0.375, 0), (256, 64, 0.5, 0), (33, 32, -1.0, 1), (64, 96, 1.0, 0))
     launches = []
@@ -41,7 +43,7 @@ def requests(launch: Launch) -> int:
 
 EXERCISE = kernel_exercise(
     COMPACT_WARPS,
-    task="Bring the kernel under its budget: each warp reads its values once, and votes.",
+    task="Bring the kernel within its budget: each warp reads its values once, and votes.",
     cases=cases,
     alone=VOTE,
     budgets=(

@@ -11,24 +11,24 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.reductions.scan import EXCLUSIVE_SCAN
 
 ONE_BY_ONE = (
-    "Let all threads add at once, in rounds with a step that doubles: each round needs few passes "
-    "over shared memory."
+    "Let all threads add at the same time, in rounds with a step that doubles: then each round "
+    "needs few passes over shared memory."
 )
 READ_ONCE = (
     "Read each value once, into shared memory, and let the threads use each other's sums in rounds."
 )
 WRITE_ONCE = (
-    "Let each thread write the sum of its own value, once, when it is complete, so that a warp "
-    "writes 32 neighbours at a time."
+    "Let each thread write one sum, once, when it is complete, so that a warp writes 32 neighbors "
+    "at a time."
 )
 FEW_ROUNDS = (
-    "With a step that doubles from round to round 256 values need 8 rounds, and two barriers for "
-    "each are enough."
+    "With a step that doubles from round to round, 256 values need 8 rounds, and two barriers per "
+    "round are enough."
 )
 
 
 def cases() -> list[Launch]:
-    """A full block, threads too many, one value, none; sums that need all bits of an int32."""
+    """A full block, too many threads, one value, none; sums that need all bits of an int32."""
     rng = np.random.default_rng(7)
 
     def values(n: int) -> Any:

@@ -1,4 +1,4 @@
-"""A sum in one launch by the block that comes last, given with two mistakes, to be mended."""
+"""A sum in one launch by the block that comes last, given with two mistakes to fix."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.grid_sum import GRID_SUM_LAST
 from simt.report.report import Report
 
-FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
+FLOAT32 = "A literal such as 0.0 is a float64: start sums with np.float32(0)."
 ONCE = (
-    "Each value is needed once, by one thread alone: its own are those one grid apart, from "
+    "Each value is needed by one thread, once: let a thread read those one grid apart, from "
     "cuda.grid(1) on."
 )
 ONE_TICKET = (
-    "A block draws one ticket, by its thread 0, and waits for nobody: the one that draws the last "
-    "ticket adds up, and it alone sets the ticket back."
+    "Thread 0 of each block draws one ticket and waits for no other block: the block with the last "
+    "ticket adds up the sums, and only that one resets the ticket."
 )
-ALONE = "Let a block store its sum, then a fence, then draw its ticket; the last one adds up."
+ALONE = "Let each block store its sum, pass a fence, and draw its ticket; the last one adds up."
 
 
 def cases() -> list[Launch]:
@@ -50,7 +50,7 @@ def undrawn(report: Report, launch: Launch) -> str | None:
 
 EXERCISE = kernel_exercise(
     GRID_SUM_LAST,
-    task="Mend the kernel, so that the block that comes last adds up the sums of all, every time.",
+    task="Fix the kernel, so that the block that comes last adds up all sums, in every launch.",
     cases=cases,
     alone=ALONE,
     budgets=(

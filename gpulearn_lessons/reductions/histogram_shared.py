@@ -1,4 +1,4 @@
-"""A histogram with a private copy of the bins for each block."""
+"""A histogram with a private copy of the bins per block."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gpulearn.kernels.histogram import HISTOGRAM_SHARED
 
 FEW_GLOBAL = (
     "Count in shared memory first, and let each block add each of its bins to the global counts "
-    "once."
+    "only once."
 )
 
 ONCE = (
-    "Let the grid read each value once: a thread takes its own values, those one grid apart, "
-    "whatever their bins are, and keeps one in a variable while it needs it."
+    "Let the grid read each value once: a thread reads the values one grid apart, for all bins, "
+    "and keeps a value that it needs twice in a variable."
 )
 
 

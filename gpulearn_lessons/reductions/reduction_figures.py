@@ -1,4 +1,4 @@
-"""A block's sum, round after round: who adds what to whom, which lanes add and which are idle."""
+"""A block's sum, round by round: which thread adds what, and which lanes are active or idle."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from simt.observers.traffic import BANKS, WARP
 FORMS = {
     "interleaved": "interleaved: thread t adds where t is a multiple of 2·step",
     "packed": "packed: the same tree, added by the first threads",
-    "sequential": "sequential: the first half adds the second half",
-    "shuffle": "shuffle: from register to register within a warp",
+    "sequential": "sequential: the first half of the threads adds the second half",
+    "shuffle": "shuffle: from register to register, within a warp",
 }
 THREADS = 64  # two warps: enough to see one of them fall idle
 
@@ -25,7 +25,7 @@ THREADS = 64  # two warps: enough to see one of them fall idle
 class Round:
     """One round: `adds` holds (thread, into, from) for each active thread.
 
-    `into` and `from` are places in shared memory; in a shuffle, threads whose registers they
+    `into` and `from` are positions in shared memory; in a shuffle, threads whose registers they
     are, and `from` is the thread itself where the warp ends. `useful` holds the threads whose
     result enters the block's sum.
     """
@@ -85,9 +85,9 @@ def _shuffle(step: int, threads: range, holders: int) -> Round:
 
 
 def holdings(form: str, number: int, threads: int = THREADS) -> list[int]:
-    """How many of the values each place has summed up before round `number`, counted from 0.
+    """How many values each position has summed up before round `number`, counted from 0.
 
-    Places whose content is no longer needed hold 0.
+    Positions whose content is no longer needed hold 0.
 
     >>> holdings("sequential", 5)[:3]
     [32, 32, 0]
@@ -103,7 +103,7 @@ def holdings(form: str, number: int, threads: int = THREADS) -> list[int]:
         for thread, into, other in this.adds:
             if thread in this.useful:
                 held[into], held[other] = old[into] + old[other], 0
-        if this.by_shuffle and this.useful:  # in the other lanes stand sums that nobody needs
+        if this.by_shuffle and this.useful:  # the sums in the other lanes are not needed
             held = [n if t in this.useful else 0 for t, n in enumerate(held)]
     return held
 
@@ -112,7 +112,7 @@ def sentence(form: str, number: int) -> str:
     """What happens in round `number`, counted from 0, and what it costs.
 
     >>> sentence("interleaved", 2)
-    'interleaved, round 3 of 6: 8 additions, the values 4 apart, keep 2 warps busy
+    'interleaved, round 3 of 6: 8 additions of values 4 apart keep 2 warps busy
     with 4 of 32 lanes each. No bank conflict.'
     """
     every = rounds(form)
@@ -126,27 +126,27 @@ def sentence(form: str, number: int) -> str:
             f"{len(this.useful)} of the sums {'is' if len(this.useful) == 1 else 'are'} used later"
         )
         if not this.useful:
-            use = "no warp's sum lies so far off"
+            use = "no warp's sum is that far away"
         return f"{start}a shuffle by {this.step} keeps {busy}; {use}. No shared memory is touched."
     count = len(this.adds)
     cost = "No bank conflict."
     if this.passes > 1:
         cost = f"A read takes {this.passes} passes: words share a bank."
     return (
-        f"{start}{counted(count, 'addition')}, the values {this.step} apart, "
+        f"{start}{counted(count, 'addition')} of values {this.step} apart "
         f"keep{'s' * (count == 1)} {busy}. {cost}"
     )
 
 
 def draw(form: str, number: int) -> tuple[Picture, str]:
-    """The picture of one round, counted from 1, and the sentence that says it.
+    """The picture of one round, counted from 1, and the sentence that describes it.
 
-    Above, the values before the round (each box says how many of the 64 it has summed up) and
-    who adds what; below, the active lanes of every round.
+    Above, the sums before the round (each box says how many of the 64 values it contains) and
+    which thread adds what; below, the active lanes of every round.
     """
     every, alt = rounds(form), sentence(form, number - 1)
     ratios = [1.0, 0.16 * len(every) + 0.35]
-    with figure(11.0, 4.6, rows=2, height_ratios=ratios) as (fig, (above, below)):
+    with figure(8.6, 4.6, rows=2, height_ratios=ratios) as (fig, (above, below)):
         _additions(above, every[number - 1], holdings(form, number - 1))
         _lanes(below, every, number - 1)
     return show(fig, alt), alt
@@ -167,7 +167,7 @@ def _additions(axes: Any, this: Round, held: list[int]) -> None:
         centered(axes, thread, 0.12, "+", fontsize=10, color=color, fontweight="bold")
     where = "registers" if this.by_shuffle else "shared memory"
     axes.set_yticks([0.12, 1.27], ["thread", where])
-    _frame(axes, f"this round: step {this.step}; a box says how many values it has summed up",
+    _frame(axes, f"this round, step {this.step}: each box says how many values its sum contains",
            (-0.15, 1.65))  # fmt: skip
     axes.set_xticks([])
 
@@ -202,7 +202,7 @@ def reduction_player() -> Player:
     """Step through a block's sum of 64 values: interleaved, packed, sequential, by shuffles.
 
     >>> reduction_player()
-    [interactive figure: interleaved, round 1 of 6: 32 additions, the values 1 apart, ...]
+    [interactive figure: interleaved, round 1 of 6: 32 additions of values 1 apart ...]
     """
     options = [(name, form) for form, name in FORMS.items()]
     controls = {

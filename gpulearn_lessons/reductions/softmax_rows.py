@@ -1,4 +1,4 @@
-"""The softmax of each row, one warp for a row."""
+"""The softmax of each row, with one warp per row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.softmax import SOFTMAX_ROWS
 
-FLOAT32 = "A literal such as 0.0, and math.inf too, is a float64: write np.float32(…) around it."
+FLOAT32 = "A literal such as 0.0 is a float64, and so is math.inf: wrap it in np.float32(…)."
 SHARE_OUT = (
-    "Each lane goes along its own part of the row, every 32nd score, and shuffles bring the lanes' "
-    "results together."
+    "Let each lane take every 32nd score of the row, and combine the lanes' results by shuffles."
 )
 NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
 
@@ -51,7 +50,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     SOFTMAX_ROWS,
-    task="Write the softmax of each row, for scores of any size, with one warp for a row.",
+    task="Write the softmax of each row, for scores of any size, with one warp per row.",
     cases=cases,
     budgets=(
         budgets.float64(advice=FLOAT32),

@@ -8,21 +8,21 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import SUM_BLOCKS, THREADS
 
-FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
-TREE = "Halve the number of sums in each round, with a thread for each pair, until one is left."
+FLOAT32 = "A literal such as 0.0 is a float64: start the sum with np.float32(0)."
+TREE = "Halve the number of sums in each round, with one thread per pair, until one is left."
 WHOLE_WARPS = (
-    "Give the additions of a round to neighbouring threads, the first half of those that are "
-    "left, so that whole warps are active or idle."
+    "Give the additions of a round to neighboring threads, the first half of those that are left, "
+    "so that whole warps are active or idle."
 )
 BANKS = (
-    "Let neighbouring threads use neighbouring words: s[t] and s[t + step], with a step that is "
-    "halved from round to round."
+    "Let neighboring threads use neighboring words: s[t] and s[t + step], with a step that halves "
+    "from round to round."
 )
 OWN = (
-    "Each value is needed once, by one thread: let each add up its own, those one grid apart, "
-    "and bring the threads' sums together in a tree."
+    "Each value is needed by one thread, once: let each thread add up the values one grid apart, "
+    "and combine the threads' sums in a tree."
 )
-QUEUE = "Threads that add to one place take turns: let them add up pairs, in rounds."
+QUEUE = "Threads that add to one word take turns: let them add up pairs, in rounds."
 
 
 def cases() -> list[Launch]:
@@ -43,7 +43,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     SUM_BLOCKS,
-    task="Let each block sum its part of the values: a loop for each thread, then a tree.",
+    task="Let each block sum its share of the values: a loop in each thread, then a tree.",
     cases=cases,
     alone=TREE,
     budgets=(

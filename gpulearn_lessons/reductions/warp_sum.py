@@ -1,4 +1,4 @@
-"""The sum of each warp's values, by shuffles alone."""
+"""The sum of each warp's values, with nothing but shuffles."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import WARP, WARP_SUM
 
-FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
-REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
-TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
-ONCE = "Let each lane read one value, its own, once, and get the others' sums by shuffles."
+FLOAT32 = "A literal such as 0.0 is a float64: start the sum with np.float32(0)."
+REGISTERS = "The lanes can read each other's registers: use cuda.shfl_down_sync."
+TOGETHER = "The lanes of a warp shuffle together and need no barrier."
+ONCE = "Let each lane read only its own value, once, and get the rest by shuffles."
 
-FIVE = (
-    "Add what a shuffle returns to a sum that grows: five shuffles, 16, 8, 4, 2 and 1 lanes far, "
-    "reach all 32 values."
-)
+FIVE = "Shuffle the growing sum: five shuffles, by 16, 8, 4, 2 and 1 lanes, add up all 32 values."
 
 
 def cases() -> list[Launch]:
-    """A last warp in part, warps with nothing to do, one value, several blocks."""
+    """A partial last warp, warps with nothing to do, one value, several blocks."""
     rng = np.random.default_rng(7)
     shapes = ((200, 2, 128), (512, 4, 128), (33, 3, 32), (64, 1, 128), (1, 1, 32))
     return [

@@ -1,8 +1,8 @@
-"""The exercises of notebook 20: state, gradients and weights in shards, their memory, files."""
+"""The exercises of notebook 18: state, gradients and weights in shards, their memory, files."""
 
 from gpulearn.lazy import attach
 
-NOTEBOOK = "20_sharded_training"
+NOTEBOOK = "18_sharded_training"
 EXERCISES = (
     "zero_memory",
     "shard_optimizer_state",

@@ -1,4 +1,4 @@
-"""What a run with an input pipeline waits for, told from the times of its parts."""
+"""What a run with an input pipeline waits for, from the times of its phases."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.training_costs.profile import find_the_bottleneck
 
-PARTS = ("the part that takes most of a step", "the seconds a step", "the share of the GPU")
+PARTS = ("the phase that sets the pace", "the seconds per step", "the fraction of the GPU")
 
 
 def cases() -> list[Case]:
-    """Each part as the slowest, with no worker, one, too few and more than enough."""
+    """Each phase as the slowest, with no worker, one, too few and more than enough."""
     work = {
         "a fetch of 8 ms, no worker": (8e-3, 1e-3, 3e-3, 0),
         "a fetch of 8 ms, one worker": (8e-3, 1e-3, 3e-3, 1),
@@ -42,14 +42,14 @@ def difference(got: Any, expected: Any) -> str | None:
             if value != want:
                 return f"{part} is {shown(value)}, expected {want!r}"
         elif not is_number(value):
-            return f"{part}: {shown(value)} is no number"
+            return f"{part}: {shown(value)} is not a number"
         elif not math.isclose(value, want, rel_tol=1e-6, abs_tol=1e-12):
             return f"{part}: {float(value):.4g}, expected {want:.4g}"
     return None
 
 
 EXERCISE = Exercise(
-    task="Name what a run waits for, and tell the seconds of a step and the share of the GPU.",
+    task="Name the phase that sets the pace, the seconds per step, and the fraction of the GPU.",
     reference=find_the_bottleneck,
     cases=cases,
     difference=difference,

@@ -1,9 +1,10 @@
-"""Memory of a training step: parameters, gradients, optimiser state and activations."""
+"""Memory of a training step: parameters, gradients, optimizer state and activations."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from gpulearn.judge.compare import NOTHING, is_number
@@ -40,8 +41,9 @@ def with_one_weight_twice() -> nn.Sequential:
 
 
 def cases() -> list[Case]:
-    """Several networks, batches, optimisers and precisions; one partly frozen, one layer twice."""
-    small, frozen = MLP((64, 16, 10)), partly_frozen()
+    """Several networks, batches, optimizers and precisions; frozen, shared and stored tensors."""
+    small, frozen, stored = MLP((64, 16, 10)), partly_frozen(), MLP((64, 16, 10))
+    stored.register_buffer("mean", torch.zeros(64))
     work: tuple[tuple[str, nn.Module, int, str, str], ...] = (
         ("an MLP, 32 images, Adam", small, 32, "adam", "float32"),
         ("an MLP, 1 image, gradient descent", small, 1, "sgd", "float32"),
@@ -50,6 +52,7 @@ def cases() -> list[Case]:
         ("LeNet, 8 images, Adagrad, float16", LeNet(width=4), 8, "adagrad", "float16"),
         ("a network partly frozen, 20 images, Adam", frozen, 20, "adam", "float32"),
         ("a ReLU in two places, 9 images", with_one_layer_twice(), 9, "nesterov", "float32"),
+        ("a network with a buffer of 64 numbers", stored, 9, "adam", "float32"),
         ("a weight that two layers share", with_one_weight_twice(), 9, "rmsprop", "float32"),
     )
     return [
@@ -73,7 +76,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Add up the bytes of parameters, gradients, optimiser state and activations.",
+    task="Add up the bytes of parameters, gradients, optimizer state and activations.",
     reference=memory_budget,
     cases=cases,
     difference=difference,

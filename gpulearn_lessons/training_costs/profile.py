@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional
 
-from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.timing import format_seconds, now
-from gpulearn.train.precision import Precision
 
 LOG_LEVEL = "KINETO_LOG_LEVEL"
 
@@ -49,10 +47,9 @@ class StepTimes(NamedTuple):
 
 
 class OperatorTime(NamedTuple):
-    """One of torch's operators: its calls, and its seconds without those of what it calls."""
+    """One of torch's operators, and its seconds without those of what it calls."""
 
     name: str
-    calls: int
     seconds: float
     share: float
 
@@ -61,18 +58,14 @@ def step_times(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
-    precision: Precision | None = None,
 ) -> StepTimes:
-    """Train on batches and time each phase of each step; the first step warms up.
+    """Train on two batches or more and time each phase of each step; the first step warms up.
 
-    The clock is read once the GPU, where torch sees one, has nothing left to do. That costs a
-    step some time of its own, so the phases tell shares, not the speed of training.
-
-    To fetch a pair of images and labels, and to move it to the model's device, is the phase "data".
-    There are two batches or more; the passes are in float32 unless a precision is given.
+    The clock is read when the GPU, if torch sees one, has nothing left to do. That makes a step
+    slower, so the phases show shares, not the speed of training. The phase "data" fetches a pair
+    of images and labels and moves it to the model's device.
     """
     device = next(model.parameters()).device
-    passes = precision or Precision("float32", device)
     steps: list[list[float]] = []
     iterator = iter(batches)
     while True:
@@ -83,17 +76,16 @@ def step_times(
         images, labels = (tensor.to(device) for tensor in batch)
         clock.append(now())
         optimizer.zero_grad()
-        with passes.autocast():
-            loss = functional.cross_entropy(model(images), labels)
+        loss = functional.cross_entropy(model(images), labels)
         clock.append(now())
-        passes.backward(loss)
+        loss.backward()
         clock.append(now())
-        passes.step(optimizer)
+        optimizer.step()
         clock.append(now())
         steps.append([end - begin for begin, end in itertools.pairwise(clock)])
     if len(steps) < 2:
         raise BadInput(f"batches holds {len(steps)}: give two or more, the first warms up.")
-    # what other programs take of the machine only adds
+    # other programs only add to the time
     return StepTimes(*map(min, zip(*steps[1:], strict=True)))
 
 
@@ -102,13 +94,12 @@ def find_the_bottleneck(
 ) -> tuple[str, float, float]:
     """What a long run waits for, how long its steps take, and how busy its GPU is.
 
-    Without workers one process does all three for a batch, one after the other. With them, each
+    Without workers one process does all three for a batch, one after the other. Otherwise each
     worker fetches a batch of its own, while the link copies an earlier one and the GPU computes
-    on one before that; then the slowest of the three sets the pace.
+    on one before that, so the slowest of the three sets the pace.
 
-    Seconds are those of one batch: for one worker to read and prepare it, for the link to the GPU,
-    one batch at a time, and for the GPU. Returned are "fetch", "copy" or "compute", whichever takes
-    most of a step; seconds a step; and the share of a step in which the GPU computes, 0 to 1.
+    The seconds are those of one batch. Returned are "fetch", "copy" or "compute", whichever takes
+    most of a step; the seconds per step; and the fraction of a step in which the GPU computes.
 
     >>> find_the_bottleneck(fetch=8.0, copy=1.0, compute=3.0, workers=0)
     ('fetch', 12.0, 0.25)
@@ -120,32 +111,31 @@ def find_the_bottleneck(
     return max(times, key=lambda name: times[name]), step, compute / step
 
 
-def operator_times(step: Callable[[], object], steps: int = 5) -> list[OperatorTime]:
-    """Let torch's profiler watch a function and add up each operator's own time.
+def operator_times(step: Callable[[], object]) -> list[OperatorTime]:
+    """Let torch's profiler watch five calls of a function and add up each operator's own time.
 
-    The function is called once before, to warm up. Operators with most time come first; it is time
-    on the GPU where one has been used, else on the CPU.
+    One more call warms up. Operators with most time come first; it is time on the GPU if one has
+    been used, else on the CPU.
 
     >>> ones = torch.ones(200, 200)
     >>> "mm" in [operator.name for operator in operator_times(lambda: ones @ ones)]
     True
     """
-    steps = require.whole("steps", steps)
     on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
     kinds = [torch.profiler.ProfilerActivity.CPU]
     if on_gpu:
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
     step()
     with _quiet(), torch.profiler.profile(activities=kinds) as profiler:
-        for _ in range(steps):
+        for _ in range(5):
             step()
         now()  # waits for the GPU
     rows = [
-        (event.key.removeprefix("aten::"), event.count, _own_seconds(event, on_gpu))
+        (event.key.removeprefix("aten::"), _own_seconds(event, on_gpu))
         for event in profiler.key_averages()
     ]
-    total = sum(seconds for *_, seconds in rows) or 1.0
-    operators = [OperatorTime(*row, share=row[2] / total) for row in rows if row[2] > 0]
+    total = sum(seconds for _, seconds in rows) or 1.0
+    operators = [OperatorTime(*row, share=row[1] / total) for row in rows if row[1] > 0]
     return sorted(operators, key=lambda operator: operator.seconds, reverse=True)
 
 
@@ -159,7 +149,7 @@ def _own_seconds(event: Any, on_gpu: bool) -> float:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Have the profiler's library log neither its start nor its stop."""
+    """Keep the profiler's library from logging its start and stop."""
     before = os.environ.get(LOG_LEVEL)
     os.environ[LOG_LEVEL] = "6"
     try:

@@ -1,4 +1,4 @@
-"""The peak of memory of a chain of stages, some of which are recomputed, told before it runs."""
+"""The peak memory of a chain of stages, some of which are recomputed, before it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Tell the most bytes that a chain keeps at once when some of its stages are recomputed.",
+    task="Return the most bytes that a chain keeps at once when some of its stages are recomputed.",
     reference=recompute_peak,
     cases=cases,
 )

@@ -1,4 +1,4 @@
-"""Which stages to recompute, so that a chain fits into its memory and loses the least time."""
+"""Which stages to recompute, so that a chain fits into memory at the least extra time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     facts: dict[str, Any] = {
         "the plan": "a set of stages",
         "the peak of memory": f"within {limit:,} bytes" if peak <= limit else f"{peak:,} bytes",
-        "the seconds that are computed again": sum(seconds[s] for s in chosen),
+        "the extra time": sum(seconds[s] for s in chosen),
     }
     return Outcome(facts, ways=tuple(sorted(chosen)))
 
@@ -68,7 +68,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Choose the stages to recompute: within the limit, with the fewest seconds more.",
+    task="Choose the stages to recompute: within the limit, and with the least extra time.",
     reference=recompute_plan,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""A step in float16 with loss scaling, given in the wrong order, to be mended from its symptom."""
+"""A step in float16 with loss scaling, given in the wrong order, to fix from its symptoms."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run(answer: Answer, case: Case) -> Outcome:
 difference = functools.partial(same, tolerance=2e-5)
 
 EXERCISE = Exercise(
-    task="Mend the step: backward, unscale, clip, step, and no step where the gradient overflows.",
+    task="Fix the step: backward, unscale, clip, step, and no step where the gradient overflows.",
     reference=scale_the_loss,
     cases=cases,
     run=run,

@@ -28,5 +28,5 @@ def test_a_learner_writes_cuda_cpp(notebook):
     assert refused.endswith("^")
     racing = said(*TAIL)
     assert "race on tile[1][0] in shared memory: thread (0, 1) of block (0, 0) writes it" in racing
-    assert "there must be a barrier: what a thread reads, another thread has loaded." in racing
+    assert "each thread reads what another thread has loaded." in racing
     assert said("__syncthreads();", *TAIL).startswith("✓ transpose_cpp is right in all 5 cases")

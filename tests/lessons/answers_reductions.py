@@ -297,8 +297,8 @@ def scanned_with_three_barriers(values, out):
 
 WRONG = [
     ("histogram_shared", counted_merges_all_bins, "counts.size of them."),
-    ("grid_sum_last", grid_sum_waits_for_all, "waits for nobody: the one that draws the last"),
-    ("exclusive_scan", scanned_with_three_barriers, "two barriers for each are enough."),
+    ("grid_sum_last", grid_sum_waits_for_all, "waits for no other block: the block with the last"),
+    ("exclusive_scan", scanned_with_three_barriers, "two barriers per round are enough."),
     (
         "warp_sum",
         warp_shuffles_in_a_branch,
@@ -308,5 +308,5 @@ WRONG = [
     ("sum_blocks", summed_last_warp_unsynced, "no barrier between them."),
     ("sum_blocks", summed_all_in_first, "are at work"),
     ("exclusive_scan", scanned_by_thread_zero, "are at work"),
-    ("softmax_rows", softmax_every_lane_all, "Each lane goes along its own part"),
+    ("softmax_rows", softmax_every_lane_all, "Let each lane take every 32nd score"),
 ]

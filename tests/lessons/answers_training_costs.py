@@ -129,7 +129,7 @@ WRONG = [
     ("memory_budget", budget_of_different_tensors, "for a ReLU in two places"),
     ("recompute_peak", peak_without_inputs_of_plain_stages, "expected 240"),
     ("recompute_peak", peak_that_empties_its_set, "it changes its input; work on a copy"),
-    ("recompute_plan", plan_by_bytes_a_second, "the seconds that are computed again"),
+    ("recompute_plan", plan_by_bytes_a_second, "the extra time"),
     ("scale_the_loss", scale_with_the_limit_scaled, "the parameters after the step"),
     ("scale_the_loss", scale_that_looks_at_the_loss, "first nan"),
     ("find_the_bottleneck", bottleneck_for_few_workers, "twelve workers"),

@@ -1,4 +1,4 @@
-"""The exercises of notebook 18, with answers written by other hands than the catalogue's."""
+"""The exercises of notebook 24, with answers written by other hands than the catalogue's."""
 
 import math
 

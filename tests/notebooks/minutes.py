@@ -14,8 +14,9 @@ What is counted, and how long one of it takes:
   a formula 3; another function 5, and half a minute for each line to write; a kernel 4, and a
   minute for each line; a program to mend 9, whatever has to change.
 
-The guesses were set so that the count agrees in the mean with what careful readers needed:
-`READERS` and its test say how closely. A single reader is off by a fifth either way.
+The guesses were set so that the count agreed in the mean, within a twentieth, with what ten careful
+readers needed for ten notebooks as they stood in 2026. A single reader is off by a fifth either
+way, and four who read as novices needed a quarter to two fifths more, as the README says.
 """
 
 import itertools
@@ -38,16 +39,11 @@ LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes
 FORMULA, MEND = 3.0, 9.0
 FUNCTION, KERNEL = (5.0, 0.5), (4.0, 1.0)  # minutes, and minutes for each line to write
 
-MOST = 90  # minutes of a sitting
+MOST = 75  # minutes of a sitting
 MARGIN = 0.1  # between what a notebook says and the count; 5 minutes are always allowed
 STOP = "**A good place to stop.**"  # begins the sentence at a stop
 OPENING = "What you will do"
-
-# what readers needed who worked through a notebook as novices would, each a different one
-READERS = {
-    **{"08": 181, "10": 122, "11": 119, "12": 162, "14": 155, "15": 202, "17": 136, "19": 195},
-    **{"20": 112, "22": 345},
-}
+SHORT = re.compile(r"\*\*Short course:\*\* (sections? [\d ,toand]+), about (\d+) minutes")
 
 
 @dataclass
@@ -233,12 +229,33 @@ def places_to_stop(page: Page, stops: Sequence[int]) -> Iterator[Finding]:
             yield index, f"stops after section {stop}, and the beginning says nothing of it"
 
 
+def share(notebook: NotebookNode) -> tuple[str, list[int], int] | None:
+    """A notebook's share of the short course, if it has one: in words, its sections, minutes."""
+    if (said := SHORT.search("\n".join(cell.source for cell in notebook.cells))) is None:
+        return None
+    spans = re.findall(r"(\d+)(?: to (\d+))?", said[1])
+    sections = [n for a, b in spans for n in range(int(a), int(b or a) + 1)]
+    return said[1], sections, int(said[2])
+
+
+def short_course(page: Page) -> Iterator[Finding]:
+    """The minutes of a notebook's share of the short course must be near the count."""
+    if said := share(page.notebook):
+        found, (words, sections, minutes) = parts(page.notebook), said
+        counted = sum(found[n].minutes for n in (0, *sections) if n < len(found))
+        if sections[-1] >= len(found) or abs(minutes - counted) > max(5, MARGIN * counted):
+            yield None, f"the short course's {words} take {counted:.0f} minutes, not {minutes}"
+
+
 def readme_minutes(text: str, notebooks: Mapping[str, NotebookNode]) -> Iterator[str]:
-    """The rows of the README's table whose minutes are not those that their notebook says."""
+    """The rows of the README's tables whose minutes are not those that their notebook says."""
     for name, notebook in notebooks.items():
         row = re.search(rf"\]\(notebooks/{name}\.ipynb\) \|[^|]*\| ([^|]*) \|", text)
         source = "\n".join(cell.source for cell in notebook.cells if OPENING in cell.source)
         said, _ = stated(source) or ([], [])
+        short = re.search(rf"\]\(notebooks/{name}\.ipynb\), (.*?) \|.*\| (\d+) \|", text)
+        if (short and (short[1], int(short[2]))) != ((s := share(notebook)) and (s[0], s[2])):
+            yield f"README.md and {name} say different things of its share of the short course"
         if row and said and row[1] != shown(said):
             yield f"README.md says {row[1]} minutes of {name}, and the notebook {shown(said)}"
 

@@ -17,7 +17,7 @@ from gpulearn.judge.catalogue import catalogue
 from gpulearn.judge.cells import checked, has, stub_name
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words, prose
-from tests.notebooks.minutes import minutes
+from tests.notebooks.minutes import minutes, short_course
 from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
 from tools import links
@@ -222,6 +222,7 @@ RULES: tuple[Rule, ...] = (
     opening,
     frame,
     minutes,
+    short_course,
     set_up_and_banner,
     lengths,
     forbidden,

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -10,6 +10,8 @@ import pytest
 from nbformat import NotebookNode
 
 from tests.notebooks.harness import NOTEBOOKS, Form, faults, needs_two_runs
+from tests.notebooks.markup import headings
+from tests.notebooks.minutes import OPENING, share
 from tests.notebooks.page import read
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -18,6 +20,11 @@ RUNS = [
     pytest.param(path, form, id=f"{path.stem}-{form}")
     for path in PATHS
     for form in FORMS[needs_two_runs(read(path))]
+]
+
+
+SKIPPING = [
+    path for path in PATHS if (s := share(read(path))) and s[1] != list(range(1, len(s[1]) + 1))
 ]
 
 
@@ -39,6 +46,28 @@ def test_runs(path, form: Form) -> None:
     LOOKS.get(path.stem, lambda executed: None)(executed[0])
 
 
+@pytest.mark.notebook
+@pytest.mark.parametrize("path", SKIPPING, ids=lambda path: path.stem)
+def test_the_short_course_needs_nothing_that_it_skips(path) -> None:
+    """Where it skips nothing up to its end, the run of the whole notebook shows that."""
+    notebook = read(path)
+    notebook.cells = list(in_sections(notebook, [0, *(share(notebook) or ("", [], 0))[1]]))
+    for form in FORMS[needs_two_runs(notebook)]:
+        found = faults(notebook, path.name, form)
+        assert not found, "\n" + "\n".join(found)
+
+
+def in_sections(notebook: NotebookNode, sections: list[int]) -> Iterator[NotebookNode]:
+    """The cells of some sections; what stands before the first is section 0."""
+    section = 0
+    for cell in notebook.cells:
+        for level, text in headings(cell.source if cell.cell_type == "markdown" else ""):
+            if level == 2 and text != OPENING:
+                section = int(text.split(" · ")[0]) if " · " in text else -1
+        if section in sections:
+            yield cell
+
+
 def said(executed: NotebookNode, begins: str) -> str:
     """All that the one cell that begins with a text has printed and shown, with its markup."""
     (cell,) = (c for c in executed.cells if c.source.startswith(begins))
@@ -55,12 +84,12 @@ SAYS = {
         "epochs = ": "weights in the file: 0e+00 away",
     },
     "17_scaling_out": {"strong = ": "measured here", "cluster = ": "modeled"},
-    "18_parameter_server": {
+    "24_parameter_server": {
         "late_kill = ": " lost, 0 applied twice",
         "worst = ": "601 counted for 600 pushes",
         "survived = ": "20 kills, 300 pushes acknowledged: 0 lost, 0 applied twice",
     },
-    "20_sharded_training": {
+    "18_sharded_training": {
         "shard_player(": "Stage 3 cuts all three. Moment 19 of 22",
         "gigabytes = ": "31.4 GB",
         "never_stopped = ": "read by 4: losses off by 0e+00",
@@ -104,8 +133,8 @@ def sharded_training(executed: NotebookNode) -> None:
     assert max(map(float, away)) < 1e-12
 
 
-def model_parallel(executed: NotebookNode) -> None:
-    """Parts and meshes are equal to one process, and what is kept is what the formula says."""
+def tensor_parallel(executed: NotebookNode) -> None:
+    """Split layers are equal to one process, and what is kept is what the formula says."""
     apart = re.search(r"at most (\S+) apart", said(executed, "whole = "))
     assert apart is not None
     assert float(apart[1]) <= 1e-12
@@ -136,8 +165,8 @@ def frameworks(executed: NotebookNode) -> None:
 
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "17_scaling_out": scaling_out,
-    "19_model_parallel": model_parallel,
-    "20_sharded_training": sharded_training,
+    "19_tensor_parallel": tensor_parallel,
+    "18_sharded_training": sharded_training,
     "21_fault_tolerance": fault_tolerance,
     "22_broken_tutorials": broken_tutorials,
     "A_frameworks": frameworks,

@@ -54,7 +54,6 @@ TINY_PRODUCTS = {"sizes": (16,), "dtypes": ("float32", "bfloat16"), "on": "cpu"}
 TINY_STEPS = {"batches": (4,), "precisions": ("float32", "bfloat16")}
 STEPS = {
     "tests": Step(120),
-    "histograms": Step(20, "gpulearn.plot.recorders.histograms", {"n": 512, "repeated": 256}),
     "matmul": Step(60, "tools.record.products", TINY_PRODUCTS),
     "reductions": Step(20, "gpulearn.plot.recorders.reductions", {"n": 2**14}),
     "roofline": Step(30, "gpulearn_lessons.roofline.recorded_roofline", TINY_ROOF),

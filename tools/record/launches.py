@@ -157,13 +157,6 @@ def _further() -> Iterator[Example]:
         yield example("histogram_global", label, values.astype(np.uint8), bins)
     every_bin = np.random.default_rng(0).permutation(256).astype(np.uint8)
     yield example("histogram_racy", "no two alike", every_bin, np.zeros(256, np.int32))
-    for kernel in ("scan_hillis_steele", "scan_blelloch"):
-        yield example(kernel, "256 values", _whole(256), _empty(256, dtype=np.int32))
-    out, totals = _empty(5003, dtype=np.int32), _empty(20, dtype=np.int32)
-    yield example("scan_blocks", "odd", _whole(5003), out, totals)
-    yield example("add_offsets", "odd", _whole(5003), _whole(20, below=10**6))
-    yield example("argmax_rows", "odd", odd, _empty(67, dtype=np.int32))
-    yield example("argmax_rows", "equals", np.round(odd), _empty(67, dtype=np.int32))
 
     yield example("scale", "odd", np.float32(-1.7), positive, _empty(4993))
     yield example("relu", "odd", _numbers(4993), _empty(4993))

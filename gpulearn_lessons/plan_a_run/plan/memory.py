@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from gpulearn_lessons.model_parallel.tensor_parallel.costs import part_activation_bytes
 from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.sharded_training.memory import zero_memory
+from gpulearn_lessons.tensor_parallel.costs import part_activation_bytes
 
 
 def kept_bytes(work: Workload, layout: Layout, *, scores: bool) -> float:
@@ -21,7 +21,7 @@ def kept_bytes(work: Workload, layout: Layout, *, scores: bool) -> float:
     single, double = (
         part_activation_bytes(
             replace(work.shape, layers=count), work.micro_batch, layout.tensor,
-            work.weight_bytes, by_places=layout.sequence_parallel,
+            work.weight_bytes, by_positions=layout.sequence_parallel,
         )
         for count in (1, 2)
     )  # fmt: skip

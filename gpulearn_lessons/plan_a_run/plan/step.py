@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
-from gpulearn_lessons.model_parallel.pipeline_parallel.clock import bubble_fraction
+from gpulearn_lessons.pipeline_parallel.clock import bubble_fraction
 from gpulearn_lessons.plan_a_run.plan.accelerators import Processor
 from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import kept_bytes

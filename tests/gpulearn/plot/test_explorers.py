@@ -13,11 +13,12 @@ from gpulearn.perf.series import Provenance
 from gpulearn_lessons.backprop import convolution_explorer, graph_player
 from gpulearn_lessons.collectives import all_reduce_explorer, ring_player
 from gpulearn_lessons.gradient_descent import rate_explorer
-from gpulearn_lessons.model_parallel import pipeline_player, tensor_parallel_explorer
 from gpulearn_lessons.parameter_server import staleness_explorer
+from gpulearn_lessons.pipeline_parallel import pipeline_player
 from gpulearn_lessons.reductions import reduction_player
 from gpulearn_lessons.sharded_training import shard_player
 from gpulearn_lessons.shared_memory import bank_explorer
+from gpulearn_lessons.tensor_parallel import tensor_parallel_explorer
 from gpulearn_lessons.threads import thread_explorer
 
 HERE = Provenance("measured", "here")

@@ -16,7 +16,7 @@ from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
-from gpulearn.plot.recorders import histograms, reductions, training, transposes
+from gpulearn.plot.recorders import reductions, training, transposes
 from gpulearn.plot.recorders.loading import GpuRows, gpu_rows, sheet_of
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline
@@ -93,12 +93,7 @@ def test_without_a_recording_tables_are_modelled_or_published(reports):
     assert [row[1] for row in shown.rows] == ["55", "98", "144"]
     assert [row[2] for row in shown.rows] == ["71.1", "320", "320"]  # 8 of 36 sectors, and all
     assert shown.caption.endswith("no launch, no banks.")
-    shown = gl.plot.kernel_times("histograms")
-    assert shown.rows == (("floor: memory alone", "419 µs", "320"),)
-    assert shown.caption == (
-        "Floor: 128 MiB, modelled by the T4's data sheet. No GPU here, and no times recorded."
-    )
-    shown = gl.plot.kernel_times("sums")  # by the times, the rates are those published beside them
+    shown = gl.plot.sum_times()  # by the times, the rates are those published beside them
     rates = [float(row[2]) for row in shown.rows]
     assert rates == pytest.approx([86.4, 2.083, 4.854, 9.741, 62.671], rel=2e-3)
     assert shown.rows[1][:2] == ("interleaved", "8.05 ms")
@@ -140,33 +135,22 @@ def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
     assert [row[4] for row in gl.plot.compare_transposes(reports).rows] == ["671", "–", "268"]
 
 
-def test_recorded_kernels_stand_under_the_floor(record):
-    n = 2**27
-    record(
-        "histograms",
-        [
-            {"n": n, "kernel": k, "data": d, "bytes": n, "counted": 1.0, "seconds": 1e-3}
-            for k in histograms.KERNELS
-            for d in ("random", "skewed", "all equal")
-        ],
-    )
-    shown = gl.plot.kernel_times("histograms")
+def test_recorded_sums_stand_under_the_floor(record):
+    rows = [{"kernel": name, "bytes": 2**27, "seconds": 1e-3} for name in ("packed", "shuffle")]
+    record("reductions", rows)
+    shown = gl.plot.sum_times()
     assert shown.rows[0] == ("floor: memory alone", "28 µs", "4,800")
-    assert ("atomics, skewed", "1 ms", "134") in shown.rows
-    assert len(shown.rows) == 1 + 3 * len(histograms.KERNELS)
+    assert shown.rows[1:] == (("packed", "1 ms", "134"), ("shuffle", "1 ms", "134"))
     assert shown.caption == (
         f"Floor: 128 MiB, modelled by the H200's data sheet. The others: {LABEL}."
     )
-    row = {"n": 100, "kernel": "racy", "data": "random", "bytes": 100, "seconds": 1e-6}
-    record("histograms", [row | {"counted": 0.25}])
-    assert gl.plot.kernel_times("histograms").rows[1][0] == "racy, random, 75.0% lost"
 
 
 def test_a_gpu_without_a_data_sheet_has_no_floor(monkeypatch):
     rows = [{"kernel": "shuffle", "bytes": 2e9, "seconds": 1e-2}]
     found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce RTX 2060"))
     monkeypatch.setattr(gpu_times, "reduction_rows", lambda: found)
-    shown = gl.plot.kernel_times("sums")
+    shown = gl.plot.sum_times()
     assert shown.rows == (("shuffle", "10 ms", "200"),)
     assert shown.caption == "Times: measured here on NVIDIA GeForce RTX 2060."
 
@@ -259,7 +243,6 @@ def test_no_data_sheet_is_taken_for_another(name):
     [
         (lambda: gl.plot.compare_transposes({}), r"reports is {}: give"),
         (lambda: gl.plot.compare_transposes({"strait": None}), "did you mean 'straight'"),
-        (lambda: gl.plot.kernel_times("sum"), "did you mean 'sums'"),
         (lambda: gl.plot.compare_precisions(100), "batch is 100: choose from 4, 16"),
         (lambda: reductions.record_reductions(0), "n is 0"),
         (lambda: transposes.record_transposes([]), "sizes is"),

@@ -12,7 +12,6 @@ from torch import nn
 
 from gpulearn.errors import BadInput
 from gpulearn.train.models import MLP
-from gpulearn.train.precision import Precision
 from gpulearn_lessons.training_costs import profile
 from gpulearn_lessons.training_costs.profile import (
     StepTimes,
@@ -47,7 +46,7 @@ class Slow(nn.Module):
         return logits
 
 
-def test_time_is_told_of_the_phase_it_is_spent_in(monkeypatch):
+def test_time_counts_in_the_phase_where_it_is_spent(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(profile, "now", lambda: clock.time)
     model = Slow(clock)
@@ -66,7 +65,7 @@ def test_the_steps_really_train():
     model = MLP()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     before = nn.functional.cross_entropy(model(BATCH[0]), BATCH[1]).item()
-    step_times(model, optimizer, [BATCH] * 5, Precision("bfloat16"))
+    step_times(model, optimizer, [BATCH] * 5)
     assert nn.functional.cross_entropy(model(BATCH[0]), BATCH[1]).item() < before
 
 
@@ -82,12 +81,10 @@ def test_one_batch_is_too_few():
         step_times(model, torch.optim.SGD(model.parameters(), lr=0.1), [BATCH])
 
 
-def test_operators_are_counted_and_their_shares_add_up():
+def test_operators_are_listed_and_their_shares_add_up():
     model = MLP()
-    operators = operator_times(lambda: model(BATCH[0]), steps=4)
-    calls = {operator.name: operator.calls for operator in operators}
-    assert calls["addmm"] == 4 * 3
-    assert calls["relu"] == 4 * 2
+    operators = operator_times(lambda: model(BATCH[0]))
+    assert {"addmm", "relu"} <= {operator.name for operator in operators}
     assert sum(operator.share for operator in operators) == pytest.approx(1)
     seconds = [operator.seconds for operator in operators]
     assert seconds == sorted(seconds, reverse=True)

@@ -11,7 +11,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf import recordings, timing
-from gpulearn.plot.recorders import histograms, measuring, reductions, strides, training
+from gpulearn.plot.recorders import measuring, reductions, strides, training
 from gpulearn.plot.recorders import transposes as transposing
 from gpulearn.plot.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
@@ -49,9 +49,6 @@ def test_every_size_kind_and_way_has_its_row(made):
     walks = [(s, 0) for s in strides.STRIDES] + [(1, o) for o in strides.OFFSETS if o]
     assert column("strides", "stride", "offset") == walks
     assert column("transposes", "n", "kernel") == [(32, name) for name in transposing.KERNELS]
-    assert column("histograms", "data", "kernel") == [
-        (data, name) for data in ("random", "skewed", "all equal") for name in histograms.KERNELS
-    ]
     assert column("training", "precision", "batch") == [("float32", 4), ("bfloat16", 4)]
     assert column("matmul", "n", "dtype", "copies") == [
         (16, "float32", "none"), (16, "bfloat16", "none"),
@@ -68,12 +65,6 @@ def test_the_bytes_of_a_stride_are_those_that_the_machine_counts():
         assert strides.sectors(stride, offset) == report.totals.global_load_sectors
 
 
-def test_the_racy_histogram_says_how_many_updates_arrived(made):
-    for row in made["histograms"].rows:
-        assert (row["counted"] == 1) == (row["kernel"] != "racy") or row["data"] != "all equal"
-        assert 0 < row["counted"] <= 1
-
-
 class Idle:
     """A kernel that does nothing."""
 
@@ -86,8 +77,6 @@ class Idle:
     [
         (strides, "copy_strided", Idle(), "strides"),
         (transposing, "KERNELS", {"straight": Idle()}, "transposes"),
-        (histograms, "KERNELS", {"atomics": (Idle(), None)}, "histograms"),
-        (histograms, "KERNELS", {"racy": (Idle(), None)}, "histograms"),
         (reductions, "TREES", {"packed": Idle()}, "reductions"),
         (reductions, "grid_sum_atomic", Idle(), "reductions"),
         (training, "BOUNDS", dict.fromkeys(training.PRECISIONS, 0.0), "training"),

@@ -160,7 +160,7 @@ def test_the_course_is_the_readmes_table_and_each_notebook_has_its_part():
     course = contents.lessons(README)
     assert [one.name for one in course] == sorted(STORED)
     text = contents.front(course, STORED, ["exercises"])
-    assert "[20 · Sharded training](notebooks/20_sharded_training.ipynb)" in text
+    assert "[18 · Sharded training](notebooks/18_sharded_training.ipynb)" in text
     assert all(
         f"notebooks/{name}.ipynb)" in text and f"notebooks/{name}\n" in text for name in STORED
     )
@@ -352,9 +352,9 @@ def test_a_notebook_that_fails_costs_no_other_and_is_named_last(tmp_path, monkey
     monkeypatch.setattr(site, "faults", faults)
     assert site.main([str(tmp_path / "out")]) == 1
     said = capsys.readouterr().out.splitlines()[-1]
-    assert said.startswith("1 of 24 notebooks failed: 05_shared_memory_and_barriers. Fix")
+    assert said.startswith("1 of 25 notebooks failed: 05_shared_memory_and_barriers. Fix")
     kept = tmp_path / "out-executed"
-    assert len(list(kept.iterdir())) == len(run) - 1 == 23
+    assert len(list(kept.iterdir())) == len(run) - 1 == 24
     run.clear()
     assert site.main([str(tmp_path / "out"), "--executed", str(kept)]) == 1
     assert run == ["05_shared_memory_and_barriers.ipynb"]

@@ -1,1 +1,0 @@
-"""Tensor parallelism: the matrices of one layer dealt out over ranks."""

@@ -1,0 +1,156 @@
+"""Some of the ranks as a group of their own, and a mesh with the axes data, pipeline and tensor."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import torch
+from torch import Tensor
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.parallel.collectives import doublings
+from gpulearn.parallel.communicator import (
+    Channel,
+    Handle,
+    current,
+    existing_ranks,
+    rank,
+    using_channel,
+    world_size,
+)
+from gpulearn.require import shown
+
+
+class _Subgroup:
+    """Some of a channel's ranks, numbered anew."""
+
+    def __init__(self, whole: Channel, ranks: Sequence[int]) -> None:
+        self.whole = whole
+        self.simulated_rank = whole.simulated_rank
+        self.ranks = ranks
+        self.rank = ranks.index(whole.rank)
+        self.size = len(ranks)
+        self.wait_any, self.compute, self.clock = whole.wait_any, whole.compute, whole.clock
+
+    def isend(self, tensor: Tensor, to: int, tag: int) -> Handle:
+        return self.whole.isend(tensor, self.ranks[to], tag)
+
+    def irecv(self, tensor: Tensor, source: int, tag: int) -> Handle:
+        return self.whole.irecv(tensor, self.ranks[source], tag)
+
+    def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
+        self.whole.sendrecv(outgoing, self.ranks[to], incoming, self.ranks[source])
+
+    def barrier(self) -> None:
+        nothing = torch.empty(0)
+        for distance in doublings(self.size):  # dissemination, as simulated ranks do it
+            ahead, behind = (self.rank + distance) % self.size, (self.rank - distance) % self.size
+            self.sendrecv(nothing, ahead, nothing, behind)
+
+
+@contextlib.contextmanager
+def subgroup(ranks: Sequence[int]) -> Iterator[Channel]:
+    """Let `ranks` be all that there are: `rank`, `world_size`, messages and collectives are theirs.
+
+    Each rank of the group enters, with the same list; the others do something else meanwhile.
+    Within it, ranks count from 0 in the order given. A subgroup can be entered within another one.
+    Yields the group's channel, which `using_channel` enters again.
+
+    >>> import gpulearn as gl
+    >>> def total():
+    ...     me = gl.parallel.rank()
+    ...     with subgroup([0, 2] if me % 2 == 0 else [3, 1]):
+    ...         group = gl.parallel.rank()
+    ...         return group, gl.parallel.all_reduce(torch.tensor(10 * me)).item()
+    >>> gl.launch(total, 4, backend="simulated")
+    [(0, 20), (1, 40), (1, 20), (0, 40)]
+    """
+    whole = current()
+    members = [require.from_zero("a rank of the group", member) for member in ranks]
+    for member in members:
+        if member >= whole.size:
+            raise BadInput(f"the group has rank {member}: {existing_ranks(whole.size)}")
+    if len(set(members)) < len(members):
+        raise BadInput(f"the group {shown(ranks)} names a rank twice.")
+    if whole.rank not in members:
+        raise BadInput(f"this is rank {whole.rank}, which the group {shown(ranks)} leaves out.")
+    with using_channel(group := _Subgroup(whole, members)):
+        yield group
+
+
+AXES = ("data", "pipeline", "tensor")
+
+
+class Mesh:
+    """data replicas · pipeline stages · tensor ranks that share each layer.
+
+    Neighbours in number are neighbours along "tensor": so the ranks that speak most share the
+    fastest links, those of one machine.
+
+    >>> mesh = Mesh(data=2, tensor=4)
+    >>> mesh.coordinates(6)
+    {'data': 1, 'pipeline': 0, 'tensor': 2}
+    >>> mesh.line("data", 6), mesh.line("tensor", 6)
+    ([2, 6], [4, 5, 6, 7])
+    """
+
+    def __init__(self, *, data: int = 1, pipeline: int = 1, tensor: int = 1) -> None:
+        sizes = zip(AXES, (data, pipeline, tensor), strict=True)
+        self.sizes = {axis: require.whole(axis, size) for axis, size in sizes}
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are in all."""
+        return math.prod(self.sizes.values())
+
+    def coordinates(self, number: int) -> dict[str, int]:
+        """Where a rank stands along each axis."""
+        if require.from_zero("number", number) >= self.size:
+            raise BadInput(f"number is {number}: the mesh has ranks 0 to {self.size - 1}.")
+        return {axis: number // self._step(axis) % self.sizes[axis] for axis in AXES}
+
+    def _step(self, axis: str) -> int:
+        """By how much the numbers of neighbours along an axis differ."""
+        return math.prod(self.sizes[inner] for inner in AXES[AXES.index(axis) + 1 :])
+
+    def line(self, axis: str, number: int) -> list[int]:
+        """The ranks that differ from a rank along one axis alone, itself among them."""
+        require.choice("axis", axis, AXES)
+        here, step = self.coordinates(number)[axis], self._step(axis)
+        return [number + step * (place - here) for place in range(self.sizes[axis])]
+
+    def along(self, axis: str) -> AbstractContextManager[Channel]:
+        """Let this rank's line along an axis be all that there is.
+
+        >>> import gpulearn as gl
+        >>> def total():
+        ...     import torch
+        ...     mine = torch.tensor(gl.parallel.rank())
+        ...     with Mesh(data=2, tensor=2).along("data"):
+        ...         return gl.parallel.all_reduce(mine).item()
+        >>> gl.launch(total, 4, backend="simulated")
+        [2, 4, 2, 4]
+        """
+        if world_size() != self.size:
+            raise BadInput(f"the mesh has {self.size} ranks, and there are {world_size()}.")
+        return subgroup(self.line(axis, rank()))
+
+    def by_axis(self, moved: Mapping[tuple[int, int], int]) -> Counter[str]:
+        """What went along each axis, from a simulation's `bytes_moved` or `messages`.
+
+        >>> Mesh(data=2, tensor=2).by_axis({(0, 1): 10, (3, 2): 10, (0, 2): 5})
+        Counter({'tensor': 20, 'data': 5})
+        """
+        totals: Counter[str] = Counter()
+        for (sender, receiver), count in moved.items():
+            source, target = self.coordinates(sender), self.coordinates(receiver)
+            axes = [axis for axis in AXES if source[axis] != target[axis]]
+            if len(axes) != 1:
+                raise BadInput(f"ranks {sender} and {receiver} differ along {len(axes)} axes.")
+            totals[axes[0]] += count
+        return totals
