@@ -23,7 +23,7 @@ PARTS = {
     "pipeline": "pipeline transfers",
     "data": "data parallel",
     "bubble": "bubble",
-    "optimiser": "optimizer",
+    "optimizer": "optimizer",
 }
 # the optimizer's first, in the color of its time
 MEMORY = ("optimizer state", "weights", "gradients", "activations")
@@ -68,7 +68,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
             name: {part: plan.memory_per_gpu[part] for part in MEMORY}
             for name, plan in plans.items()
         }
-        stacked_bars(memory, sizes, 1e9, 0.6, list(PARTS).index("optimiser"))
+        stacked_bars(memory, sizes, 1e9, 0.6, list(PARTS).index("optimizer"))
         for axes in (time, memory):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
         most_bytes = {plan.gpu.memory / 1e9 for plan in plans.values()}
