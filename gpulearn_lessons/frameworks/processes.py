@@ -174,9 +174,9 @@ def run_or_recall(
         print(f"[recorded on {recorded.date} with {NAMES[framework]} {recorded.version}]")
         print(recorded.printed, end="")
         return recorded.result
-    outcome = execute()
     version = availability.versions().get(framework, "")
-    print(f"[{NAMES[framework]} {version}, run here]")
+    print(f"[{NAMES[framework]} {version}, run here]", flush=True)  # before it starts: seconds
+    outcome = execute()
     print(outcome.printed, end="")
     result = json.loads(outcome.result)
     recordings.note(how, framework, fn, args, result, outcome.printed)
