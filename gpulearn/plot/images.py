@@ -51,8 +51,8 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     the other.
 
     Args:
-        images: title → array of shape (h, w), shown in grey (uint8 from 0 to 255, floats from
-            0 to 1; NaN is hatched), or (h, w, 3) in colour.
+        images: title → array of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
+            0 to 1; NaN is hatched), or (h, w, 3) in color.
     """
     require.named("images", images, '{"title": array, …}')
     arrays = {title: np.asarray(image) for title, image in images.items()}
@@ -82,7 +82,7 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
     """
     (title, first), *_ = images.items()
     sizes = {
-        name: " × ".join(map(str, image.shape[:2])) + " pixels" + " in colour" * (image.ndim == 3)
+        name: " × ".join(map(str, image.shape[:2])) + " pixels" + " in color" * (image.ndim == 3)
         for name, image in images.items()
     }
     if len(set(sizes.values())) == 1:
@@ -91,14 +91,13 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
         ]
     else:
         sentences = [f"{name}: {size}" for name, size in sizes.items()]
+    many = len(images) > MAX_ALONE
     relations = {
-        name: _relation(image, first, title) if name != title else ""
+        name: "" if many or name == title else _relation(image, first, title)
         for name, image in images.items()
     }
     black = {name: np.mean(image == 0) for name, image in images.items()}
-    together = (
-        len(images) > MAX_ALONE and not any(relations.values()) and min(black.values()) >= VISIBLE
-    )
+    together = many and min(black.values()) >= VISIBLE
     if together:
         least, most = min(black.values()), max(black.values())
         sentences.append(f"Between {percent(least)} and {percent(most)} of each is black")

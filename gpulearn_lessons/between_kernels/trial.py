@@ -1,4 +1,4 @@
-"""The trial of an answer that is a host program: on the SIMT machine, with what it asked for."""
+"""The trial of an answer that is a host program: on the SIMT machine, with what it issued."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case
 from gpulearn.kernels.reduction import WARP
 from gpulearn.kernels.specification import poison
-from gpulearn.perf.schedule import Timeline, modelled
+from gpulearn.perf.schedule import Timeline, modeled
 from simt.core.findings import Finding, SimtWarning
 from simt.device import numba_cuda
 from simt.host import api
@@ -43,7 +43,7 @@ class StreamOutcome:
     asked: tuple[Any, ...]
     default: bool  # whether a copy or a kernel was on the default stream
     pageable: bool  # whether pageable memory was copied
-    timeline: Timeline | None  # the modelled times, where kernels were counted
+    timeline: Timeline | None  # the modeled times, where kernels were counted
     label: str = ""  # of the case
     polled: bool = False  # whether the host asked an event, once at least, if it had happened
     changed: str = ""  # the name of an input that holds something else afterwards, or ""
@@ -56,9 +56,9 @@ class StreamOutcome:
 
     @property
     def waits(self) -> int:
-        """How often the host waited for work before it had asked for all copies and kernels.
+        """How often the host waited before it had issued all copies and kernels.
 
-        Who asks an event until it has happened has waited.
+        A host that queries an event again and again waits too.
         """
         works = [i for i, o in enumerate(self.asked) if o[0] in WORKS]
         return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
@@ -67,7 +67,7 @@ class StreamOutcome:
 def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
     """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
-    With counters, kernels are counted, so that the times can be modelled.
+    With counters, kernels are counted, so that the times can be modeled.
     """
     arguments = [pinned(a) if isinstance(a, np.ndarray) else a for a in case.args]
     output = next(a for a in reversed(arguments) if isinstance(a, np.ndarray))
@@ -98,7 +98,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
         asked=asked,
         default=any(o.stream == 0 for o in work if o.kind in WORKS),
         pageable=any(o.pinned is False for o in work),
-        timeline=modelled(work, GPU) if counters else None,
+        timeline=modeled(work, GPU) if counters else None,
         label=case.label,
         polled=bool(polled),
         changed=changed(answer, arguments, case.args, output),
@@ -185,11 +185,11 @@ def difference(got: Any, expected: Array) -> str | None:
             missing = int((got.out != expected).sum())
             return (
                 f"when the function returns, {missing:,} of {expected.size:,} values have not "
-                f"arrived in out: the host has not waited for all of them"
+                f"arrived in out: the host does not wait for all of them"
             )
         return f"out: {compare.arrays(got.later, expected)}"
     if not got.kernels:
-        return "out is right, but the host has computed it: launch a kernel for it on the GPU"
+        return "out is right, but the host computed it: launch a kernel on the GPU"
     if got.changed:
         return f"it writes to {got.changed}, which is an input"
     return None

@@ -174,7 +174,7 @@ def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(precision, tmp_p
     assert seen
     assert f"Step {len(seen) + 1} stopped: the loss is nan. It was" in message
     assert f"batch {len(seen) % 5 + 1} of epoch 1" in message
-    assert "image 44 has a pixel that is no finite number" in message
+    assert "image 44 has a pixel that is not finite" in message
     assert f"The last good checkpoint is {path}" in message
     assert torch.equal(weights(model), seen[-1])
 
@@ -228,7 +228,7 @@ BAD = {
     "rate below zero": ({"lr": -0.1}, "lr is -0.1: give a number above zero"),
     "batch": ({"batch": 2.5}, "batch is 2.5"),
     "accumulate": ({"accumulate": 17}, "accumulate is 17, but a batch has 16 images"),
-    "optimizer": ({"optimizer": "adamm"}, "no optimiser 'adamm': did you mean 'adam'"),
+    "optimizer": ({"optimizer": "adamm"}, "no optimizer 'adamm': did you mean 'adam'"),
     "factory": ({"optimizer": lambda p, lr: 3}, "optimizer gave 3"),
     "schedule": ({"schedule": "cosin"}, "did you mean 'cosine'"),
     "scheduled rate": ({"schedule": lambda step: -1.0}, "schedule gave -1.0 for step 0"),
