@@ -29,14 +29,10 @@ class StandInStrategy:
     def __init__(self, replicas: int) -> None:
         self._mirrored = Strategy(replicas)
         self.num_replicas_in_sync = self._mirrored.replicas
-
-    @property
-    def in_replica(self) -> bool:
-        """Whether a replica's function is being called."""
-        return self._mirrored.running is not None
+        self.replica: int | None = None  # whose function is being called
 
     def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
-        """Cut each global batch into parts, as equal as can be."""
+        """Split each global batch into shards, as equal as possible."""
         if isinstance(batches, np.ndarray):
             raise BadInput(
                 f"batches is {shown(batches)}, of which each row would be a batch: give a data "
@@ -48,7 +44,16 @@ class StandInStrategy:
         """Call a function on each replica: with its part, and with all of what has no parts."""
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
-        return self._mirrored.run(fn, *args)
+        replicas = iter(range(self.num_replicas_in_sync))
+
+        def on_next(*own: Any) -> Any:
+            self.replica = next(replicas)
+            return fn(*own)
+
+        try:
+            return self._mirrored.run(on_next, *args)
+        finally:
+            self.replica = None
 
     def reduce(self, how: str, value: Any, axis: int | None) -> Any:
         """Add the replicas' values up ("SUM"), or take their mean ("MEAN")."""
