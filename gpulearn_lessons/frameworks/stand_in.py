@@ -1,4 +1,4 @@
-"""A stand-in for TensorFlow's strategies, on NumPy arrays: their words, and who works on what."""
+"""A stand-in for TensorFlow's strategies on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class StandInStrategy:
-    """What `tf.distribute.MirroredStrategy` does with arrays: its words for the clinic's model.
+    """What `tf.distribute.MirroredStrategy` does with arrays, under its names.
 
     >>> strategy = StandInStrategy(2)
     >>> strategy.run(len, args=(np.zeros(64),))
@@ -41,7 +41,7 @@ class StandInStrategy:
         return map(self._mirrored.distribute, batches)
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> Any:
-        """Call a function on each replica: with its part, and with all of what has no parts."""
+        """Call a function on each replica, with its shards; other arguments are passed whole."""
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
         replicas = iter(range(self.num_replicas_in_sync))
@@ -56,7 +56,7 @@ class StandInStrategy:
             self.replica = None
 
     def reduce(self, how: str, value: Any, axis: int | None) -> Any:
-        """Add the replicas' values up ("SUM"), or take their mean ("MEAN")."""
+        """Add up the replicas' values ("SUM"), or take their mean ("MEAN")."""
         require.choice("reduction", how, ("SUM", "MEAN"))
         if axis is not None:
             raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
@@ -72,8 +72,8 @@ def distributed_step(
 ) -> Array:
     """One step of descent on a global batch, with the work shared among the replicas.
 
-    `gradients_of` maps weights (k,) and rows to the gradient of each row's loss, (n, k). Returned
-    is weights − lr · (mean of the gradients of all rows), (k,).
+    `gradients_of` maps weights (k,) and rows to the gradient of each row's loss, (n, k). Returns
+    weights − lr · (mean of the gradients of all rows), (k,).
     """
 
     def on_replica(rows: Array) -> Array:
