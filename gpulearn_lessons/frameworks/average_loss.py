@@ -56,7 +56,7 @@ def run(answer: Answer, case: Case) -> Any:
 
 
 EXERCISE = Exercise(
-    task="Say which number a replica returns, so that all replicas' add up to the mean loss.",
+    task="Return a replica's contribution to the mean loss over all replicas.",
     reference=average_loss,
     cases=cases,
     run=run,

@@ -1,7 +1,7 @@
-"""What runs in a process of TensorFlow's or JAX's own: calls, one after another.
+"""The program of a separate TensorFlow or JAX process: it runs calls, one after another.
 
 `python -m gpulearn_lessons.frameworks.child tensorflow 2 FD` prepares two logical CPUs and then
-runs what comes through the connection FD. It ends when the other end is closed, even in a call.
+runs what arrives on the connection FD. It ends when the other end is closed, even in a call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simt.device.selection import release_data
 
 
 def prepare(framework: str, devices: int) -> None:
-    """Have as many devices on this CPU as asked for; JAX was told by its environment."""
+    """Divide this CPU into that many devices; for JAX the environment does it."""
     if framework == "tensorflow" and devices > 1:
         import tensorflow as tf
 
@@ -31,7 +31,7 @@ def prepare(framework: str, devices: int) -> None:
 
 
 def serve() -> None:
-    """Be what TF_CONFIG says, a worker or a parameter server, until the process is killed."""
+    """Serve as the worker or server that TF_CONFIG names, until the process is killed."""
     import tensorflow as tf
 
     place = tf.distribute.cluster_resolver.TFConfigClusterResolver()
@@ -49,7 +49,7 @@ def as_json(value: Any) -> Any:
     if hasattr(value, "__array__"):
         return value.__array__().tolist()
     raise TypeError(
-        f"it returns an object of type {type(value).__name__}: return numbers, lists and texts"
+        f"it returns an object of type {type(value).__name__}: return numbers, lists and strings"
     )
 
 

@@ -1,4 +1,4 @@
-"""TensorFlow on several processes: workers that train together, and servers with workers."""
+"""TensorFlow in several processes: workers that train together, and servers with workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpulearn_lessons.frameworks.processes import CallResult, Child, run_or_reca
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of this computer that nobody listens on."""
+    """Ports of this computer that are free."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -27,7 +27,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def cluster_of(**counts: int) -> dict[str, list[str]]:
-    """Addresses of so many processes of each kind, as TF_CONFIG holds them."""
+    """Addresses for the given number of processes of each kind, as in TF_CONFIG."""
     ports = iter(free_ports(sum(counts.values())))
     return {kind: [f"localhost:{next(ports)}" for _ in range(n)] for kind, n in counts.items()}
 
@@ -35,7 +35,7 @@ def cluster_of(**counts: int) -> dict[str, list[str]]:
 def started(
     stack: contextlib.ExitStack, cluster: Mapping[str, list[str]], kind: str, index: int
 ) -> Child:
-    """A process that knows its place in a cluster, and is ended with the stack."""
+    """Start a process that knows its place in a cluster and ends with the stack."""
     place = {"cluster": cluster, "task": {"type": kind, "index": index}}
     # GRPC_FAIL_FAST: a coordinator waits for servers that are still starting
     child = Child("tensorflow", 1, {"TF_CONFIG": json.dumps(place), "GRPC_FAIL_FAST": "use_caller"})
@@ -51,9 +51,9 @@ def kill_when(process: int, condition: Callable[[], Any]) -> None:
 
 
 def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
-    """Run a function in several TensorFlow processes that know of each other by TF_CONFIG.
+    """Run a function in several TensorFlow processes that know each other through TF_CONFIG.
 
-    Worker 0 is the chief. Arguments, timeout and errors are those of `run`; returned is what each
+    Worker 0 is the chief. Arguments, timeout and errors are those of `run`. Returns what each
     worker returned, in order.
     """
     count = require.whole("workers", workers)
@@ -74,11 +74,11 @@ def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float
 def run_with_servers(
     workers: int, servers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0
 ) -> Any:
-    """Run a function as coordinator of parameter servers and workers, which are processes.
+    """Run a function as the coordinator of parameter servers and workers, each a process.
 
     The first argument of `fn`, which the coordinator runs, is a function that waits until a
     condition holds and then kills the last worker by SIGKILL. The other arguments, the timeout and
-    errors are those of `run`; returned is what the coordinator returned.
+    errors are those of `run`. Returns what the coordinator returned.
     """
     counts = {"worker": require.whole("workers", workers), "ps": require.whole("servers", servers)}
 

@@ -23,7 +23,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Count the parameters of a network that is given as a list of layers.",
+    task="Count the parameters of a network, given as a list of layers.",
     reference=count_parameters,
     cases=cases,
 )

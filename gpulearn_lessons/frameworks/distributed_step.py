@@ -1,4 +1,4 @@
-"""One step of several replicas, given with two mistakes and to be mended."""
+"""One step of several replicas, given with two mistakes to fix."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gpulearn_lessons.frameworks.stand_in import StandInStrategy, distributed_st
 
 Array = np.ndarray[Any, Any]
 OUTSIDE = (
-    "gradients_of is called by the step itself, where one device works alone. Call it in a "
-    "function, and hand that to strategy.run"
+    "gradients_of is called by the step itself, outside of the replicas. Call it in a function, "
+    "and pass that to strategy.run"
 )
 
 
 class StepOutcome(NamedTuple):
-    """The new weights, and the calls of `gradients_of`: of how many rows, and from where."""
+    """The new weights, and for which rows the replicas computed gradients."""
 
     weights: Any  # as they are returned
-    rows: tuple[int, ...]  # of each call
-    outside: int  # how many calls came from outside of a replica's function
+    rows: tuple[int, ...]  # of each replica
+    outside: bool  # whether a call came from outside of a replica's function
 
 
 def cases() -> list[Case]:
@@ -46,18 +46,20 @@ def run(answer: Answer, case: Case) -> StepOutcome:
     """One step of a stand-in, whose work is counted."""
     replicas, weights, batch, lr = case.args
     strategy = StandInStrategy(replicas)
-    seen: list[int] = []
-    outside = 0
+    computed = [0] * replicas
+    outside = False
 
     def gradients_of(at: Any, rows: Any) -> Any:
         nonlocal outside
         if isinstance(rows, PerReplica):
             raise Violation(
-                "gradients_of is given the parts of all replicas at once: hand them to a function "
-                "with strategy.run, which calls it on each replica with its own part."
+                "gradients_of gets the shards of all replicas at once: pass them to a function "
+                "with strategy.run, which calls it on each replica with its own shard."
             )
-        seen.append(len(rows))
-        outside += not strategy.in_replica
+        if strategy.replica is None:
+            outside = True
+        else:
+            computed[strategy.replica] += len(rows)
         return np.subtract(at, rows)  # of the loss |weights − row|² / 2
 
     start = weights.copy()
@@ -66,7 +68,7 @@ def run(answer: Answer, case: Case) -> StepOutcome:
         new = answer(strategy, gradients_of, start, batch.copy(), lr)
     if not np.array_equal(start, weights):
         raise Violation("it changes the weights that it is given: return new ones.")
-    return StepOutcome(new, tuple(seen), outside)
+    return StepOutcome(new, tuple(computed), outside)
 
 
 def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
@@ -74,26 +76,24 @@ def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
     if sentence := compare.arrays(got.weights, expected.weights):
         return sentence
     if got.outside:
-        return "the weights are right, and no replica computed them: " + OUTSIDE
+        return "the weights are right, but no replica computed them: " + OUTSIDE
     if sum(got.rows) > sum(expected.rows):
         return (
-            f"the weights are right, and the work is not shared: the replicas computed gradients "
+            f"the weights are right, but the work is not shared: the replicas computed gradients "
             f"of {sum(got.rows)} rows, and the batch has {sum(expected.rows)}"
         )
-    if max(got.rows, default=0) > max(expected.rows):
+    if max(got.rows) > max(expected.rows):
         return (
-            f"the weights are right, and one replica did the work of others: {max(got.rows)} rows "
-            f"where {max(expected.rows)} are its part"
+            f"the weights are right, but one replica did the work of others: it computed gradients "
+            f"of {max(got.rows)} rows, and its shard has {max(expected.rows)}"
         )
     return None
 
 
 def same(one: StepOutcome, other: StepOutcome) -> bool:
-    """Whether weights and work are the same; a call for no rows is no work."""
+    """Whether weights and work are the same."""
     try:
-        worked = [sorted(filter(None, stepped.rows)) for stepped in (one, other)]
-        alike = one.outside == other.outside and worked[0] == worked[1]
-        return alike and bool(
+        return one[1:] == other[1:] and bool(
             np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12, equal_nan=True)
         )
     except (TypeError, ValueError):
@@ -101,7 +101,7 @@ def same(one: StepOutcome, other: StepOutcome) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Mend a step of several replicas, so that they share a batch and take its mean gradient.",
+    task="Fix a step of several replicas, so that they share a batch and take its mean gradient.",
     reference=distributed_step,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""Three networks of tutorials as lists of layers, and how many parameters they have."""
+"""Three networks from tutorials as lists of layers, and their numbers of parameters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Layer = tuple[str, int] | tuple[str, int, int]
 class Architecture(NamedTuple):
     """A network for images of `shape` (channels, height, width).
 
-    A ("conv", filters, size) has filters of size × size numbers for each channel, no padding and
-    stride 1; a ("pool", size) keeps the largest of each size × size square and leaves out what
-    fills none; a ("dense", outputs) takes all numbers that come in. Each filter and each output
-    has a bias. ReLU follows each conv and each dense layer but the last.
+    A ("conv", filters, size) has filters of size × size weights for each channel, no padding and
+    stride 1; a ("pool", size) keeps the largest number of each size × size square and ignores what
+    fills none; a ("dense", outputs) takes all numbers of its input. Each filter and each output has
+    a bias. ReLU follows each conv and each dense layer except the last.
     """
 
     shape: tuple[int, int, int]

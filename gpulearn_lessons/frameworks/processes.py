@@ -1,8 +1,8 @@
-"""Functions of a notebook that run in TensorFlow or JAX, in processes of their own.
+"""Functions of a notebook that run in TensorFlow or JAX, in separate processes.
 
-Both want to be told how many devices they have before they start, and neither may be loaded
-beside what a notebook's kernel holds already. Where a framework is not installed, what the same
-function returned when it was recorded comes back instead.
+Both must know their number of devices before they start, and neither may be loaded beside what a
+notebook's kernel already holds. Where a framework is not installed, the recorded result of the same
+function is returned instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CallResult(NamedTuple):
 
 
 class Child:
-    """A process that runs calls in TensorFlow or JAX, with so many devices.
+    """A process that runs calls in TensorFlow or JAX, with the given number of devices.
 
     Its environment is this process's own and some more variables.
     """
@@ -124,25 +124,25 @@ def ended() -> None:
 
 
 def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
-    """Run a function in TensorFlow or JAX, in a process of its own that stays for the next call.
+    """Run a function in TensorFlow or JAX, in a separate process that is kept for the next call.
 
     The function imports its framework itself. TensorFlow has two logical CPUs there, JAX eight
-    host devices; both are this computer's CPU. One line says with which version it ran, or that
-    a recording stands for it.
+    host devices; both are this computer's CPU. A line of output names the version, or says that
+    the result was recorded.
 
     Args:
         framework: "tensorflow" or "jax".
-        fn: what is run; it may be defined in a cell, and uses what the cell knows as copies.
-        args: its arguments: numbers, texts, NumPy arrays, and lists of these.
+        fn: the function; it may be defined in a cell, and gets copies of the names it uses.
+        args: its arguments: numbers, strings, NumPy arrays, and lists of these.
         timeout: seconds that it may take.
 
     Returns:
-        What it returned: numbers, texts, lists and dictionaries; arrays as lists.
+        What it returned: numbers, strings, lists and dictionaries; arrays as lists.
 
     Raises:
         BadInput: there is no such framework.
         MissingPackage: it is not installed, and this function was not recorded as it stands.
-        RankError: the function failed; the error's `traceback` has all that was said.
+        RankError: the function failed; the error's `traceback` has its traceback.
     """
     require.choice("framework", framework, DEVICES)
 
@@ -168,15 +168,15 @@ def run_or_recall(
     args: Sequence[Any],
     execute: Callable[[], CallResult],
 ) -> Any:
-    """Run a call or find its recording, say which, and hand over what it returned."""
+    """Run a call or find its recording, say which, and return its result."""
     if absent := availability.missing([framework]):
         recorded = recordings.find(how, fn, args, absent)
         print(f"[recorded on {recorded.date} with {NAMES[framework]} {recorded.version}]")
         print(recorded.printed, end="")
         return recorded.result
-    outcome = execute()
     version = availability.versions().get(framework, "")
-    print(f"[{NAMES[framework]} {version}, run here]")
+    print(f"[{NAMES[framework]} {version}, run here]", flush=True)  # before it starts: seconds
+    outcome = execute()
     print(outcome.printed, end="")
     result = json.loads(outcome.result)
     recordings.note(how, framework, fn, args, result, outcome.printed)

@@ -1,6 +1,6 @@
-"""What functions of a notebook returned in TensorFlow and JAX, for where these are not installed.
+"""What functions of a notebook returned in TensorFlow and JAX, for computers without them.
 
-A recording belongs to a function as it stands and to its arguments: change either, and it is not
+A recording belongs to one version of a function and to its arguments. If either changes, it is not
 used. A tool of the checkout records all of them again.
 """
 
@@ -116,8 +116,8 @@ def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> 
             version = stored["versions"][call["framework"]]
             return FrameworkRecording(call["result"], call["printed"], version, stored["date"])
     raise MissingPackage(
-        f"{fn.__name__} was recorded with other code or other arguments, so it has to run here, "
-        f"and {absent}"
+        f"{fn.__name__} was recorded with other code or other arguments, so it must run here, but "
+        f"{absent}"
     )
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for TensorFlow's strategies, on NumPy arrays: their words, and who works on what."""
+"""A stand-in for TensorFlow's strategies on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class StandInStrategy:
-    """What `tf.distribute.MirroredStrategy` does with arrays: its words for the clinic's model.
+    """What `tf.distribute.MirroredStrategy` does with arrays, under its names.
 
     >>> strategy = StandInStrategy(2)
     >>> strategy.run(len, args=(np.zeros(64),))
@@ -29,14 +29,10 @@ class StandInStrategy:
     def __init__(self, replicas: int) -> None:
         self._mirrored = Strategy(replicas)
         self.num_replicas_in_sync = self._mirrored.replicas
-
-    @property
-    def in_replica(self) -> bool:
-        """Whether a replica's function is being called."""
-        return self._mirrored.running is not None
+        self.replica: int | None = None  # whose function is being called
 
     def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
-        """Cut each global batch into parts, as equal as can be."""
+        """Split each global batch into shards, as equal as possible."""
         if isinstance(batches, np.ndarray):
             raise BadInput(
                 f"batches is {shown(batches)}, of which each row would be a batch: give a data "
@@ -45,13 +41,22 @@ class StandInStrategy:
         return map(self._mirrored.distribute, batches)
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> Any:
-        """Call a function on each replica: with its part, and with all of what has no parts."""
+        """Call a function on each replica, with its shards; other arguments are passed whole."""
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
-        return self._mirrored.run(fn, *args)
+        replicas = iter(range(self.num_replicas_in_sync))
+
+        def on_next(*own: Any) -> Any:
+            self.replica = next(replicas)
+            return fn(*own)
+
+        try:
+            return self._mirrored.run(on_next, *args)
+        finally:
+            self.replica = None
 
     def reduce(self, how: str, value: Any, axis: int | None) -> Any:
-        """Add the replicas' values up ("SUM"), or take their mean ("MEAN")."""
+        """Add up the replicas' values ("SUM"), or take their mean ("MEAN")."""
         require.choice("reduction", how, ("SUM", "MEAN"))
         if axis is not None:
             raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
@@ -67,8 +72,8 @@ def distributed_step(
 ) -> Array:
     """One step of descent on a global batch, with the work shared among the replicas.
 
-    `gradients_of` maps weights (k,) and rows to the gradient of each row's loss, (n, k). Returned
-    is weights − lr · (mean of the gradients of all rows), (k,).
+    `gradients_of` maps weights (k,) and rows to the gradient of each row's loss, (n, k). Returns
+    weights − lr · (mean of the gradients of all rows), (k,).
     """
 
     def on_replica(rows: Array) -> Array:

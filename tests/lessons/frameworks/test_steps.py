@@ -63,11 +63,11 @@ def test_the_stand_in_gives_parts_to_those_that_have_them_and_the_rest_to_all():
     assert strategy.reduce("MEAN", PerReplica((1, 2, 6)), axis=None) == 3
 
 
-def test_the_stand_in_says_when_a_replica_works():
+def test_the_stand_in_says_which_replica_works():
     strategy = StandInStrategy(2)
     (part,) = strategy.experimental_distribute_dataset([np.ones(2)])
-    assert strategy.run(lambda own: strategy.in_replica, args=(part,)).values == (True, True)
-    assert not strategy.in_replica
+    assert strategy.run(lambda own: strategy.replica, args=(part,)).values == (0, 1)
+    assert strategy.replica is None
 
 
 @pytest.mark.parametrize(
