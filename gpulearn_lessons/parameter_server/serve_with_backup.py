@@ -1,4 +1,4 @@
-"""A server that loses pushes and counts some twice when it is killed: to be mended."""
+"""A server that loses pushes and counts some twice when it is killed: to be fixed."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class CrashPlan:
 
 
 def cases() -> list[Case]:
-    """Nobody dies, each dies at every point, and pairs of them."""
+    """No process dies, each dies at every point, and pairs of them."""
     works = {
-        "nobody dies": CrashPlan(()),
-        "nobody dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
+        "no process dies": CrashPlan(()),
+        "no process dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
         "the primary dies": CrashPlan(("primary",)),
         "the backup dies": CrashPlan(("backup",)),
         "a worker dies and is started again": CrashPlan(("worker",)),
@@ -103,7 +103,7 @@ def _under_kills(answer: Answer) -> KillReport | str:
 
 
 EXERCISE = Exercise(
-    task="Mend the server: no push that was acknowledged is lost, and none is applied twice.",
+    task="Fix the server: no push that was acknowledged is lost, and none is applied twice.",
     reference=serve_with_backup,
     cases=cases,
     run=run,
