@@ -26,7 +26,6 @@ from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
 from .kernels.precision import relative_error as relative_error
 from .machine_report import banner as banner
-from .parallel.export.to_torchrun import to_torchrun as to_torchrun
 from .parallel.launch.launch import launch as launch
 from .parallel.simulate.simulate import simulate as simulate
 from .perf.accelerators import accelerator as accelerator

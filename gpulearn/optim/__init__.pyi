@@ -1,7 +1,6 @@
 from .landscapes import LineFit as LineFit
 from .landscapes import quadratic as quadratic
 from .landscapes import surface as surface
-from .layerwise import lamb_step as lamb_step
 from .layerwise import lars_step as lars_step
 from .numerical import escape_saddle as escape_saddle
 from .numerical import largest_stable_step as largest_stable_step

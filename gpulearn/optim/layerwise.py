@@ -1,7 +1,4 @@
-"""Layer-wise rates, LARS and LAMB: how far a layer moves is measured by its own weights.
-
-A step function here takes one layer's weights, or one layer's biases, and not all at once.
-"""
+"""Layer-wise rates by LARS: how far a layer moves is measured by its own weights."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.optim.optimizers import adam_step
 from gpulearn.optim.step_checks import Array, step_rule
 
 
@@ -30,8 +26,8 @@ def lars_step(
     "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1, which
     has η in v: the same while η stays.
 
-    Theta, of any shape, has one layer's parameters; the state is the velocity v, None before the
-    first step. η is `lr`, μ `momentum`; weight_decay adds λ·θ to the gradient.
+    Theta, of any shape, has one layer's weights, or its biases; the state is the velocity v, None
+    before the first step. η is `lr`, μ `momentum`; weight_decay adds λ·θ to the gradient.
 
     >>> theta, velocity = lars_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=1.0, trust=0.1)
     >>> theta.round(6), velocity.round(6)
@@ -42,20 +38,3 @@ def lars_step(
     velocity = 0.0 if state is None else state
     velocity = momentum * velocity + ratio * gradient
     return theta - lr * velocity, velocity
-
-
-@step_rule
-def lamb_step(theta: Array, gradient: Array, state: Any = None, *, lr: float) -> tuple[Array, Any]:
-    """One step of LAMB for one layer: θ ← θ − η·(‖θ‖/‖d‖)·d, where d is Adam's step for η = 1.
-
-    Where θ or d is all zeros, the quotient is 1. You et al., "Large batch optimization for deep
-    learning: training BERT in 76 minutes", arXiv 1904.00962, 2019, algorithm 2 with φ(z) = z.
-
-    >>> lamb_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=0.1)[0].round(4)
-    array([3. , 3.5])
-    """
-    moved, state = adam_step(theta, gradient, state, lr=1.0)
-    direction = theta - moved
-    length, step = np.linalg.norm(theta), np.linalg.norm(direction)
-    ratio = length / step if length > 0 and step > 0 else 1.0
-    return theta - lr * ratio * direction, state

@@ -36,7 +36,6 @@ from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
 from .data_parallel import send_when_full as send_when_full
 from .links import Link as Link
 from .links import link as link
-from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices

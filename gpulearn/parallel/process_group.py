@@ -14,7 +14,7 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -138,7 +138,6 @@ def _number(variables: Mapping[str, str], name: str, low: int, above: int | None
     return number
 
 
-R = TypeVar("R")
 MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 
 
@@ -200,23 +199,6 @@ def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
     finally:
         dist.destroy_process_group()
         torch.set_num_threads(before)
-
-
-def gather_results(result: R) -> list[R]:
-    """What every rank gives, in order of rank, on rank 0; an empty list on the others.
-
-    Args:
-        result: this rank's; anything that can be pickled.
-
-    >>> with init_process_group():
-    ...     gather_results(49)
-    [49]
-    """
-    if not dist.is_initialized():
-        raise RankError("There is no process group here: call this within init_process_group().")
-    everything: list[Any] | None = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
-    dist.gather_object(result, everything)
-    return everything or []
 
 
 def _present() -> RankInfo | None:

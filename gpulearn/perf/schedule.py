@@ -32,14 +32,14 @@ ENGINE_OF = {
 }  # fmt: skip
 COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}  # in the profiler's names
 ASSUMPTIONS = (
-    "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
-    "was asked for first",
-    "a kernel takes what gl.estimate says, by a rate that counts a product and a sum in one "
-    "instruction as two operations: without such pairs arithmetic takes twice as long",
-    "a copy takes its bytes over the link's data-sheet rate, from pageable memory too, where a "
-    "GPU's driver is slower; no latency of memory or of the link",
+    "one copy in, one kernel, and one copy out run at a time; if several could begin, the one "
+    "issued first does",
+    "a kernel takes as long as gl.estimate says, at a rate that counts a multiply-add as two "
+    "operations: arithmetic without such pairs takes twice as long",
+    "a copy runs at the link's data-sheet rate, from pageable memory too, where a GPU's driver is "
+    "slower; memory and link have no latency",
     f"the host needs {format_seconds(LAUNCH_SECONDS)} to launch a kernel and "
-    f"{format_seconds(COPY_SECONDS)} to ask for a copy; events and waits are free",
+    f"{format_seconds(COPY_SECONDS)} to issue a copy; events and waits are free",
 )
 
 

@@ -91,14 +91,13 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
         ]
     else:
         sentences = [f"{name}: {size}" for name, size in sizes.items()]
+    many = len(images) > MAX_ALONE
     relations = {
-        name: _relation(image, first, title) if name != title else ""
+        name: "" if many or name == title else _relation(image, first, title)
         for name, image in images.items()
     }
     black = {name: np.mean(image == 0) for name, image in images.items()}
-    together = (
-        len(images) > MAX_ALONE and not any(relations.values()) and min(black.values()) >= VISIBLE
-    )
+    together = many and min(black.values()) >= VISIBLE
     if together:
         least, most = min(black.values()), max(black.values())
         sentences.append(f"Between {percent(least)} and {percent(most)} of each is black")

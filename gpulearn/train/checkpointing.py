@@ -73,14 +73,14 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     if state:
         fault = "is no checkpoint of gl.fit"
     elif path.exists():
-        fault = "cannot be read as a checkpoint, it is cut short, damaged or another kind of file"
+        fault = "cannot be read as a checkpoint: it is truncated, damaged or another kind of file"
     else:
         fault = "does not exist"
     if (_read(previous) or {}).get("format") == FORMAT:
-        advice = f"the checkpoint before it is whole, resume from {previous}."
+        advice = f"The checkpoint before it is complete: resume from {previous}."
     else:
-        advice = "give another file, or leave `resume` out to start again."
-    raise CheckpointError(f"{path} {fault}: {advice}")
+        advice = "Give another file, or leave out `resume` to start again."
+    raise CheckpointError(f"{path} {fault}. {advice}")
 
 
 def previous_checkpoint(path: str | Path) -> Path:
@@ -164,15 +164,14 @@ def save_and_resume(
 ) -> None:
     """Train until `steps` steps are done, from where the checkpoint in `path` stopped, if any.
 
-    After each step everything that the next one needs is written: the parameters, what the
-    optimizer and the schedule remember, the state of the random numbers (they choose the batches
-    and what dropout hides), and how many steps are done. So a run that dies is started again by
-    the same call and ends with the same bits. It is written under another name first and then
-    takes the old one's place at once, so that a run that dies while it writes has lost a step.
+    After each step it saves everything that the next one needs: the parameters, the state of the
+    optimizer, of the schedule and of the random numbers (which choose the batches and the dropout),
+    and the number of steps done. So after a crash the same call continues the run, which ends with
+    the same bits. The file is written under another name first and then renamed in a single
+    operation, so a crash during a save costs only one step.
 
-    `one_step` does one step with model, optimizer and schedule, which are built anew after a stop,
-    on a batch drawn at random. The steps before a stop count among `steps`; the file at `path` need
-    not be there yet.
+    `one_step` takes one step with model, optimizer and schedule, which are new after a crash, on a
+    random batch. `steps` includes the steps before a crash; the file at `path` need not exist yet.
 
     >>> import tempfile
     >>> model = nn.Linear(1, 1)

@@ -121,7 +121,7 @@ def _difference(there: dict[str, list[int]], here: dict[str, list[int]]) -> str:
 
 
 class SpoiltBatchError(TrainingError):
-    """The cause is an image with a pixel that is no finite number, and not the weights."""
+    """The cause is an image with a pixel that is not finite, and not the weights."""
 
 
 def records(
@@ -166,7 +166,7 @@ def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor
         named = ", ".join(str(number) for number in numbers[:MAX_NUMBERS].tolist())
         more = ", …" if len(numbers) > MAX_NUMBERS else ""
         spoilt = numbers[~images.flatten(1).isfinite().all(dim=1)].tolist()
-        cause = f"; image {spoilt[0]} has a pixel that is no finite number" if spoilt else ""
+        cause = f"; image {spoilt[0]} has a pixel that is not finite" if spoilt else ""
         raise (SpoiltBatchError if spoilt else TrainingError)(
             f"Step {len(run.steps) + 1} stopped: {error}. It was batch {run.batches + 1} of epoch "
             f"{run.epoch} (training images {named}{more}{cause}), at rate {rate:.3g}."

@@ -33,14 +33,14 @@ def _ready(args: dict[str, Any]) -> None:
 def clip_by_global_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
 
-    norm = √(sum of the squares of all elements of all gradients); where it is above max_norm,
-    each gradient g becomes g · max_norm / norm, so that the direction of the step stays.
-    Smaller gradients stay as they are. So do all where the norm is no finite number: there is
-    no direction to keep, and the caller, who gets the norm, must leave the step out.
+    norm = √(sum of the squares of all elements of all gradients); if it is above max_norm, each
+    gradient g becomes g · max_norm / norm, which keeps the direction of the step. Smaller gradients
+    stay as they are, and so do all gradients if the norm is not finite: there is no direction to
+    keep, and the caller, who gets the norm, must skip the step.
     Source: R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural
     networks, 2013, arXiv 1211.5063, algorithm 1.
 
-    Parameters without a gradient are passed over. Returned is the norm before clipping.
+    Parameters without a gradient are skipped. Returned is the norm before clipping.
 
     >>> weight = torch.nn.Parameter(torch.zeros(2))
     >>> weight.grad = torch.tensor([3.0, 4.0])
@@ -70,18 +70,18 @@ def global_norm(parameters: Iterable[Tensor]) -> float:
 def accumulate_gradients(
     model: nn.Module, images: Tensor, labels: Tensor, micro_batch: int
 ) -> float:
-    """Add the gradient of a batch's mean loss to the parameters' `.grad`, part by part.
+    """Add the gradient of a batch's mean loss to the parameters' `.grad`, in micro-batches.
 
-    The mean over n images is the sum over the parts of (part's images / n) · (part's mean), and
-    so is its gradient. Activations are kept for one part at a time only. As `backward` does,
-    it adds to what is in `.grad`: call `zero_grad` before.
+    The mean over n images is the sum over the micro-batches of (its images / n) · (its mean), and
+    so is the gradient. Activations are kept for only one micro-batch at a time. Like `backward`,
+    it adds to what is in `.grad`: call `zero_grad` first.
 
-    It equals the large batch for layers that treat each image by itself; batch normalisation
+    It equals the large batch for layers that treat each image separately; batch normalization
     does not, and dropout draws other numbers.
 
     Images (n, …) and labels (n,), int64, are one batch; `micro_batch` is the most images that go
-    through the model at once, and the last part may be smaller. Returned is the mean loss of the
-    batch.
+    through the model at once, and the last micro-batch may be smaller. Returned is the mean loss
+    of the batch.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)

@@ -7,7 +7,7 @@ EXERCISES = (
     "wait_for_event",
     "pipeline_copies",
     "launch_bound",
-    "fused_normalise",
+    "fused_normalize",
     "online_softmax",
 )
 

@@ -113,7 +113,7 @@ def attention_tiled(q: Array, k: Array, v: Array, out: Array) -> None:
     largest, total, result = np.float32(-math.inf), np.float32(0), np.float32(0)
     for first in range(0, k.shape[0], WARP):
         many = min(WARP, k.shape[0] - first)
-        cuda.syncthreads()  # nobody reads the last tile any more
+        cuda.syncthreads()  # all warps are done with the last tile
         for j in range(w, many, cuda.blockDim.y):
             keys[j, lane] = k[first + j, lane]
             values[j, lane] = v[first + j, lane]

@@ -1,4 +1,4 @@
-"""What a row of kernels costs when it is launched one by one, and as a graph."""
+"""What a sequence of kernels costs when it is launched one by one, and as a graph."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def cases() -> list[Case]:
         "one kernel of 100 µs, then 6 of 1 µs": ([100.0] + [1.0] * 6, 5.0, 0.5),
         "6 kernels of 1 µs, then one of 100 µs": ([1.0] * 6 + [100.0], 5.0, 0.5),
         "5 kernels of 1 µs, one of 100 µs, 5 of 1 µs": ([1.0] * 5 + [100.0] + [1.0] * 5, 5.0, 0.5),
+        "kernels of 4.75 µs, launches of 5 µs": ([4.75] * 6, 5.0, 0.5),
+        "kernels of 1 µs, a gap longer than a launch": ([1.0] * 4, 2.0, 3.0),
         "12 µs, then 8 of 1 µs": ([12.0] + [1.0] * 8, 5.0, 0.25),
         "one kernel of 3 µs": ([3.0], 5.0, 0.5),
         "kernels of 7, 2, 2 and 9 µs": ([7.0, 2.0, 2.0, 9.0], 4.0, 0.75),
@@ -41,7 +43,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Say how long a row of kernels takes, launched one by one and as a graph.",
+    task="Return how long the kernels take, launched one by one and as a graph.",
     reference=launch_bound,
     cases=cases,
     difference=difference,

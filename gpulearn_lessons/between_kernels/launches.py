@@ -1,4 +1,4 @@
-"""The price of a launch: a row of kernels launched one by one, and as one graph."""
+"""The price of a launch: a sequence of kernels launched one by one, and as one graph."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import place, time_correctly
 from simt.device import selection
 
-# Between two kernels of a graph: 20 kernels of 2.9 µs took 3.4 µs each on a V100, and 3.8 µs when
-# launched one by one (A. Gray, "Getting Started with CUDA Graphs", NVIDIA, 2019). So kernels that
-# are launched one by one have a gap as well, which the model leaves out: a loss by a graph that it
-# shows is none on a GPU.
-GRAPH_GAP_SECONDS = 0.5e-6
+# Between two kernels on a stream: in a graph, 20 kernels of 2.9 µs took 3.4 µs each on a V100
+# (A. Gray, "Getting Started with CUDA Graphs", NVIDIA, 2019). The model assumes the same gap
+# between kernels that are launched one by one.
+GAP_SECONDS = 0.5e-6
 
 
 def _times(kernels: Any) -> None:
@@ -28,33 +27,32 @@ def _times(kernels: Any) -> None:
 @require.checked(kernels=_times)
 @require.positive(or_zero=("launch", "gap"))
 def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[float, float]:
-    """Seconds until a row of kernels on one stream is done: launched one by one, and as a graph.
+    """Seconds until a sequence of kernels on one stream ends: launched one by one, and as a graph.
 
-    One by one, the host launches without waiting, so a kernel begins when it has been launched
-    and the one before it is done. A graph is launched as a whole; between two of its kernels
-    there is a gap. Neither the work of recording the graph nor a longer launch of one with many
-    kernels is counted.
+    One by one, the host launches without waiting. A kernel begins when it has been launched and
+    the gap after the kernel before it is over. A graph is launched once. Recording the graph and
+    the longer launch of a graph of many kernels are not counted.
 
     Args:
         kernels: seconds of each kernel on the GPU, in order.
         launch: seconds that the host needs for a launch, of a kernel or of a graph.
-        gap: seconds between two kernels of a graph.
+        gap: seconds between the end of a kernel and the beginning of the next, at least.
 
     >>> launch_bound([1.0, 1.0], launch=5.0, gap=0.5)
     (11.0, 7.5)
     """
-    launched = done = 0.0
+    launched = free = 0.0
     for seconds in kernels:
         launched += launch
-        done = max(done, launched) + seconds
-    return done, launch + sum(kernels) + gap * (len(kernels) - 1)
+        free = max(free, launched) + seconds + gap
+    return free - gap, launch + sum(kernels) + gap * (len(kernels) - 1)
 
 
 @require.sizes("kernels", "elements")
 def graph_times(
     kernels: int, elements: int, gpu: str = "T4"
 ) -> tuple[dict[str, float], Provenance]:
-    """How long a row of small kernels takes one by one and as a graph, in seconds.
+    """How long a sequence of small kernels takes one by one and as a graph, in seconds.
 
     Each kernel multiplies a float32 vector of some elements by a number. Measured by torch where
     there is a GPU, else modelled by `launch_bound` with the bandwidth of `gpu`.
@@ -63,7 +61,7 @@ def graph_times(
     if selection.torch_gpu():
         return _measured(kernels, elements)
     each = 8 * elements / spec.bandwidth  # read and written
-    times = launch_bound([each] * kernels, LAUNCH_SECONDS, GRAPH_GAP_SECONDS)
+    times = launch_bound([each] * kernels, LAUNCH_SECONDS, GAP_SECONDS)
     origin = Provenance("modelled", f"the {gpu}'s data sheet")
     return dict(zip(("one by one", "as a graph"), times, strict=True)), origin
 

@@ -8,16 +8,17 @@ import numpy as np
 
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
-from gpulearn_lessons.between_kernels.softmax_fused import ONLINE_SOFTMAX, softmax_bytes
+from gpulearn_lessons.between_kernels.softmax_fused import ONLINE_SOFTMAX
 from simt.observers.traffic import SECTOR
 
-FLOAT32 = "A literal such as 0.0, and math.inf too, is a float64: write np.float32(…) around it."
+FLOAT32 = "A literal such as 0.0 or math.inf is a float64: convert it with np.float32(…)."
 ONE_PASS = (
-    "Each score is to be read twice, by one lane each time, and each result written once. For the "
-    "maximum and the sum together one read is enough: keep the largest so far and a sum for it, "
-    "and scale the sum when a larger one comes."
+    "The budget allows two reads of each score and one write of each result, and every "
+    "`scores[row, j]` in the code is a read, as is every `out[row, j]` on the right of an equals "
+    "sign. One read per score has to serve both the maximum and the sum: load it into a variable, "
+    "and rescale the sum when the maximum grows."
 )
-NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
+NEIGHBORS = "Let the 32 lanes of a warp take 32 neighboring columns of one row."
 
 
 def cases() -> list[Launch]:
@@ -49,9 +50,9 @@ def cases() -> list[Launch]:
 
 
 def allowed(launch: Launch) -> int:
-    """The solution's, and a sector of each row for those who start with its first score."""
+    """The solution's, plus a sector per row for those who start with its first score."""
     m, n = launch.args[0].shape
-    return softmax_bytes(m, n, "online") + SECTOR * int(m)
+    return 12 * int(m * n) + SECTOR * int(m)
 
 
 EXERCISE = kernel_exercise(
@@ -60,10 +61,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     budgets=(
         budgets.float64(advice=FLOAT32),
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
-        budgets.bytes_moved(
-            allowed,
-            advice=ONE_PASS,
-        ),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
+        budgets.bytes_moved(allowed, advice=ONE_PASS),
     ),
 )

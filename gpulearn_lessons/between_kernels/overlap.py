@@ -14,9 +14,8 @@ BLOCK = 128
 def wait_for_event(a: Array, b: Array, out: Array) -> None:
     """Out = a + b on the GPU; a and b travel on two streams, and the sum waits for both.
 
-    A stream keeps its own order and nothing else: what the second stream copies is ordered before
-    the kernel on the first by an event. All three are (n,), of one dtype, in pinned memory; `out`
-    is filled when the function returns.
+    An event orders the copy on the second stream before the kernel on the first. All three are
+    (n,), of one dtype, in pinned memory; `out` is filled when the function returns.
 
     >>> a, b, out = (cuda.pinned_array(3) for _ in range(3))
     >>> a[:], b[:] = 1, 2
@@ -38,9 +37,9 @@ def wait_for_event(a: Array, b: Array, out: Array) -> None:
 
 @require.sizes("chunks")
 def pipeline_copies(values: Array, out: Array, chunks: int) -> None:
-    """The populations after some seasons, in chunks on a stream each, so that copies overlap.
+    """The populations after some seasons, in chunks, each on a stream of its own.
 
-    While one chunk is computed, the next is copied in and the last one copied out. `values` and
+    While one chunk is computed, the next is copied in and the previous one copied out. `values` and
     `out` are float64 (n,) in pinned memory, `chunks` is from 1 to n; `out` is filled when the
     function returns.
 
@@ -50,11 +49,11 @@ def pipeline_copies(values: Array, out: Array, chunks: int) -> None:
     >>> out
     array([0., 0., 0., 0., 0., 0.])
     """
-    there = cuda.device_array_like(values)
+    on_gpu = cuda.device_array_like(values)
     for k in range(chunks):
         part = slice(k * values.size // chunks, (k + 1) * values.size // chunks)
         stream = cuda.stream()
-        there[part].copy_to_device(values[part], stream=stream)
-        after_seasons[blocks_for(there[part].size, BLOCK), BLOCK, stream](there[part])
-        there[part].copy_to_host(out[part], stream=stream)
+        on_gpu[part].copy_to_device(values[part], stream=stream)
+        after_seasons[blocks_for(on_gpu[part].size, BLOCK), BLOCK, stream](on_gpu[part])
+        on_gpu[part].copy_to_host(out[part], stream=stream)
     cuda.synchronize()

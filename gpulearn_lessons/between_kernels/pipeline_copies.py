@@ -16,22 +16,22 @@ from gpulearn_lessons.between_kernels.overlap import pipeline_copies
 from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
 from gpulearn_lessons.between_kernels.trial import GPU, StreamOutcome
 
-SLACK = 1.25  # times the solution's makespan: a few streams by turns, or another order, are within
+SLACK = 1.25  # times the solution's makespan: enough for a few streams in turn, or another order
 ONE_STREAM = (
-    "All chunks are on one stream, which does one thing after the other: give each chunk a stream "
-    "of its own."
+    "All chunks are on one stream, which runs one operation after the other: give each chunk a "
+    "stream of its own."
 )
-HOST_WAITS = "The host waits in every turn of the loop: let it wait once, behind the loop."
+HOST_WAITS = "The host waits in every iteration: let it wait once, after the loop."
 DEFAULT = (
-    "What names no stream is on the default stream, which waits for all others, and they for it: "
-    "name the chunk's stream in every copy and every launch."
+    "Work that names no stream is on the default stream, which waits for all others, and they for "
+    "it: name the chunk's stream in every copy and every launch."
 )
 PAGEABLE = (
     "A slice of a pinned array is pinned; a copy of it is not, and the host waits while pageable "
     "memory is copied."
 )
 THREADS = "Launch about as many threads as the chunk has numbers, in blocks of whole warps."
-PARTS = "Cut the values into `chunks` parts, no more and no fewer, with one launch for each."
+PARTS = "Cut the values into exactly `chunks` chunks, with one launch for each."
 
 
 def cases() -> list[Case]:
@@ -69,7 +69,7 @@ def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
     enough = 2 * last.out.size // WARP
     if last.warps > enough:
         return (
-            f"the results are right, but {last.label} are given {last.warps:,} warps of threads, "
+            f"the results are right, but {last.label} launch {last.warps:,} warps, "
             f"the budget is {enough:,}. {THREADS}"
         )
     took, allowed = last.timeline.makespan, SLACK * best()

@@ -16,11 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import SOFTMAX_ROWS
 from gpulearn.kernels.specification import Array
-from simt.observers.traffic import SECTOR
 
 LOWEST = np.float32(np.finfo(np.float32).min)  # below every score, and LOWEST − LOWEST is 0
 
@@ -95,25 +94,6 @@ def online_softmax(scores: Array, out: Array) -> None:
         largest = higher
     for j in range(cuda.laneid, scores.shape[1], WARP):
         out[row, j] = math.exp(scores[row, j] - largest) / total
-
-
-# how often each element of the matrix is read or written, and each number of a row
-SOFTMAX_PASSES = {"three kernels": (5, 4), "one kernel": (4, 0), "online": (3, 0)}
-
-
-@require.sizes("m", "n")
-def softmax_bytes(m: int, n: int, way: str) -> int:
-    """Bytes that the softmax of m rows of n float32 scores moves, `way` by way of `SOFTMAX_PASSES`.
-
-    Three kernels read the matrix three times, write it twice, and write and read a maximum and a
-    sum of each row, for which a whole sector moves each time: 20·m·n + 128·m. One kernel moves
-    16·m·n, with the online sum 12·m·n. Exact where n is a multiple of 8, the elements of a sector.
-
-    >>> softmax_bytes(1000, 1000, "online")
-    12000000
-    """
-    matrix, row = SOFTMAX_PASSES[require.choice("way", way, SOFTMAX_PASSES)]
-    return 4 * matrix * m * n + SECTOR * row * m
 
 
 def powers_and_sums(

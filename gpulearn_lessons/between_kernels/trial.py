@@ -1,4 +1,4 @@
-"""The trial of an answer that is a host program: on the SIMT machine, with what it asked for."""
+"""The trial of an answer that is a host program: on the SIMT machine, with what it issued."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class StreamOutcome:
 
     @property
     def waits(self) -> int:
-        """How often the host waited for work before it had asked for all copies and kernels.
+        """How often the host waited before it had issued all copies and kernels.
 
-        Who asks an event until it has happened has waited.
+        A host that queries an event again and again waits too.
         """
         works = [i for i, o in enumerate(self.asked) if o[0] in WORKS]
         return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
@@ -185,11 +185,11 @@ def difference(got: Any, expected: Array) -> str | None:
             missing = int((got.out != expected).sum())
             return (
                 f"when the function returns, {missing:,} of {expected.size:,} values have not "
-                f"arrived in out: the host has not waited for all of them"
+                f"arrived in out: the host does not wait for all of them"
             )
         return f"out: {compare.arrays(got.later, expected)}"
     if not got.kernels:
-        return "out is right, but the host has computed it: launch a kernel for it on the GPU"
+        return "out is right, but the host computed it: launch a kernel on the GPU"
     if got.changed:
         return f"it writes to {got.changed}, which is an input"
     return None

@@ -1,4 +1,4 @@
-"""A sum whose second operand travels on another stream: given with a race, to be mended."""
+"""A sum whose second operand travels on another stream: given with a race, to be fixed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,29 @@ from gpulearn_lessons.between_kernels.overlap import wait_for_event
 from gpulearn_lessons.between_kernels.trial import StreamOutcome
 
 HOST_WAITS = (
-    "The host could do something else meanwhile: let the stream wait, by event.wait(stream), and "
-    "the host once, at the end."
+    "Meanwhile the host could do something else: let the stream wait, with event.wait(stream), and "
+    "let the host wait once, at the end."
 )
 ONE_STREAM = (
-    "both arrays are copied in on one stream, the second after the first: leave each its stream, "
-    "and let an event say when b has arrived."
+    "both arrays are copied in on one stream, one after the other: give each array a stream, and "
+    "let an event say when b has arrived."
 )
 PAGEABLE = (
-    "a, b and out are pinned; a copy of one is not, and the host waits while pageable memory is "
-    "copied."
+    "a, b, and out are pinned, but one copy uses pageable memory, and the host waits for such a "
+    "copy. Copy from a and b and into out themselves."
+)
+DEFAULT = (
+    "some work names no stream and is on the default stream, which waits for all other streams. "
+    "Name a stream in every copy and launch, and let an event order the two streams."
+)
+WAITS_AGAIN = (
+    "the host waits {times} times at the end: one wait is enough, for the stream that copies the "
+    "result."
 )
 
 
 def cases() -> list[Case]:
-    """Whole numbers and others; one block and several, full and not."""
+    """Integers and floats; one block and several, full and partly filled."""
     rng = np.random.default_rng(7)
     result = []
     for n, dtype in ((1000, np.float32), (128, np.float64), (1, np.int32), (300, np.int64)):
@@ -37,20 +45,29 @@ def cases() -> list[Case]:
 
 
 def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
-    """The host waits once, for the end, and each array travels on its stream."""
+    """The host waits once, at the end, and each array travels on a stream with a name."""
     waits = max(outcome.waits for outcome in outcomes)
-    if not waits:
-        copies = {stream for kind, stream, *_ in outcomes[0].asked if kind == "copy-in"}
-        return ONE_STREAM if len(copies) == 1 else None
-    return (
-        f"the results are right, but the host waits {'once' if waits == 1 else f'{waits} times'} "
-        f"before it has asked for everything, where the budget is no wait at all. "
-        f"{PAGEABLE if any(outcome.pageable for outcome in outcomes) else HOST_WAITS}"
-    )
+    pageable = any(outcome.pageable for outcome in outcomes)
+    if waits:
+        times = "once" if waits == 1 else f"{waits} times"
+        return (
+            f"the results are right, but the host waits {times} before it has issued everything, "
+            f"and the budget is no wait before the end. "
+            f"{PAGEABLE[:1].upper() + PAGEABLE[1:] if pageable else HOST_WAITS}"
+        )
+    if pageable:
+        return PAGEABLE
+    copies = {stream for kind, stream, *_ in outcomes[0].asked if kind == "copy-in"}
+    if len(copies) == 1:
+        return ONE_STREAM
+    if any(outcome.default for outcome in outcomes):
+        return DEFAULT
+    waits = max(sum(o[3] for o in outcome.asked) for outcome in outcomes)
+    return WAITS_AGAIN.format(times=waits) if waits > 1 else None
 
 
 EXERCISE = Exercise(
-    task="Mend the program, so that its streams wait for each other, and the host only at the end.",
+    task="Fix the program: one stream waits for the other, and the host waits once, at the end.",
     reference=wait_for_event,
     cases=cases,
     run=trial.run,

@@ -142,6 +142,11 @@ def as_file(answer: Answer) -> str:
     return f"{imports}\n\n\n{notebook_source(answer)}\n\n\n{MAIN}"
 
 
+def script() -> str:
+    """The script of notebooks 16 and 17, as a file."""
+    return as_file(mend_the_script).replace("mend_the_script", "main")
+
+
 def under_torchrun(answer: Answer) -> ScriptOutcome:
     """As a file, in processes that torchrun starts."""
     with tempfile.TemporaryDirectory() as folder:

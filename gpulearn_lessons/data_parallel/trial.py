@@ -272,7 +272,9 @@ def _named(op: Any, async_op: bool) -> str:
 
 def _absent(name: str) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
-        raise ValueError(f"{name} is not there on simulated ranks: use dist.all_reduce")
+        raise ValueError(
+            f"{name} is not there on simulated ranks: use a collective of gpulearn.parallel"
+        )
 
     return call
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch import nn
 from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
-from gpulearn.optim.layerwise import lamb_step, lars_step
+from gpulearn.optim.layerwise import lars_step
 from gpulearn.optim.optimizers import adam_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
@@ -23,6 +24,7 @@ from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, training_data
 from gpulearn.train.evaluation import evaluate
+from gpulearn.train.history import progress_bar
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed, seeded
 from gpulearn.train.step import train_step
@@ -44,7 +46,6 @@ RULES = {
     "linear, warm-up": RateRule(1.0, slowly=True),
     "square root": RateRule(0.5),
     "LARS": RateRule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
-    "LAMB": RateRule(0.5, step=lamb_step, share=0.1),
     "Adam, root": RateRule(0.5, step=adam_step, share=0.1),
 }
 PLAIN = tuple(RULES)[:4]
@@ -62,17 +63,10 @@ class BatchStudy:
     seeds: tuple[int, ...]  # of weights and order, one training for each
     # (rule, batch) → share of the held-out data that is right, one for each seed
     accuracies: dict[tuple[str, int], tuple[float, ...]]
-    # (rule, batch) → mean cross-entropy over the training data at the end; infinite where it is no
-    # finite number
-    losses: dict[tuple[str, int], tuple[float, ...]]
 
     def accuracy(self, rule: str, batch: int) -> Spread:
         """Median and range over the seeds, 0 to 1."""
         return spread(self.accuracies[self._known(rule, batch)])
-
-    def loss(self, rule: str, batch: int) -> Spread:
-        """Median and range over the seeds."""
-        return spread(self.losses[self._known(rule, batch)])
 
     def rate_of(self, rule: str, batch: int) -> float:
         """The learning rate that a batch size has under a rule, after the warm-up."""
@@ -129,12 +123,11 @@ def batch_size_study(
     for N of them. All trainings see the same images in the same order, equally often: with a
     batch N times as large there are N times fewer steps.
 
-    The optimizer is plain SGD, except for "LARS" (the linear rule, trust 0.02, no momentum) and
-    "LAMB" (the root, from a tenth of `lr` on, as it counts in fractions of a layer's length), whose
-    steps are `gl.optim.lars_step` and `lamb_step`, and for "Adam, root" (`adam_step`, with LAMB's
-    rates). "linear" and "square root" multiply the rate by the batch's factor or its root;
-    "linear, warm-up" lets it grow over the first fifth of the steps (`scaled_learning_rate`, with
-    its source). The root keeps the variance of one step's update as it was: Krizhevsky, "One weird
+    The optimizer is plain SGD, except for "LARS" (`gl.optim.lars_step` with the linear rule, trust
+    0.02, no momentum) and "Adam, root" (`adam_step` with the root, from a tenth of `lr` on).
+    "linear" and "square root" multiply the rate by the batch's factor or its root; "linear,
+    warm-up" lets it grow over the first fifth of the steps (`scaled_learning_rate`, with its
+    source). The root keeps the variance of one step's update as it was: Krizhevsky, "One weird
     trick for parallelizing convolutional neural networks", arXiv 1404.5997, 2014.
 
     Args:
@@ -159,22 +152,23 @@ def batch_size_study(
         raise BadInput("Give at least one rule and one seed.")
     tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))
     accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
-    losses: dict[tuple[str, int], tuple[float, ...]] = {}
-    for batch in sizes:
-        runs: dict[Any, list[tuple[float, float]]] = {}
-        for rule in names:
+    runs: dict[Any, tuple[float, ...]] = {}
+    with progress_bar(True, len(sizes) * len(names), unit=" trainings", stays=False) as bar:
+        for batch, rule in itertools.product(sizes, names):
             reached, by = rate_of(rule, batch, sizes[0], lr), RULES[rule]
             # under all rules of plain SGD the first batch is alike
-            key = reached, by.slowly and reached != lr, by.step
+            key = batch, reached, by.slowly and reached != lr, by.step
             if key not in runs:
                 steps = math.ceil(len(tensors.train_labels) / batch) * epochs
-                growth = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
-                runs[key] = [
+                growth = Growth(lr, reached / lr, steps // WARM_UP if key[2] else 0)
+                runs[key] = tuple(
                     _train(model(seed=seed), tensors, batch, epochs, seed, growth, by.step)
                     for seed in numbers
-                ]
-            losses[rule, batch], accuracies[rule, batch] = zip(*runs[key], strict=True)
-    return BatchStudy(sizes, names, lr, epochs, numbers, accuracies, losses)
+                )
+            accuracies[rule, batch] = runs[key]
+            if bar is not None:
+                bar.update()
+    return BatchStudy(sizes, names, lr, epochs, numbers, accuracies)
 
 
 @contextlib.contextmanager
@@ -204,8 +198,8 @@ def _train(
     seed: int,
     growth: Growth,
     by_layer: Callable[..., Any] | None = None,
-) -> tuple[float, float]:
-    """Loss over the training data and held-out accuracy, with plain SGD or steps of layers."""
+) -> float:
+    """Held-out accuracy after training with plain SGD, or with steps of layers."""
     optimizer: Any = torch.optim.SGD(model.parameters(), lr=growth.lr)
     if by_layer is not None:
         optimizer = LayerSteps(list(model.parameters()), by_layer)
@@ -217,9 +211,7 @@ def _train(
                 optimizer.param_groups[0]["lr"] = scaled_learning_rate(step, *growth)
                 train_step(model, optimizer, data.train_images[part], data.train_labels[part])
                 step += 1
-    loss, _ = evaluate(model, data.train_images, data.train_labels)
-    _, accuracy = evaluate(model, data.test_images, data.test_labels)
-    return (loss if math.isfinite(loss) else math.inf), accuracy
+    return evaluate(model, data.test_images, data.test_labels)[1]
 
 
 class LayerSteps(torch.optim.Optimizer):

@@ -116,7 +116,6 @@ class CompressedDataParallel(Replica):
     Attributes:
         bytes_sent: of this rank's compressed gradients, at the last step.
         bytes_whole: of the gradients as they are.
-        error: how far what this rank gave is from its gradient, as ‖difference‖ / ‖gradient‖.
 
     >>> import gpulearn as gl
     >>> def step():
@@ -138,7 +137,6 @@ class CompressedDataParallel(Replica):
         self._feedback = feedback
         self._residuals: dict[nn.Parameter, Tensor] = {}
         self.bytes_sent = self.bytes_whole = 0
-        self.error = 0.0
 
     def weigh(self, samples: int) -> None:
         """Not for compressed gradients."""
@@ -146,7 +144,6 @@ class CompressedDataParallel(Replica):
 
     def _average(self) -> None:
         self.bytes_sent = self.bytes_whole = 0
-        lost = whole = 0.0
         for parameter in self.module.parameters():
             if not parameter.requires_grad:
                 continue
@@ -155,16 +152,10 @@ class CompressedDataParallel(Replica):
             gradient = parameter.grad
             gradient /= world_size()
             self.bytes_whole += gradient.nbytes
-            whole += gradient.square().sum().item()
             if self._method == "float16":
-                lost += (gradient - gradient.half()).square().sum().item()
                 self.bytes_sent += all_reduce_float16(gradient)
                 continue
             residual = self._residuals.setdefault(parameter, torch.zeros_like(gradient))
             if not self._feedback:
                 residual.zero_()
-            before = residual.clone()
             self.bytes_sent += all_reduce_top_k(gradient, residual, self._keep)
-            # given = gradient + before − after
-            lost += (before - residual).square().sum().item()
-        self.error = (lost / whole) ** 0.5 if whole else 0.0

@@ -39,13 +39,6 @@ class CompressedRun:
     error: float
     summed_error: float  # ‖Σg̃ − Σg‖ / ‖Σg‖ over all steps: what never arrived, in all
 
-    def __repr__(self) -> str:
-        return (
-            f"{self.bytes_sent:,} of {self.bytes_whole:,} bytes; loss {self.losses[-1]:.3g}, "
-            f"accuracy {self.accuracy:.1%}; error of a gradient {self.error:.2g}, of their sum "
-            f"{self.summed_error:.2g}"
-        )
-
 
 def compression_study(
     methods: Sequence[str] = METHODS,

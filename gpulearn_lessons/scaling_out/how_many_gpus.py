@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.links import Link
-from gpulearn_lessons.scaling_out.modelled import how_many_gpus
+from gpulearn_lessons.scaling_out.modeled import how_many_gpus
 
 
 def cases() -> list[Case]:
@@ -33,7 +33,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Say how many GPUs may share one batch and still compute for a given part of each step.",
+    task="Say how many GPUs can share a batch and still compute for a given fraction of each step.",
     reference=how_many_gpus,
     cases=cases,
 )

@@ -1,4 +1,4 @@
-"""How well more ranks pay: efficiency, Amdahl's law, and what a scaling study found."""
+"""How well more ranks pay: efficiency, and the result of a scaling study."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 KINDS = ("strong", "weak")
 
@@ -44,74 +41,12 @@ def scaling_efficiency(
     return speedup / ranks if kind == "strong" else speedup
 
 
-class Amdahl(NamedTuple):
-    """T(N) = T₁ · (s + (1 − s) / N): what cannot be shared stays as long as it is.
-
-    Amdahl, "Validity of the single processor approach to achieving large scale computing
-    capabilities", AFIPS Spring Joint Computer Conference, 1967.
-
-    >>> law = Amdahl(serial=0.1, one=10.0)
-    >>> law.seconds(3), law.speedup(9), law.limit
-    (4.0, 5.0, 10.0)
-    """
-
-    serial: float  # s, the part that ranks cannot share, between 0 and 1
-    one: float  # T₁, seconds of one rank
-
-    def seconds(self, ranks: int) -> float:
-        """T(N)."""
-        return self.one * (self.serial + (1 - self.serial) / require.whole("ranks", ranks))
-
-    def speedup(self, ranks: int) -> float:
-        """T₁ / T(N)."""
-        return self.one / self.seconds(ranks)
-
-    @property
-    def limit(self) -> float:
-        """The speed-up that no number of ranks exceeds: 1/s."""
-        return 1 / self.serial if self.serial else float("inf")
-
-
-@require.same_length("ranks", "seconds")
-def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
-    """Fit Amdahl's law to measured times, by least squares of the relative errors.
-
-    T(N) = a + b/N with a and b not below zero; s = a / (a + b).
-
-    >>> law = fit_amdahl([1, 2, 4], [10.0, 6.0, 4.0])
-    >>> f"{law.serial:.2f} of {law.one:.1f} s"
-    '0.20 of 10.0 s'
-    """
-    counts = [require.whole("an entry of ranks", count) for count in ranks]
-    for value in seconds:
-        require.above_zero("an entry of seconds", value)
-    if len(set(counts)) < 2:
-        raise BadInput(f"ranks is {shown(counts)}: give at least two different numbers.")
-    times = np.asarray(seconds, dtype=float)
-    rows = np.stack([np.ones(len(counts)), 1 / np.asarray(counts, dtype=float)], axis=1)
-    rows = rows / times[:, None]
-    fixed, shared = np.linalg.lstsq(rows, np.ones(len(times)))[0]
-    if fixed < 0 or shared < 0:  # the best with both from zero has one of them at zero
-        alone = rows.sum(axis=0) / (rows**2).sum(axis=0)
-        errors = ((rows * alone - 1) ** 2).sum(axis=0)
-        fixed, shared = np.where(np.arange(2) == errors.argmin(), alone, 0.0)
-    return Amdahl(float(fixed / (fixed + shared)), float(fixed + shared))
-
-
 class Spread(NamedTuple):
-    """The median of several values and their range.
-
-    >>> print(Spread(0.9, 0.85, 0.95))
-    0.90 (0.85 to 0.95)
-    """
+    """The median of several values and their range."""
 
     median: float
     low: float
     high: float
-
-    def __str__(self) -> str:
-        spread = f" ({self.low:.2f} to {self.high:.2f})" if self.low != self.high else ""
-        return f"{self.median:.2f}{spread}"
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -126,15 +61,13 @@ class Scaling:
     >>> run = Scaling("strong", {1: (8.0, 9.0, 8.0), 2: (5.0, 5.0, 4.0)}, cores=2)
     >>> run.speedup(2)
     Spread(median=1.8, low=1.6, high=2.0)
-    >>> print(run.efficiency(2))
-    0.90 (0.80 to 1.00)
     """
 
     kind: str  # "strong" (one batch is divided) or "weak" (every rank has a whole one)
     # ranks → seconds of a step, one for each repeat; a repeat's times belong together
     seconds: Mapping[int, tuple[float, ...]]
     cores: int = 0  # how many cores, or GPUs, the ranks had; 0 if each has its own
-    source: str = "measured"  # "measured" or "modelled"
+    source: str = "measured"  # "measured" or "modeled"
     unit: str = "core"  # what `cores` counts: "core" or "GPU"
 
     @property
@@ -157,42 +90,3 @@ class Scaling:
     def places(self) -> str:
         """What the ranks had, in words."""
         return f"{self.cores} {self.unit}{'s' * (self.cores != 1)}"
-
-    @property
-    def fitted(self) -> tuple[int, ...]:
-        """The numbers of ranks that `law` is fitted to: those with a core for each rank.
-
-        All of them where there is one core: ranks that share it gain nothing, as the law says.
-        """
-        own = tuple(n for n in self.ranks if not self.cores or n <= self.cores)
-        return own if len(own) > 1 else self.ranks
-
-    @property
-    def law(self) -> Amdahl:
-        """Amdahl's law, fitted to the median speed-ups of the ranks that have a core each.
-
-        With two numbers of ranks two unknowns fit them exactly: that proves nothing.
-        """
-        if self.kind != "strong":
-            raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
-        single = statistics.median(self.seconds[1])
-        return fit_amdahl(self.fitted, [single / self.speedup(n).median for n in self.fitted])
-
-    def table(self) -> Table:
-        """One row for each number of ranks."""
-        rows = []
-        for ranks in self.ranks:
-            step = spread(self.seconds[ranks])
-            rows.append({
-                "ranks": str(ranks),
-                "ms for a step": f"{1e3 * step.median:.3g}",
-                "speed-up": str(self.speedup(ranks)),
-                "efficiency": str(self.efficiency(ranks)),
-            })  # fmt: skip
-        source, repeats = self.source, len(self.seconds[1])
-        if source == "measured":
-            source = f"measured here on {self.places}: median and range of {repeats} repeats"
-        return table(rows, f"{self.kind.capitalize()} scaling, {source}.")
-
-    def __repr__(self) -> str:
-        return repr(self.table())

@@ -26,7 +26,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Give a step's learning rate for a batch that is factor times as large, with warm-up.",
+    task="Return a step's learning rate for a batch factor times as large, with warm-up.",
     reference=scaled_learning_rate,
     cases=cases,
     demand=demand_defaults(scaled_learning_rate),

@@ -26,7 +26,7 @@ def _label(one: float, many: float, ranks: int) -> str:
 
 
 EXERCISE = Exercise(
-    task="Say which part of N ranks' work is not lost, in strong or in weak scaling.",
+    task="Compute the fraction of N ranks' work that is not lost, in strong or in weak scaling.",
     reference=scaling_efficiency,
     cases=cases,
 )

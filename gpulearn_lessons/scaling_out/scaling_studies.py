@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import LINES, doublings, figure, legend_beside, note, plain_decades
+from gpulearn.plot.style import LINES, doublings, figure, legend_beside, note
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 from gpulearn_lessons.training.training_runs import smoothed
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from gpulearn_lessons.scaling_out.laws import Scaling, Spread
     from gpulearn_lessons.scaling_out.replica_drift import Drift
 
-MAX_RUNS = 6  # the last two looks are the ideal's and the law's
+MAX_RUNS = 6
 IDEAL = {"color": "0.45", "linestyle": ":", "linewidth": 1.5}
-CURVES = {
-    "accuracy": ("held-out digits right (%)", 100.0),
-    "loss": ("loss on the training digits (logarithmic)", 1.0),
-}
 APART = 0.04  # of a doubling: so that the bars of two rules do not hide each other
 SAME = "equal\nto the bit"
 WINDOW = 10  # steps over which losses are averaged
@@ -36,17 +32,16 @@ WINDOW = 10  # steps over which losses are averaged
 def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
     """Draw speed-up and efficiency over ranks: medians, and bars from least to most.
 
-    The dotted line is ideal scaling. A measured strong scaling also gets Amdahl's law, fitted
-    to the ranks that have a core each where these are three numbers of ranks or more, and a
-    vertical line where the cores end: ranks beyond it share cores.
+    The dotted line is ideal scaling. A vertical line stands where the cores end: ranks beyond it
+    share cores.
 
     Args:
-        runs: what `measure_scaling` or `modelled_scaling` returned, or
+        runs: what `measure_scaling` or `modeled_scaling` returned, or
             up to six with a name for each.
 
-    >>> from gpulearn_lessons.scaling_out.modelled import modelled_scaling
-    >>> scaling({"100 Gbit": modelled_scaling(0.1, 1e8, "100 Gbit")}).alt
-    'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modelled: 755 times as fast ...'
+    >>> from gpulearn_lessons.scaling_out.modeled import modeled_scaling
+    >>> scaling({"100 Gbit": modeled_scaling(0.1, 1e8, "100 Gbit")}).alt
+    'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modeled: 755 times as fast ...'
     """
     named = runs if isinstance(runs, Mapping) else {"": runs}
     if not 0 < len(named) <= MAX_RUNS:
@@ -69,14 +64,6 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
             spread = any(speedup.low < speedup.high for speedup in speeds)
             _bars(speed, places, speeds, 1, spread, label=label, **look)
             _bars(share, places, shares, 100, spread, **look)
-            if _has_law(run):
-                law, fine = run.law, np.geomspace(1, every[-1], 80)
-                fitted = 1 / (law.serial + (1 - law.serial) / fine)
-                line = {"color": f"C{number}", "linestyle": (0, (1, 1)), "linewidth": 1.2}
-                points = require.listed([str(count) for count in run.fitted])
-                label = f"Amdahl's law, s = {law.serial:.2f}, from {points} ranks"
-                speed.plot(fine, fitted, label=label, **line)
-                share.plot(fine, 100 * fitted / fine, **line)
         for cores, words in {(run.cores, run.places) for run in named.values() if run.cores}:
             if cores <= every[-1]:
                 for axes in (speed, share):
@@ -97,22 +84,12 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
         return show(fig, f"Speed-up and efficiency over ranks: {text}.")
 
 
-def _has_law(run: Scaling) -> bool:
-    # two numbers of ranks fit its two unknowns exactly, and prove nothing
-    return run.kind == "strong" and run.source == "measured" and len(run.fitted) > 2
-
-
 def _bars(
     axes: Any, places: list[float], spreads: Sequence[Spread], scale: float, bars: bool, **look: Any
 ) -> None:
     """Medians, and bars from the least to the most where there are any."""
-
-    def length(low: float, high: float) -> float:
-        """Of a bar; none where the loss was no finite number."""
-        return scale * (high - low) if math.isfinite(high) and math.isfinite(low) else 0.0
-
-    below = [length(spread.low, spread.median) for spread in spreads]
-    above = [length(spread.median, spread.high) for spread in spreads]
+    below = [scale * (spread.median - spread.low) for spread in spreads]
+    above = [scale * (spread.high - spread.median) for spread in spreads]
     middle = [scale * spread.median for spread in spreads]
     axes.errorbar(places, middle, yerr=[below, above] if bars else None, **look)
 
@@ -131,44 +108,32 @@ def _scaling_text(name: str, run: Scaling) -> str:
         span = f" ({low} to {high})" if share.low < share.high else ""
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
                      f"efficiency {_percent(share.median)}{span}")  # fmt: skip
-    law = f"; Amdahl's law with s = {run.law.serial:.2f}" if _has_law(run) else ""
     title = f"{name}, {run.kind}" if name and run.kind not in name else name or run.kind
-    return f"{title} scaling, {where}: {', '.join(parts)}{law}"
+    return f"{title} scaling, {where}: {', '.join(parts)}"
 
 
-def batch_sizes(study: BatchStudy, curve: str = "accuracy") -> Picture:
-    """Draw accuracy or loss over the batch size, one line for each rule.
+def batch_sizes(study: BatchStudy) -> Picture:
+    """Draw the accuracy over the batch size, one line for each rule of what was studied.
 
     Points are medians over the seeds, bars go from the lowest to the highest.
-
-    Args:
-        study: what `batch_size_study` returned.
-        curve: "accuracy" or "loss".
     """
-    require.choice("curve", curve, CURVES)
     if not hasattr(study, "accuracies"):
         raise BadInput(f"study is {shown(study)}: give what batch_size_study returns.")
-    label, scale = CURVES[curve]
-    form = "{:.0%}" if curve == "accuracy" else "{:.2g}"
     ends = []
     with figure(7.6, 4.2) as (fig, axes):
         for number, (rule, look) in enumerate(zip(study.rules, LINES, strict=False)):
-            spreads = [getattr(study, curve)(rule, batch) for batch in study.batches]
+            spreads = [study.accuracy(rule, batch) for batch in study.batches]
             shift = 2 ** (APART * (number - (len(study.rules) - 1) / 2))
             places = [batch * shift for batch in study.batches]
-            _bars(axes, places, spreads, scale, True, label=rule, capsize=3, elinewidth=1.2, **look)
-            ends.append(f"{rule} " + ", ".join(form.format(spread.median) for spread in spreads))
+            _bars(axes, places, spreads, 100, True, label=rule, capsize=3, elinewidth=1.2, **look)
+            ends.append(f"{rule} " + ", ".join(f"{spread.median:.0%}" for spread in spreads))
         doublings(axes, study.batches)
-        axes.set(xlabel=f"batch size (images); {study.epochs} epochs each", ylabel=label)
-        if curve == "accuracy":
-            axes.set_ylim(0, 102)
-        else:
-            plain_decades(axes, (1, 2, 5))
+        axes.set(xlabel=f"batch size (images); {study.epochs} epochs each")
+        axes.set(ylabel="held-out digits right (%)", ylim=(0, 102))
         axes.legend(title="learning rate", fontsize=9, title_fontsize=9)
-        what = "Held-out digits right" if curve == "accuracy" else "Loss on the training digits"
         return show(
             fig,
-            f"{what} after {study.epochs} epochs over batch sizes "
+            f"Held-out digits right after {study.epochs} epochs over batch sizes "
             f"{', '.join(map(str, study.batches))}, median of {len(study.seeds)} seeds: "
             f"{'; '.join(ends)}.",
         )
@@ -242,7 +207,9 @@ def _mark_zeros(axes: Any, most: float, floor: float) -> None:
 
 def compression_table(results: Mapping[str, CompressedRun]) -> Table:
     """Bytes, errors, loss and accuracy of each method that `compression_study` tried."""
-    _check_results(results)
+    is_full = isinstance(results, Mapping) and results
+    if not is_full or not all(hasattr(run, "bytes_sent") for run in results.values()):
+        raise BadInput(f"results is {shown(results)}: give what compression_study returns.")
     rows = [
         {
             "method": name,
@@ -261,28 +228,3 @@ def compression_table(results: Mapping[str, CompressedRun]) -> Table:
         f"{steps} steps; errors relative to the exact mean of all ranks' gradients, measured; "
         f"loss: mean of the last {WINDOW} steps.",
     )
-
-
-def compression(results: Mapping[str, CompressedRun]) -> Picture:
-    """Draw the loss over the steps of each method that `compression_study` tried."""
-    _check_results(results)
-    ends = []
-    with figure(7.6, 4.2) as (fig, axes):
-        for number, (name, run) in enumerate(results.items()):
-            losses = smoothed(run.losses, WINDOW)
-            ends.append(f"{name} {losses[-1]:.2g}")
-            label = f"{name}: {100 * run.bytes_sent / run.bytes_whole:.3g} % of the bytes"
-            marks = _marks(number, len(results), len(losses), 10)
-            axes.plot(range(1, len(losses) + 1), losses, label=label, markevery=marks,
-                      **LINES[number])  # fmt: skip
-        axes.set(xlabel="step", ylabel=f"loss of the batches (mean of {WINDOW} steps)")
-        axes.set_ylim(bottom=0)
-        axes.legend(fontsize=9)
-        text = ", ".join(ends)
-        return show(fig, f"Loss over steps with compressed gradients; at the end: {text}.")
-
-
-def _check_results(results: Any) -> None:
-    is_full = isinstance(results, Mapping) and 0 < len(results) <= len(LINES)
-    if not is_full or not all(hasattr(run, "bytes_sent") for run in results.values()):
-        raise BadInput(f"results is {shown(results)}: give what compression_study returns.")

@@ -4,13 +4,11 @@ from .by_hand import shard_optimizer_state as shard_optimizer_state
 from .checkpoints import load_sharded as load_sharded
 from .checkpoints import reshard_checkpoint as reshard_checkpoint
 from .checkpoints import save_sharded as save_sharded
-from .memory import offload_bytes as offload_bytes
 from .memory import zero_bytes_per_rank as zero_bytes_per_rank
 from .memory import zero_memory as zero_memory
 from .shards import shard_player as shard_player
-from .shards import shard_table as shard_table
 from .stages import ShardedGradients as ShardedGradients
 from .stages import ShardedOptimizer as ShardedOptimizer
 from .stages import ShardedParameters as ShardedParameters
-from .step_time import sharded_seconds as sharded_seconds
+from .step_time import CountGathers as CountGathers
 from .step_time import timed_step as timed_step

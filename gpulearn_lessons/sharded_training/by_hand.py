@@ -1,4 +1,4 @@
-"""The three stages of sharding as plain functions over flat rows of numbers."""
+"""The three stages of sharding as plain functions over flat vectors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["FlatLayer", "gather_and_free", "reduce_scatter_gradients", "shard_op
 def shard_optimizer_state(
     weights: Tensor, make: Callable[[list[Tensor]], torch.optim.Optimizer]
 ) -> Callable[[Tensor], None]:
-    """Make a step that equals one optimiser's for all weights, with 1/N of its state on a rank.
+    """Make a step that equals one optimizer's for all weights, with 1/N of its state on a rank.
 
     ZeRO stage 1: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
     parameter models", arXiv 1910.02054, 2019, section 5.1.
 
     Args:
         weights: (n,), all of them, the same on all ranks; each step changes them in place.
-        make: a list of one tensor → an optimiser for it, such as
+        make: a list of one tensor → an optimizer for it, such as
             `functools.partial(torch.optim.Adam, lr=0.01)`; it has to be elementwise.
 
     Returns:
@@ -80,13 +80,13 @@ def reduce_scatter_gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         parts.append(gradient.flatten())
         parameter.grad = None
-    row = torch.cat(parts)
-    row = nn.functional.pad(row, (0, -len(row) % world_size()))
-    return reduce_scatter(row) / world_size()
+    flat = torch.cat(parts)
+    flat = nn.functional.pad(flat, (0, -len(flat) % world_size()))
+    return reduce_scatter(flat) / world_size()
 
 
 class FlatLayer(Protocol):
-    """A layer that is handed its weights as one row of `count` numbers."""
+    """A layer that is handed its weights as one flat vector of `count` numbers."""
 
     count: int
 
@@ -124,7 +124,7 @@ def gather_and_free(
         x = layer.forward(weights, x)
         del weights
     after = gradient_of(x)
-    kept = []
+    gradients = []
     for number in reversed(range(len(layers))):
         layer = layers[number]
         weights = all_gather(shards[number]).flatten()[: layer.count]
@@ -132,6 +132,6 @@ def gather_and_free(
         del weights
         padded = nn.functional.pad(gradient, (0, -layer.count % world_size()))
         del gradient
-        kept.append(reduce_scatter(padded) / world_size())
+        gradients.append(reduce_scatter(padded) / world_size())
         del padded
-    return kept[::-1]
+    return gradients[::-1]

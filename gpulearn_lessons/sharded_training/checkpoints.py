@@ -80,7 +80,7 @@ def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
     """Read a checkpoint that `save_sharded` has written, on whatever number of ranks.
 
     Every rank must call, in real processes; each reads what belongs to its own shards. The model is
-    the same, in any of the stages, with the same kind of optimiser.
+    the same, in any of the stages, with the same kind of optimizer.
     """
     mesh = _mesh()
     metadata = FileSystemReader(folder).read_metadata().state_dict_metadata

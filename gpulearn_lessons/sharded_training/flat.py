@@ -37,8 +37,8 @@ def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
 class _Exchange:
     """Messages to and from all other ranks that are under way at once.
 
-    (N−1) messages of S/N bytes leave each rank, as many as on a ring; nobody has to take a
-    ring's steps while this rank computes. Line r of `outgoing` goes to rank r, and what rank r
+    (N−1) messages of S/N bytes leave each rank, as many as on a ring; no rank has to
+    take a ring's steps while it computes. Line r of `outgoing` goes to rank r, and what rank r
     sends comes into line r of `incoming`.
     """
 
@@ -85,10 +85,10 @@ class ReduceScatter(_Exchange):
 
 
 class FlatBlock:
-    """A block whose parameters are views into one row; each rank's optimiser sees its shard.
+    """A block whose parameters are views into one row; each rank's optimizer sees its shard.
 
     All ranks begin with rank 0's numbers. `rows` is the row, a shard in each line, (N, ⌈count/N⌉);
-    the rest at its end is padding. `shard`, (⌈count/N⌉,), is a parameter for the optimiser: this
+    the rest at its end is padding. `shard`, (⌈count/N⌉,), is a parameter for the optimizer: this
     rank's line of `rows`.
     """
 
@@ -116,7 +116,7 @@ class FlatBlock:
         """Whether the row is in memory."""
         return self._row.untyped_storage().nbytes() > 0
 
-    def keep_shard_alone(self) -> None:
+    def keep_only_shard(self) -> None:
         """From now on the shard has memory of its own; the row can be freed and gathered."""
         self.shard.data = self.shard.data.clone()
         self.free()
@@ -158,20 +158,18 @@ class FlatBlock:
         return flat_row(gradients, world_size())
 
 
-def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[FlatBlock]:
-    """A model's blocks as flat ones: those that are given, or its children that have parameters."""
+def blocks_of(model: nn.Module) -> list[FlatBlock]:
+    """A model's children that have parameters, as flat blocks."""
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {shown(model)}: give a torch.nn.Module.")
-    chosen = list(model.children()) if blocks is None else list(blocks)
-    chosen = [block for block in chosen if next(block.parameters(), None) is not None]
-    places = [parameter for block in chosen for parameter in block.parameters()]
+    chosen = [block for block in model.children() if next(block.parameters(), None) is not None]
+    owned = [parameter for block in chosen for parameter in block.parameters()]
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             raise BadInput(f"{name} is frozen: sharded training steps all numbers of a block.")
-        times = sum(parameter is other for other in places)
+        times = sum(parameter is other for other in owned)
         if times != 1:
             raise BadInput(
-                f"{name} is in {times} blocks: each parameter has to be in one, so give the "
-                f"modules to shard as blocks=[…]."
+                f"{name} is in {times} of the model's blocks: each parameter has to be in one."
             )
     return [FlatBlock(block) for block in chosen]

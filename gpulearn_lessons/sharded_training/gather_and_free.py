@@ -18,7 +18,7 @@ from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import gather_and_free
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
 
-MAX_LAYERS = 6  # whole at once; ours needs 4: weights, their gradient, and its parts on the way
+MAX_LAYERS = 3  # whole at once beyond what `most` allows for; who deletes nothing needs one more
 
 
 class TanhLayer:
@@ -128,17 +128,23 @@ class LayersWork:
         most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
         if self.layers > MAX_LAYERS and facts["first"] > MAX_LAYERS * 8 * whole:
             layers = facts["first"] / whole / 8
-            return f"{layers:.0f} layers are whole when the first goes forward; one is enough"
-        if self.layers > MAX_LAYERS and facts["most"] > self.most:
-            twice = "" if sent < most else ", though it gathers each layer twice"
+            return f"{layers:.0f} layers are whole when the first goes forward, but one is enough"
+        over = (facts["most"] - self.most) / whole / 8
+        if self.layers > MAX_LAYERS and over > 0:
+            if over < 2:
+                return (
+                    f"what one layer needed is still there while the next goes backward: a rank "
+                    f"holds {facts['most']:,} bytes, but {self.most:,} are enough"
+                )
+            twice = "" if sent < most else ", although it gathers each layer twice"
             return (
                 f"a rank holds {facts['most']:,} bytes at once, as many as "
-                f"{facts['most'] / whole / 8:.0f} whole layers{twice}; {self.most:,} are enough"
+                f"{facts['most'] / whole / 8:.0f} full layers{twice}; {self.most:,} are enough"
             )
         if sent > most:
             return (
-                f"a rank sends {sent:,} bytes, and {most:,} are enough: each layer is gathered "
-                f"twice, and its gradient reduce-scattered"
+                f"a rank sends {sent:,} bytes, but {most:,} are enough: gather each layer twice "
+                f"and reduce-scatter its gradient once"
             )
         return None
 
@@ -174,7 +180,7 @@ def real(count: int) -> list[LayersWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Go forward and backward with the whole weights of one layer at a time.",
+    task="Run forward and backward with the full weights of only one layer at a time.",
     reference=gather_and_free,
     cases=cases,
     run=trial.simulated,

@@ -36,7 +36,7 @@ def zero_memory(
     """Bytes that one rank keeps between backward and step, in ZeRO's stages.
 
     What is whole has all of the `counts`; what is cut has ⌈count/N⌉ of each block. Stage 1 cuts
-    the optimiser's state, stage 2 the gradients too, stage 3 the weights too. Rajbhandari et
+    the optimizer's state, stage 2 the gradients too, stage 3 the weights too. Rajbhandari et
     al., arXiv 1910.02054, 2019, figure 1, whose numbers the defaults give: mixed-precision Adam,
     with weights and gradients in 16 bits and 12 bytes of state (weights, momentum and variance in
     float32). Activations are not in it.
@@ -47,7 +47,7 @@ def zero_memory(
         stage: 0 (nothing is cut) to 3.
         weights: bytes for each parameter.
         gradients: bytes for the gradient of each.
-        state: bytes that the optimiser remembers of each.
+        state: bytes that the optimizer remembers of each.
 
     Returns:
         Bytes of weights, of gradients and of state.
@@ -80,16 +80,3 @@ def zero_bytes_per_rank(
     rounds = (2, 2, 2, 3)[stage]
     length = sum(counts) / ranks if stage == 0 else sum(-(-count // ranks) for count in counts)
     return float(rounds * (ranks - 1) * length * itemsize)
-
-
-@require.sizes("ranks")
-@require.checked(counts=_counts)
-def offload_bytes(counts: Sequence[int], ranks: int, *, itemsize: int = 4) -> int:
-    """Bytes between a device and its host in a step: a shard of gradients down, of weights up.
-
-    Ren et al., "ZeRO-Offload: democratizing billion-scale model training", arXiv 2101.06840, 2021.
-
-    >>> offload_bytes([1000], ranks=4)
-    2000
-    """
-    return 2 * itemsize * sum(-(-count // ranks) for count in counts)

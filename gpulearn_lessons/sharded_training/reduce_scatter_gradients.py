@@ -46,7 +46,10 @@ class GradientWork:
         for number, shape in enumerate(self.shapes):
             parameter = nn.Parameter(torch.ones(shape, dtype=torch.float64))
             if (rank(), number) not in self.unused:
-                parameter.grad = torch.from_numpy(self.gradient(rank(), number))
+                gradient = torch.from_numpy(self.gradient(rank(), number))
+                if gradient.ndim == 4:
+                    gradient = gradient.to(memory_format=torch.channels_last)
+                parameter.grad = gradient
             parameters.append(parameter)
         shard = trial.as_row(answer(parameters))
         left = sum(p.grad.numel() for p in parameters if p.grad is not None)
@@ -67,9 +70,9 @@ class GradientWork:
         if facts["left"]:
             return f"the parameters' gradients still hold {facts['left']:,} numbers"
         if facts["changed"]:
-            return "the parameters themselves change: their gradients are to go, and no more"
+            return "the parameters themselves change, and only their gradients should go"
         most = (self.ranks - 1) * self.length * 8
-        return f"a rank sends {sent:,} bytes, and {most:,} are enough" if sent > most else None
+        return f"a rank sends {sent:,} bytes, but {most:,} are enough" if sent > most else None
 
 
 def cases() -> list[Case]:
@@ -86,6 +89,7 @@ def cases() -> list[Case]:
             3, ((4,), (2, 2)), ((1, 1),)
         ),
         "2 ranks, of which one used no parameter": GradientWork(2, ((4,), (2,)), ((1, 0), (1, 1))),
+        "2 ranks and a filter whose channels lie side by side": GradientWork(2, ((2, 3, 2, 2),)),
         "1 rank, shapes (2, 2) and (1,)": GradientWork(1, ((2, 2), (1,))),
     }
     return [Case(label, (work,)) for label, work in works.items()]
@@ -99,7 +103,7 @@ def real(count: int) -> list[GradientWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Leave each rank its shard of the mean gradient of a block, and no whole gradient.",
+    task="Leave each rank with its shard of a block's mean gradient, and with no full gradient.",
     reference=reduce_scatter_gradients,
     cases=cases,
     run=trial.simulated,

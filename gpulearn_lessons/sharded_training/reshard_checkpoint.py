@@ -28,7 +28,7 @@ class ReshardOutcome:
 
 
 def cases() -> list[Case]:
-    """More ranks, fewer, as many; counts that nothing divides; ranks with padding alone."""
+    """More ranks, fewer, as many; counts that nothing divides; ranks whose shard is all padding."""
     plans = [
         (8, 4, 2), (8, 2, 4), (10, 4, 2), (10, 4, 1), (10, 2, 4), (7, 3, 2), (7, 2, 3),
         (10, 4, 4), (5, 4, 3), (5, 4, 8), (13, 6, 4), (1, 2, 3), (24, 4, 3),
@@ -56,7 +56,7 @@ def run(answer: Answer, case: Case) -> ReshardOutcome:
 
         def file(number: int, read: list[int] = read) -> Tensor:
             if not 0 <= number < wrote:
-                raise IndexError(f"there is no file {number}: there are {wrote}, from 0")
+                raise IndexError(f"there is no file {number}: there are {wrote}, numbered from 0")
             read.append(number)
             return written[number].clone()
 
@@ -99,12 +99,12 @@ def difference(got: ReshardOutcome, want: ReshardOutcome) -> str | None:
             return f"rank {rank} gets {shown(shard)}, expected {shown(right)}"
     for rank, dtype in enumerate(got.dtypes):
         if dtype:
-            return f"the numbers are right, but rank {rank} gets {dtype}, and the files are float64"
+            return f"the numbers are right, but rank {rank} gets {dtype}; the files are float64"
     for rank, (read, needed) in enumerate(zip(got.read, want.read, strict=True)):
         if len(read) > max(1, len(needed)):
             return (
-                f"the shards are right, but rank {rank} reads files {shown(list(read))}, and "
-                f"{shown(list(needed))} would do"
+                f"the shards are right, but rank {rank} reads files {shown(list(read))}, "
+                f"and {shown(list(needed))} are enough"
             )
     return None
 

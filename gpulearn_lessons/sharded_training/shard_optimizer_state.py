@@ -1,4 +1,4 @@
-"""ZeRO stage 1 on a flat row of weights: a shard of the optimiser's state on each rank."""
+"""ZeRO stage 1 on a flat vector of weights: a shard of the optimizer's state on each rank."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OPTIMIZERS: dict[str, Any] = {
 }
 
 
-STEPPED = "the optimiser's numbers"
+STEPPED = "the optimizer's numbers"
 
 
 def _parameters(optimizer: Any) -> list[Tensor]:
-    """The tensors that an optimiser steps."""
+    """The tensors that an optimizer steps."""
     return [tensor for group in optimizer.param_groups for tensor in group["params"]]
 
 
@@ -49,7 +49,7 @@ class StateWork:
         return torch.from_numpy(values)
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
-        """Train on this rank; the optimisers that it makes are looked at afterwards."""
+        """Train on this rank; the optimizers that it makes are looked at afterwards."""
         optimizers: list[Any] = []
         before: list[list[Tensor]] = []
 
@@ -59,15 +59,16 @@ class StateWork:
             return optimizers[-1]
 
         weights = self.numbers(0)
+        given = weights[:]  # sees what is written into this memory, whatever `weights` becomes
         step = answer(weights, make)
         for number in range(self.steps):
             step(self.numbers(1 + number, 1 + rank()))
         state = [v for o in optimizers for s in o.state.values() for v in s.values()]
         size = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
         after = [_parameters(optimizer) for optimizer in optimizers]
-        padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
-        stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
-        numbers = {"the weights": trial.as_row(weights), STEPPED: "stay" if stay else "change"}
+        all_padding = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
+        stay = all(map(torch.equal, chain(*before), chain(*after))) and not all_padding
+        numbers = {"the weights": trial.as_row(given), STEPPED: "stay" if stay else "change"}
         return numbers, {"state": size}
 
     def target(self, rank: int) -> Numbers:
@@ -82,7 +83,7 @@ class StateWork:
 
     @property
     def remembered(self) -> int:
-        """Numbers that the optimiser remembers of a shard."""
+        """Numbers that the optimizer remembers of a shard."""
         each = {"descent": 0, "momentum": 1}.get(self.optimizer, 2)
         return each * -(-self.count // self.ranks)
 
@@ -95,16 +96,16 @@ class StateWork:
         """Whether a rank remembers or sends more than its share."""
         if facts["state"] > self.remembered:
             return (
-                f"an optimiser remembers {facts['state']:,} numbers, and {self.remembered:,} are "
-                f"its share"
+                f"a rank's optimizers remember {facts['state']:,} numbers, and its share is "
+                f"{self.remembered:,}"
             )
         if sent > self.most_bytes:
-            return f"a rank sends {sent:,} bytes, and {self.most_bytes:,} are enough"
+            return f"a rank sends {sent:,} bytes, but {self.most_bytes:,} are enough"
         return None
 
 
 def cases() -> list[Case]:
-    """One rank to five; rows that they divide and that they do not; four optimisers."""
+    """One rank to five; rows that they divide and that they do not; four optimizers."""
     works = [
         StateWork(2, 4, "descent", 1), StateWork(2, 6, "momentum"), StateWork(4, 8, "Adam"),
         StateWork(2, 5, "descent"), StateWork(3, 10, "momentum"), StateWork(4, 9, "Adam"),
@@ -121,7 +122,7 @@ def cases() -> list[Case]:
 
 
 def with_torch_loaded(answer: Answer) -> Answer:
-    """The answer; torch loads more at the first optimiser of a process, which takes seconds."""
+    """The answer; torch loads more at the first optimizer of a process, which takes seconds."""
     torch.optim.SGD([torch.zeros(1)])
     return answer
 
@@ -134,7 +135,7 @@ def real(count: int) -> list[StateWork]:
 REAL = trial.on_real((3,), real)
 
 EXERCISE = Exercise(
-    task="Make a step that equals one optimiser's, with 1/N of its state on each rank.",
+    task="Take the step of one process, with 1/N of the optimizer's state on each rank.",
     reference=shard_optimizer_state,
     cases=cases,
     run=trial.simulated,

@@ -9,7 +9,6 @@ from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, slider
 from gpulearn.plot.style import bare, box, centered, figure, key, note
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 RANKS, BLOCKS = 4, 3
 STAGES = {0: "nothing", 1: "the state", 2: "state and gradients", 3: "all three"}
@@ -17,13 +16,13 @@ BYTES = {"weights": 4, "gradients": 4, "state": 8}  # of a float32 parameter wit
 COLORS = {"weights": "C0", "gradients": "C1", "state": "C2"}
 WIDE, HIGH = 0.9, 0.6  # of the box of 4 bytes for each parameter of a block
 SENTENCES = {
-    "start": "before forward",
+    "start": "before the forward pass",
     "gather": "the weights of block {} are gathered from all ranks",
-    "forward": "block {} goes forward",
-    "free": "the weights of block {} are freed, all but the own shard",
-    "backward": "block {} goes backward, and has its whole gradient",
-    "reduce-scatter": "the gradient of block {} is reduce-scattered, and a shard of it stays",
-    "exchange and step": "the ranks have exchanged what is left, and the optimiser has stepped",
+    "forward": "the forward pass of block {}",
+    "free": "the weights of block {} are freed, except this rank's shard",
+    "backward": "the backward pass of block {} has computed its full gradient",
+    "reduce-scatter": "the gradient of block {} is reduce-scattered, and only a shard remains",
+    "exchange and step": "the ranks have exchanged the rest, and the optimizer has stepped",
 }
 
 
@@ -93,14 +92,14 @@ def sentence(stage: int, step: int) -> str:
     """What happened, what a rank holds now, and when it holds most.
 
     >>> print(sentence(3, 1))
-    Stage 3 cuts all three. Moment 1 of 22: the weights of block 1 are gathered from all ranks. A
+    Stage 3 shards all three. Moment 1 of 22: the weights of block 1 are gathered from all ranks. A
     rank holds 4 bytes for each parameter now, and at most 6 (moment 19).
     """
     steps = moments(stage)
     now, sizes = steps[step], [moment.bytes for moment in steps]
     peak = max(sizes)
     return (
-        f"Stage {stage} cuts {STAGES[stage]}. Moment {step} of {len(steps) - 1}: "
+        f"Stage {stage} shards {STAGES[stage]}. Moment {step} of {len(steps) - 1}: "
         f"{SENTENCES[now.doing].format(now.block)}. A rank holds {now.bytes:.3g} bytes for each "
         f"parameter now, and at most {peak:.3g} (moment {sizes.index(peak)})."
     )
@@ -168,7 +167,7 @@ def _bytes_over_time(axes: Any, steps: list[Moment], step: int) -> None:
     note(axes, f"peak {most:.3g}", (sizes.index(most), most), (0, 4), ha="center", va="bottom",
          fontsize=10)  # fmt: skip
     axes.set(ylim=(0, 26), xlim=(-0.6, len(steps) - 0.4))  # above 18 stands the legend
-    axes.set(xlabel="moment", ylabel="bytes a parameter")
+    axes.set(xlabel="moment", ylabel="bytes per parameter")
     key(axes, {name: {"facecolor": color} for name, color in COLORS.items()}, loc="upper left",
         frameon=False, fontsize=9, title="from the bottom", alignment="left")  # fmt: skip
 
@@ -180,7 +179,7 @@ def shard_player(stage: int = 3) -> Player:
         stage: which is shown at first, 0 (plain data parallelism) to 3.
 
     >>> shard_player()
-    [interactive figure: Stage 3 cuts all three. Moment 19 of 22: block 1 goes backward, ...]
+    [interactive figure: Stage 3 shards all three. Moment 19 of 22: the backward pass of ...]
     """
     sizes = [moment.bytes for moment in moments(stage)]
     controls = {
@@ -188,32 +187,3 @@ def shard_player(stage: int = 3) -> Player:
         "step": slider("moment", sizes.index(max(sizes)), 0, len(sizes) - 1),
     }
     return Player(draw, controls, "step", interval=1200, last=lambda stage: len(moments(stage)) - 1)
-
-
-def shard_table() -> Table:
-    """What the player shows, without moving anything: a row for each stage.
-
-    >>> shard_table()
-    stage  is cut               at the start  at most  when
-    -----  -------------------  ------------  -------  ----------------
-    0      nothing              12            16       backward block 1
-    1      the state            6             10       backward block 1
-    2      state and gradients  6             8        backward block 1
-    3      all three            3             6        backward block 1
-    Bytes that one of 4 ranks holds for each parameter: float32, Adam, 3 blocks.
-    """
-    rows = []
-    for stage, cut in STAGES.items():
-        steps = moments(stage)
-        peak = max(steps, key=lambda moment: moment.bytes)
-        rows.append(
-            {
-                "stage": stage,
-                "is cut": cut,
-                "at the start": f"{steps[0].bytes:.3g}",
-                "at most": f"{peak.bytes:.3g}",
-                "when": f"{peak.doing} block {peak.block}",
-            }
-        )
-    caption = "Bytes that one of 4 ranks holds for each parameter: float32, Adam, 3 blocks."
-    return table(rows, caption=caption)

@@ -15,33 +15,28 @@ from torch import Tensor, nn
 
 from gpulearn import require
 from gpulearn.errors import TrainingError
-from gpulearn.parallel.communicator import compute, world_size
+from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.data_parallel import send_when_full
-from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.memory import MemoryBudget
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
 from gpulearn_lessons.sharded_training.flat import FlatBlock, ReduceScatter, blocks_of
 
 Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
-Blocks = Sequence[nn.Module] | None
 
 
 class ShardedOptimizer:
-    """A model on each rank, and one optimiser's state for all of them.
+    """A model on each rank, and one optimizer's state for all of them.
 
     After `backward`, `step()` does it all: the gradients are reduce-scattered and divided by N,
-    each rank's optimiser steps its shard, and the new shards are gathered. As many bytes as an
+    each rank's optimizer steps its shard, and the new shards are gathered. As many bytes as an
     all-reduce of the gradients. Rajbhandari et al., "ZeRO: memory optimizations toward training
     trillion parameter models", arXiv 1910.02054, 2019.
 
     Args:
-        model: this rank's; all start as rank 0's.
-        make: a list of parameters → their optimiser, as `partial(torch.optim.Adam, lr=0.01)`.
+        model: this rank's; all start as rank 0's. Its children are exchanged one by one.
+        make: a list of parameters → their optimizer, as `partial(torch.optim.Adam, lr=0.01)`.
             It has to treat each number by itself: LARS and LAMB do not.
-        blocks: the modules that are exchanged one by one; the model's children if None.
-        offload: the link to the host, such as "PCIe 4", if the optimiser's state and its
-            parameters are to stay there; None keeps them on the device.
 
     >>> import gpulearn as gl
     >>> from functools import partial
@@ -56,25 +51,14 @@ class ShardedOptimizer:
     [[[-1.0, -1.5]], [[-1.0, -1.5]]]
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        make: Make,
-        *,
-        blocks: Blocks = None,
-        offload: Link | str | None = None,
-    ) -> None:
+    def __init__(self, model: nn.Module, make: Make) -> None:
         self.model = model
-        self._link = None if offload is None else as_link(offload)
-        self.blocks = blocks_of(model, blocks)
+        self.blocks = blocks_of(model)
         self._prepare()
-        self._stepped = [block.shard for block in self.blocks]
-        if self._link is not None:
-            self._stepped = [nn.Parameter(p.detach().to("cpu", copy=True)) for p in self._stepped]
-        self.optimizer = make(self._stepped)
+        self.optimizer = make([block.shard for block in self.blocks])
 
     def _prepare(self) -> None:
-        """What a further stage frees before the optimiser is made."""
+        """What a further stage frees before the optimizer is made."""
 
     def exchange(self) -> None:
         """Have the mean gradient of this rank's shards; `step` does it where it was not done."""
@@ -83,10 +67,10 @@ class ShardedOptimizer:
                 block.shard.grad = reduce_scatter_gradients(block.parameters)
 
     def clip(self, most: float) -> float:
-        """Shorten the mean gradient to a length: between `backward` and `step`, on every rank.
+        """Clip the mean gradient to a norm: between `backward` and `step`, on every rank.
 
-        Each rank knows its shards alone, so their squares are added up: one all-reduce of one
-        number. Returns the length before.
+        Each rank knows only its shards, so their squares are added up: one all-reduce of one
+        number. Returns the norm before.
         """
         require.above_zero("most", most)
         self.exchange()
@@ -99,27 +83,12 @@ class ShardedOptimizer:
         return length
 
     def step(self) -> None:
-        """One step of the optimiser with the mean gradient; no gradients are left."""
+        """One step of the optimizer with the mean gradient; no gradients are left."""
         self.exchange()
-        if self._link is None:
-            self.optimizer.step()
-        else:
-            self._step_on_host(self._link)
+        self.optimizer.step()
         for block in self.blocks:
             block.shard.grad = None
         self._publish()
-
-    def _step_on_host(self, link: Link) -> None:
-        """Gradients go to the host, parameters come back; the clock takes what the link does."""
-        for block, host in zip(self.blocks, self._stepped, strict=True):
-            assert block.shard.grad is not None
-            compute(link.seconds(block.shard.grad.nbytes))
-            host.grad = block.shard.grad.to("cpu")
-        self.optimizer.step()
-        for block, host in zip(self.blocks, self._stepped, strict=True):
-            compute(link.seconds(host.nbytes))
-            block.shard.data.copy_(host.detach())
-            host.grad = None
 
     def _publish(self) -> None:
         for block in self.blocks:
@@ -129,37 +98,26 @@ class ShardedOptimizer:
         """Bytes that this rank's device keeps now, each storage counted once.
 
         Parameters: rows and shards with their padding. Gradients: those of parameters and of
-        shards. State: what the optimiser remembers, its count of steps included, unless that is on
-        the host. Left out: activations, and what comes and goes within an exchange.
+        shards. State: what the optimizer remembers, its count of steps included. Left out:
+        activations, and what comes and goes within an exchange.
         """
         shards = [block.shard for block in self.blocks]
         gradients = [owner.grad for owner in (*self.model.parameters(), *shards)]
-        return MemoryBudget(
-            _storages([*(block.rows for block in self.blocks), *shards]),
-            _storages(gradients),
-            0 if self._link is not None else _storages(self._state()),
-            0,
-        )
-
-    def on_host(self) -> int:
-        """Bytes on the host: 0, or offloaded shards and what the optimiser remembers of them."""
-        return 0 if self._link is None else _storages([*self._stepped, *self._state()])
-
-    def _state(self) -> list[Any]:
-        return [value for entry in self.optimizer.state.values() for value in entry.values()]
+        state = [value for entry in self.optimizer.state.values() for value in entry.values()]
+        rows = [block.rows for block in self.blocks]
+        return MemoryBudget(_storages([*rows, *shards]), _storages(gradients), _storages(state), 0)
 
     def state_of(self, number: int) -> dict[str, Tensor]:
-        """What the optimiser remembers of this rank's shard of a block, by torch's names."""
-        return dict(self.optimizer.state.get(self._stepped[number], {}))
+        """What the optimizer remembers of this rank's shard of a block, by torch's names."""
+        return dict(self.optimizer.state.get(self.blocks[number].shard, {}))
 
     def restore(self, number: int, name: str, value: Tensor) -> None:
         """Put back what a checkpoint has of a block: "parameters", or an entry of the state."""
-        stepped, block = self._stepped[number], self.blocks[number]
+        shard = self.blocks[number].shard
         if name != "parameters":
-            self.optimizer.state[stepped][name] = value.to(stepped.device)
+            self.optimizer.state[shard][name] = value.to(shard.device)
             return
-        for target in (stepped, block.shard):
-            target.data.copy_(value)
+        shard.data.copy_(value)
         self._publish()
 
 
@@ -177,17 +135,10 @@ class ShardedGradients(ShardedOptimizer):
     parameter, since the next block would wait for it.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        make: Make,
-        *,
-        blocks: Blocks = None,
-        offload: Link | str | None = None,
-    ) -> None:
-        super().__init__(model, make, blocks=blocks, offload=offload)
+    def __init__(self, model: nn.Module, make: Make) -> None:
+        super().__init__(model, make)
         self._order = self.blocks[::-1]  # the last block's gradients come first
-        self._hooks = send_when_full([block.parameters for block in self._order], self._full)
+        send_when_full([block.parameters for block in self._order], self._full)
 
     def _full(self, number: int) -> None:
         """Called by `backward` when a block has all of its gradients."""
@@ -201,11 +152,6 @@ class ShardedGradients(ShardedOptimizer):
     def _reduce(self, block: FlatBlock) -> None:
         block.shard.grad = reduce_scatter_gradients(block.parameters)
 
-    def release(self) -> None:
-        """Leave the model without hooks."""
-        for hook in self._hooks:
-            hook.remove()
-
 
 class ShardedParameters(ShardedGradients):
     """As `ShardedGradients`, and of the parameters each rank keeps its shard.
@@ -214,35 +160,24 @@ class ShardedParameters(ShardedGradients):
     free them after each. Between steps they have no numbers: `gathered()` brings them back.
 
     Args:
-        model: blocks that are run one after another, each with one tensor as its output.
-        make: a list of parameters → their optimiser.
-        blocks: the modules that are gathered and freed one by one, in the order of the forward
-            pass; the model's children if None.
-        offload: the link to the host if the optimiser's state is to stay there.
+        model: its children run one after another, each with one tensor as its output.
+        make: a list of parameters → their optimizer.
         prefetch: whether the next block is gathered while this one computes, and gradients
             leave while the next one is computed; two blocks are whole at a time then.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        make: Make,
-        *,
-        blocks: Blocks = None,
-        offload: Link | str | None = None,
-        prefetch: bool = False,
-    ) -> None:
-        super().__init__(model, make, blocks=blocks, offload=offload)
+    def __init__(self, model: nn.Module, make: Make, *, prefetch: bool = False) -> None:
+        super().__init__(model, make)
         self._prefetch = prefetch
         self._leaving: tuple[FlatBlock, ReduceScatter] | None = None
         for number, block in enumerate(self.blocks):
             before, after = partial(self._before, number), partial(self._after, number)
-            self._hooks.append(block.module.register_forward_pre_hook(before))
-            self._hooks.append(block.module.register_forward_hook(after))
+            block.module.register_forward_pre_hook(before)
+            block.module.register_forward_hook(after)
 
     def _prepare(self) -> None:
         for block in self.blocks:
-            block.keep_shard_alone()
+            block.keep_only_shard()
 
     def _before(self, number: int, module: nn.Module, inputs: Any) -> None:
         self.blocks[number].gather()

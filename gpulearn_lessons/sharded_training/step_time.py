@@ -1,4 +1,4 @@
-"""The time of a step that gathers its parameters: by formula, and on the simulated clock."""
+"""What a step costs that gathers its parameters: modeled seconds, and all-gathers by torch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from gpulearn import require
 from gpulearn.parallel.communicator import barrier, clock, compute
-from gpulearn.parallel.links import Link, as_link
 from gpulearn_lessons.sharded_training.stages import ShardedParameters
 
 
@@ -62,37 +61,15 @@ def timed_step(blocks: int, count: int, seconds: float, prefetch: bool) -> float
     start = clock()
     model(torch.zeros(1, requires_grad=True)).sum().backward()
     sharded.step()
-    sharded.release()
     return clock() - start
 
 
-@require.sizes("ranks", "blocks", "count")
-@require.positive(or_zero=("seconds",))
-def sharded_seconds(
-    ranks: int, blocks: int, count: int, seconds: float, link: Link | str, *, prefetch: bool = False
-) -> float:
-    """Seconds of one step of stage 3 with equal blocks in the α–β model.
+class CountGathers(TorchDispatchMode):
+    """Counts this rank's all-gathers through torch.distributed while it is entered."""
 
-    With f seconds forward, b = 2f backward and g = (N−1)(α + S/N · β) for a gather or a
-    reduce-scatter of a block's S bytes, one after another: L(3g + 3f). With prefetch the next
-    gather, and backward the last reduce-scatter too, travel while a block computes: forward
-    g + (L−1)·max(f, g) + f, backward g + max(b, g) + (L−2)·max(b, 2g) + max(b, g) + g.
+    gathers = 0
 
-    Args:
-        ranks: N, how many ranks there are.
-        blocks: L, how many blocks there are, at least 2 with prefetch.
-        count: float32 parameters of each.
-        seconds: f, of each block's forward pass.
-        link: between any two ranks, or its name.
-        prefetch: whether the next block is gathered while this one computes.
-
-    >>> sharded_seconds(2, 4, 1000, 0.25, Link(0.5, 1e9))
-    9.000024
-    """
-    gather = (ranks - 1) * as_link(link).seconds(4 * -(-count // ranks))
-    back = 2 * seconds
-    if not prefetch or blocks < 2:
-        return blocks * (3 * gather + seconds + back)
-    forward = gather + (blocks - 1) * max(seconds, gather) + seconds
-    between = (blocks - 2) * max(back, 2 * gather)
-    return forward + gather + 2 * max(back, gather) + between + gather
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Let the operation pass, and count it."""
+        self.gathers += "allgather" in str(func)
+        return func(*args, **(kwargs or {}))

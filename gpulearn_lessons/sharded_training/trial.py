@@ -22,6 +22,7 @@ from gpulearn.judge.ranks import (
     watched,
 )
 from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn_lessons.sharded_training import by_hand
 
 TOLERANCE = 1e-9  # relative; all is in float64
@@ -31,7 +32,7 @@ Facts = dict[str, int]
 
 
 class ShardWork(Protocol):
-    """What the ranks are to do."""
+    """What the ranks have to do."""
 
     @property
     def ranks(self) -> int:
@@ -41,10 +42,10 @@ class ShardWork(Protocol):
         """Be one rank: what it ends with, and what it kept."""
 
     def target(self, rank: int) -> Numbers:
-        """What a rank is to end with."""
+        """What a rank should end with."""
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
-        """One sentence if a rank with right numbers kept or sent more than it has to."""
+        """One sentence if a rank with right numbers kept or sent more than it needs to."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ShardingOutcome:
     numbers: list[Numbers] = field(default_factory=list)  # of each rank
     facts: list[Facts] = field(default_factory=list)  # of each rank
     sent: tuple[int, ...] = ()  # bytes that each rank sent
-    called: bool = False  # whether it calls the function that it is to be
+    called: bool = False  # whether it calls the library's function of its name
 
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
@@ -67,7 +68,8 @@ def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
 
 def simulated(answer: Answer, case: Case) -> ShardingOutcome:
     work: ShardWork = case.args[0]
-    run = on_simulated_ranks(act, work.ranks, answer, work)
+    with torch_on_simulated_ranks():
+        run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, RankFailure):
         return ShardingOutcome(work, run)
     return _gathered(work, run.results, tuple(run.bytes_sent))
@@ -89,7 +91,7 @@ def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
     if got.failure:
         return got.failure.sentence
     if got.called:
-        return "it calls the library's function of this name: write it from the collectives"
+        return "it calls the function of the library with this name: write it from the collectives"
     if sentence := _wrong_numbers(got, want):
         return sentence
     if not got.sent:
@@ -111,7 +113,7 @@ def _wrong_numbers(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
 def _row(value: Any, right: Any) -> str | None:
     if isinstance(value, str):
         if isinstance(right, str):
-            return None if value == right else f"{value}, and should {right}"
+            return None if value == right else f"{value}, but should {right}"
         return f"{value}, expected {right.size} numbers"
     if value.shape != right.shape:
         return f"have shape {value.shape}, expected {right.shape}"
@@ -123,7 +125,7 @@ def as_row(value: Any) -> Any:
     """A tensor's numbers as they can travel; in words what is no row."""
     if isinstance(value, Tensor) and value.ndim == 1:
         return value.detach().numpy().copy()
-    return f"are {shown(value)}, which is no row of numbers"
+    return f"are {shown(value)}, which is not a flat vector"
 
 
 def same_way(one: ShardingOutcome, other: ShardingOutcome) -> bool:

@@ -57,7 +57,7 @@ def difference(got: Any, want: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Say how many bytes of weights, gradients and state one rank keeps, in each stage.",
+    task="Compute the bytes of weights, gradients and state that one rank keeps in each stage.",
     reference=zero_memory,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""The exercises of notebook 13: a training step, the loop around it, its restart."""
+"""The exercises of notebook 13: a training step, the loop around it, checkpoints."""
 
 from gpulearn.lazy import attach
 

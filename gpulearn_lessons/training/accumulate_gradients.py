@@ -1,4 +1,4 @@
-"""Gradient accumulation: the gradient of a large batch, from parts that fit."""
+"""Gradient accumulation: the gradient of a large batch, from micro-batches that fit."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from gpulearn_lessons.training.trial import Outcome, apart, condition, flat, net
 
 
 def cases() -> list[Case]:
-    """Parts that come out even, a smaller last one, one part, single images, long gradients."""
+    """Equal micro-batches, a smaller last one, just one, single images, long gradients."""
     sizes = ((10, 4), (12, 4), (5, 8), (6, 6), (7, 1), (9, 5))
-    cases = [Case(f"{n} images in parts of {part}", (n, part, 1.0, 0.0)) for n, part in sizes]
+    cases = [
+        Case(f"{n} images in micro-batches of {part}", (n, part, 1.0, 0.0)) for n, part in sizes
+    ]
     return [
         *cases,
-        Case("8 images of large numbers in parts of 3", (8, 3, 100.0, 0.0)),
-        Case("8 images in parts of 3, where gradients stand already", (8, 3, 1.0, 0.5)),
+        Case("8 images of large numbers in micro-batches of 3", (8, 3, 100.0, 0.0)),
+        Case("8 images in micro-batches of 3, with gradients from before", (8, 3, 1.0, 0.5)),
     ]
 
 
 class SavedTensor:
-    """A tensor that torch keeps for the backward pass of one part; counted while it is there."""
+    """A tensor that torch keeps for one part's backward pass; counted while it exists."""
 
     def __init__(self, tensor: torch.Tensor, part: int, parts: Counter[int]) -> None:
-        # detached: an output would hold its node, and the node what is kept
+        # detached: an output holds its node, and the node holds what is kept
         self.tensor, self.part, self.parts = tensor.detach(), part, parts
         parts[part] += 1
 
@@ -38,7 +40,7 @@ class SavedTensor:
 
 
 class BatchLog:
-    """Notes which batches go through a model, and for how many parts activations are kept."""
+    """Notes which batches go through a model, and how many parts' activations are kept."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.sizes: list[int] = []  # of all batches, and of those whose graph is kept
@@ -79,9 +81,9 @@ def run(answer: Answer, case: Case) -> Outcome:
         "the most images that go through the model at once": most
         if most > part
         else f"at most {part}",
-        "the number of images whose gradient is taken": sum(watched.learned),
+        "the number of images whose gradient is computed": sum(watched.learned),
         "the gradient": flat(p.grad for p in model.parameters()),
-        "the parts whose activations are kept at the same time": watched.most,
+        "the micro-batches whose activations are kept at the same time": watched.most,
         "what happens to the parameters": "nothing"
         if (flat(model.parameters()) == before).all()
         else "they change",
@@ -93,7 +95,7 @@ def run(answer: Answer, case: Case) -> Outcome:
 
 
 EXERCISE = Exercise(
-    task="Compute the gradient of a large batch's mean loss from parts of it.",
+    task="Compute the gradient of a large batch's mean loss from micro-batches.",
     reference=accumulate_gradients,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""Gradient clipping: one factor for all gradients, so that their common norm has a limit."""
+"""Gradient clipping: one factor for all gradients, to limit their global norm."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from gpulearn.train.step import clip_by_global_norm
 from gpulearn_lessons.training.trial import Outcome, flat, number, same
 
 Gradients = tuple[tuple[float, ...] | None, ...]
-JOINED = "Take each gradient's norm, or flatten it first, whatever its axes."
-SHAPES = ((2, 1, 3, 2), (2, 3), (), (4,))  # of a convolution, a linear layer, a scale, a bias
+JOINED = "Use each gradient's own norm, or reshape(-1) it first; view(-1) needs contiguous memory."
+# of a convolution, whose gradient is stored channels last; a linear layer, a scale, a bias
+SHAPES = ((2, 2, 3, 2), (2, 3), (), (4,))
 
 
 def cases() -> list[Case]:
-    """Norms above, below and at the limit, zero; two sizes; a parameter without gradient."""
+    """Norms above, below and at the limit, or zero; a parameter without gradient."""
     several: Gradients = ((3.0, -4.0, 0.5), (12.0,), (0.0, -2.0))
     work: tuple[tuple[str, Gradients, float], ...] = (
         ("a norm of 13.16 and a limit of 2", several, 2.0),
@@ -39,7 +40,7 @@ def cases() -> list[Case]:
 
 
 def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-    """What a right answer does with gradients of 4, 2, no and 1 axes, above and below the limit."""
+    """What a right answer does with 4, 2, 0 and 1 axes and another layout in memory."""
     numbers = tuple(tuple(0.5 * k - 2.0 for k in range(math.prod(shape))) for shape in SHAPES)
     for most in (3.0, 300.0):
         case = Case(
@@ -54,11 +55,11 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
 
 @where_it_runs
 def _run_or_raised(answer: Answer, case: Case) -> Outcome | str:
-    """What comes out of a case, or what is raised: there are many ways to join what cannot be."""
+    """The outcome of a case, or the error that it raises."""
     try:
         return run(answer, case)
     except Exception as error:
-        message = str(error).strip().partition("\n")[0]
+        message = str(error).strip().partition("\n")[0].rstrip(".")
         return f"it raises {type(error).__name__}: {message}"
 
 
@@ -88,20 +89,22 @@ def fresh(case: Case) -> list[torch.nn.Parameter]:
     for number_of, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
         parameter = torch.nn.Parameter(torch.full(shape, 1.0 + number_of, dtype=torch.float64))
         if gradient is not None:
-            parameter.grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
+            grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
+            layout = torch.channels_last if grad.ndim == 4 else torch.contiguous_format
+            parameter.grad = grad.contiguous(memory_format=layout)
         parameters.append(parameter)
     return parameters
 
 
 def clips_a_list(answer: Answer, case: Case) -> bool:
-    """Whether gradients change where the parameters are a list, which can be gone through twice."""
+    """Whether gradients change if the parameters are a list, which two loops can use."""
     parameters = fresh(case)
     before = flat(p.grad for p in parameters)
     answer(parameters, case.args[1])
     return not np.array_equal(flat(p.grad for p in parameters), before, equal_nan=True)
 
 
-# torch divides by norm + 1e-6, and who does so too is right
+# torch divides by norm + 1e-6, which is right, too
 difference = functools.partial(same, tolerance=2e-5)
 
 
@@ -110,12 +113,12 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def alike_where_finite(one: Any, other: Any) -> bool:
-    """A looser view: what else is wrong is the same, whatever becomes of inf and nan."""
+    """A looser view, without the cases of inf and nan."""
     return not other.ways[0] or alike(one, other)
 
 
 EXERCISE = Exercise(
-    task="Scale all gradients by one factor so that their common norm is at most max_norm.",
+    task="Scale all gradients by one factor so that their global norm is at most max_norm.",
     reference=clip_by_global_norm,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""The plain loop of epochs, judged after each on held-out data, and when to end it."""
+"""The plain loop of epochs, evaluated after each on held-out data, and when to stop it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ def train_epochs(
     held_out: Batches,
     epochs: int,
 ) -> list[tuple[float, float]]:
-    """Train for some epochs; after each, count how many of the held-out images are read rightly.
+    """Train for some epochs, and compute the accuracy on held-out images after each.
 
-    Dropout is on while the model trains and off while it is judged. Means go over images, not
-    over batches, since the last batch may be smaller.
+    Dropout is on in training and off in evaluation. Means are over images, not over batches, since
+    the last batch may be smaller.
 
     `batches` and `held_out` are pairs of images (n, …) and labels (n,), such as a `DataLoader`; the
     model gives scores (n, classes). Returned are, for each epoch, the mean cross-entropy over the
-    training images, each before the step that it took part in, and the share of the held-out images
-    that is right, 0 to 1.
+    training images, each before the step that it took part in, and the accuracy, 0 to 1.
 
     >>> model = nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
@@ -61,12 +60,12 @@ def train_epochs(
 
 @require.sizes("patience")
 def stop_early(losses: Iterable[float], patience: int) -> tuple[int, int]:
-    """Train until the validation loss has not fallen below its best for some epochs in a row.
+    """Train until the validation loss has had no new best for some epochs in a row.
 
-    A loss that equals the best, or is no finite number, is no new best; `patience` epochs in a row
-    without one end the training. To take the next loss trains another epoch, so none is taken that
-    is not needed. Returned are the epoch with the best loss, whose weights are kept, and how many
-    were trained; epochs are counted from 1, and 0 is kept where no loss was a finite number.
+    A loss that equals the best, or is not finite, is no new best; after `patience` epochs in a row
+    without one the training stops. Taking the next loss trains another epoch, so none is taken that
+    is not needed. Returned are the epoch with the best loss, whose weights to keep, and the number
+    of epochs trained; epochs count from 1, and the first is 0 if no loss was finite.
 
     >>> stop_early([0.9, 0.5, 0.6, 0.55, 0.7, 0.4], patience=3)
     (2, 5)

@@ -1,4 +1,4 @@
-"""Checkpoint and resume: a run that is stopped goes on as if nothing had happened."""
+"""Checkpoint and resume: a run that is killed continues as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from gpulearn.train.checkpointing import save_and_resume
 from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
 
 TRUSTS = (
-    "it goes on to the same bits, but a file from somewhere else may run any code while it is "
-    "loaded, as pickle lets it: read it with torch.load(path, weights_only=True)."
+    "it continues to the same bits, but a file from somewhere else can run any code while it is "
+    "loaded, as pickle allows: read it with torch.load(path, weights_only=True)."
 )
 
 
@@ -42,7 +42,7 @@ class RunPlan:
     # for each call of the answer, how many steps it is asked for, and in which of its steps it is
     # killed, halfway: the 2nd or later, 0 for never
     calls: tuple[tuple[int, int], ...]
-    adam: bool = False  # the optimiser, Adam or momentum
+    adam: bool = False  # the optimizer, Adam or momentum
     schedule: str = "steps"  # one of `SCHEDULES`
 
     def name(self, number: int) -> str:
@@ -50,14 +50,14 @@ class RunPlan:
 
 
 def cases() -> list[Case]:
-    """Runs without a stop, stopped once and twice, with two optimisers, and asked for more."""
+    """Runs that are killed never, once, or twice, with two optimizers, or asked for more."""
     plans = {
         "a run of 5 steps, killed in its 3rd": RunPlan(((5, 3), (5, 0))),
         "a run of 6 steps with Adam, killed twice": RunPlan(((6, 3), (6, 2), (6, 0)), adam=True),
         "a run of 5 steps on a cosine, killed": RunPlan(((5, 4), (5, 0)), schedule="cosine"),
         "a run of 6 steps on one cycle, killed": RunPlan(((6, 3), (6, 0)), schedule="one cycle"),
         "a run of 6 steps with restarts, killed": RunPlan(((6, 4), (6, 0)), schedule="restarts"),
-        "a run of 3 steps that nobody stops": RunPlan(((3, 0),)),
+        "a run of 3 steps that is not killed": RunPlan(((3, 0),)),
         "a run that is done, and called again": RunPlan(((2, 0), (2, 0))),
         "a run of 3 steps that is asked for 5": RunPlan(((3, 0), (5, 0))),
     }
@@ -76,10 +76,10 @@ SCHEDULES: Mapping[str, Callable[[Any], Any]] = {
 
 
 class Process:
-    """What one process builds: a network with dropout, an optimiser, a schedule, a step."""
+    """What one process builds: a network with dropout, an optimizer, a schedule, a step."""
 
     def __init__(self, plan: RunPlan, dies_in: int, number: int) -> None:
-        torch.default_generator.manual_seed(number)  # no two processes begin alike
+        torch.default_generator.manual_seed(number)  # no two processes start alike
         self.model = network(dropout=0.3)
         if plan.adam:
             self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self.model.parameters(), 0.02)
@@ -127,8 +127,8 @@ def run(answer: Answer, case: Case) -> Outcome:
         path = Path(folder) / "run.pt"
         for number, (steps, dies_in) in enumerate(plan.calls):
             if number:
-                # each process begins with empty variables; here there is but one, so what an
-                # answer keeps in a variable becomes that of another run
+                # each process starts with empty variables; here there is only one, so another run
+                # overwrites what an answer keeps in a variable
                 with contextlib.suppress(Exception):
                     Process(plan, 0, 100).go(answer, Path(folder) / "other.pt", 1)
                 path = path.rename(path.with_name(f"moved{number}.pt")) if path.exists() else path
@@ -138,8 +138,8 @@ def run(answer: Answer, case: Case) -> Outcome:
                 process.go(answer, path, steps)
             except SimulatedKill:
                 killed = True
-            there = path.exists() and path.stat().st_size > 0
-            facts |= facts_of(plan.name(number), process.steps, killed, there)
+            saved = path.exists() and path.stat().st_size > 0
+            facts |= facts_of(plan.name(number), process.steps, killed, saved)
         facts |= process.seen()
     return Outcome(facts)
 
@@ -148,7 +148,7 @@ sprung: list[str] = []
 
 
 class Trap:
-    """What a file from somewhere else may hold: unpickled, it calls a function."""
+    """What a file from somewhere else can hold: unpickled, it calls a function."""
 
     def __reduce__(self) -> Any:
         return spring, ()
@@ -161,7 +161,7 @@ def spring() -> None:
 
 @where_it_runs
 def trusting(answer: Answer) -> bool:
-    """Whether a right answer runs code which the file brings along."""
+    """Whether a right answer runs code from the file."""
     plan = RunPlan(((3, 0),))
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
@@ -177,18 +177,18 @@ def trusting(answer: Answer) -> bool:
 
 
 WHOLE = (
-    "it goes on to the same bits, but a kill that comes while it saves leaves no whole checkpoint "
-    "at `path`, and all steps are lost. Save under another name, such as "
-    "path.with_suffix('.new'), and then bring it to its place at once: .replace(path)."
+    "it continues to the same bits, but a kill during a save leaves no complete checkpoint at "
+    "`path`, and all steps are lost. Save under another name, such as path.with_suffix('.new'), "
+    "and then rename that file in a single operation: .replace(path)."
 )
 REMOVED = (
-    "it goes on to the same bits, but the last checkpoint is taken from its place before the next "
-    "one is there: a kill between the two loses all steps. Path.replace puts the new one in the "
-    "old one's place at once."
+    "it continues to the same bits, but the old checkpoint is gone from `path` before the new one "
+    "is there: a kill between the two loses all steps. Path.replace exchanges them in a single "
+    "operation."
 )
 BESIDE = (
-    "it goes on to the same bits, but after a kill that comes while it saves it does not take the "
-    "whole checkpoint that is at `path`: load that one, and let what lies beside it be."
+    "it continues to the same bits, but after a kill during a save it does not load the complete "
+    "checkpoint at `path`: load that one, and ignore the unfinished file beside it."
 )
 
 
@@ -305,7 +305,7 @@ def expect(case: Case) -> Outcome:
 
 
 EXERCISE = Exercise(
-    task="Train to a number of steps, saving after each, so that a stopped run can go on.",
+    task="Train to a number of steps, saving after each, so that a killed run can continue.",
     reference=save_and_resume,
     cases=cases,
     run=run,

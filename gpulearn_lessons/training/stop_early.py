@@ -15,19 +15,19 @@ from gpulearn_lessons.training.trial import Outcome, same
 
 
 def cases() -> list[Case]:
-    """Losses that fall, rise, stand still, come back; no numbers; patience that is not used up."""
+    """Losses that fall, rise, stay, or recover; not finite; patience that is not used up."""
     nan, inf = math.nan, math.inf
     work: tuple[tuple[str, tuple[float, ...], int], ...] = (
         ("a best loss in epoch 3, patience 2", (2.3, 1.4, 1.1, 1.3, 1.2, 0.9, 0.8, 0.7), 2),
         ("a loss that falls to the end", (2.0, 1.5, 1.2, 1.0), 2),
         ("a single bad epoch, patience 2", (2.0, 1.0, 1.5, 0.8, 0.9, 0.7, 0.6), 2),
-        ("losses that fall after a peak, patience 3", (1.0, 3.0, 2.5, 2.0, 0.5), 3),
+        ("losses that fall again after a peak, patience 3", (1.0, 3.0, 2.5, 2.0, 0.5), 3),
         ("a loss that equals the best one", (1.0, 0.5, 0.5, 0.5, 0.4), 2),
         ("patience 1", (1.0, 0.9, 0.95, 0.5), 1),
         ("bad epochs with good ones between", (1.0, 1.1, 0.9, 1.0, 0.8, 0.9, 0.7), 2),
         ("a loss that is nan at first", (nan, 1.0, 0.9, 1.2, 1.3, 0.1), 2),
         ("a loss that becomes nan", (1.0, 0.9, nan, nan, nan, 0.1), 3),
-        ("losses that are no numbers", (nan, inf, nan, 0.5), 3),
+        ("losses that are not finite", (nan, inf, nan, 0.5), 3),
         ("bests by a hair", (1.0, 0.999, 0.9985, 0.9984, 0.99841, 0.99842, 0.5), 2),
         ("patience longer than the training", (1.0, 2.0, 3.0), 5),
         ("losses far above 1", (9e9, 8e9, 8.5e9, 8.6e9, 1.0), 2),

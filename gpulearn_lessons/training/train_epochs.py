@@ -1,4 +1,4 @@
-"""A loop of epochs that is given with three mistakes, to be mended from what it reports."""
+"""A loop of epochs with three bugs, to be fixed from what it reports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gpulearn_lessons.training.trial import Outcome, apart, flat, network, same
 
 
 def cases() -> list[Case]:
-    """A smaller last batch on either side, one epoch and several, one batch, a model at rest."""
+    """A smaller last batch on either side, one epoch or several, one batch, eval mode."""
     work: tuple[tuple[str, tuple[int, ...], tuple[int, ...], int, bool], ...] = (
         ("3 epochs of batches of 6, 6 and 2 images", (6, 6, 2), (5, 3), 3, True),
         ("1 epoch of 2 batches", (4, 4), (6, 1), 1, True),
-        ("2 epochs, a model that has just been judged", (5, 3), (4,), 2, False),
+        ("2 epochs, a model that has just been evaluated", (5, 3), (4,), 2, False),
         ("4 epochs of a single batch", (9,), (3, 3, 2), 4, True),
     )
     return [Case(label, tuple(plan)) for label, *plan in work]
@@ -32,13 +32,13 @@ class ForwardLog:
     def __init__(self, model: nn.Module, held_out: list[Any]) -> None:
         self.held_out = {tuple(image.tolist()) for images, _ in held_out for image in images}
         self.trained: list[str] = []  # the mode, for each training image
-        self.judged: list[str] = []
+        self.evaluated: list[str] = []
         self.graphs = 0
         model.register_forward_hook(self.forward)
 
     def forward(self, model: nn.Module, inputs: Any, output: torch.Tensor) -> None:
         for image in inputs[0]:
-            mine = self.judged if tuple(image.tolist()) in self.held_out else self.trained
+            mine = self.evaluated if tuple(image.tolist()) in self.held_out else self.trained
             mine.append("on" if model.training else "off")
         if output.requires_grad and not model.training:
             self.graphs += 1
@@ -67,13 +67,13 @@ def run(answer: Answer, case: Case) -> Outcome:
     return Outcome(
         {
             "how many training images go through the model in all epochs": len(passes.trained),
-            "how many held-out images it judges by in all epochs": len(passes.judged),
+            "how many held-out images it evaluates in all epochs": len(passes.evaluated),
             "dropout for the training images": passes.in_words(passes.trained),
-            "dropout for the held-out images": passes.in_words(passes.judged),
+            "dropout for the held-out images": passes.in_words(passes.evaluated),
             "the parameters at the end": flat(model.parameters()),
             "the mean training losses": losses,
-            "the shares of held-out images that are right": shares,
-            "the graphs that are kept while it judges": passes.graphs,
+            "the accuracies on the held-out images": shares,
+            "the graphs built in evaluation": passes.graphs,
             "the graphs in what it returns": with_graph(history),
         }
     )
@@ -91,7 +91,7 @@ def without_graph(value: Any) -> Any:
 
 
 def columns(history: Any) -> tuple[Any, Any]:
-    """The losses and the shares, or what was returned in their place."""
+    """The losses and the accuracies, or what was returned instead."""
     try:
         table = np.array([[float(without_graph(number)) for number in row] for row in history])
         if table.ndim == 2 and table.shape[1] == 2:
@@ -103,7 +103,7 @@ def columns(history: Any) -> tuple[Any, Any]:
 
 
 EXERCISE = Exercise(
-    task="Mend the loop, so that it trains with dropout, judges without, and counts by images.",
+    task="Fix the loop: train with dropout, evaluate without it, and average over images.",
     reference=train_epochs,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""A training step: forward, backward, and a step of the optimiser."""
+"""A training step: forward, backward, and a step of the optimizer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StepPlan:
 
 
 def cases() -> list[Case]:
-    """Several optimisers and batches; models that come from an evaluation, or with gradients."""
+    """Several optimizers and batches; models just evaluated, or with old gradients."""
     plans = {
         "three steps of gradient descent": StepPlan("sgd", 8),
         "three steps with momentum": StepPlan("momentum", 5),
@@ -41,7 +41,7 @@ def cases() -> list[Case]:
 
 
 def optimizer_of(plan: StepPlan, model: nn.Module) -> torch.optim.Optimizer:
-    # Adam's epsilon is large here, so that roundings do not become whole steps
+    # Adam's epsilon is large here, so that rounding errors do not become whole steps
     if plan.optimizer == "adam":
         return torch.optim.Adam(model.parameters(), lr=0.05, eps=1e-3)
     momentum = 0.9 if plan.optimizer == "momentum" else 0.0
@@ -82,7 +82,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Do one step of the optimiser on one batch, and return the loss as a number.",
+    task="Take one training step on one batch, and return the loss as a number.",
     reference=train_step,
     cases=cases,
     run=run,

@@ -1,9 +1,9 @@
-"""Training runs: their curves, the board that shows a run while it goes on, and an explorer."""
+"""Training runs: their curves, the live board, and an explorer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -11,28 +11,18 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, dropdown
-from gpulearn.plot.style import figure, looks, note, plain_decades
+from gpulearn.plot.style import figure, note, plain_decades
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:
-    from gpulearn.train.history import Epoch, History, Step
+    from gpulearn.train.history import Epoch, Step
 
 SMOOTHING = 20  # steps; less than an epoch of the digits
 LOG_FROM = 30.0  # largest ÷ smallest value from which an axis is logarithmic
-# what compare_runs can draw -> the axis, and how a last value is written
-CURVES = {
-    "loss": ("loss of the batch", "{:.3g}"),
-    "gradient_norm": ("norm of the gradient", "{:.3g}"),
-    "rate": ("learning rate", "{:.3g}"),
-    "test_loss": ("loss, held-out digits", "{:.3g}"),
-    "test_accuracy": ("right, held-out digits (%)", "{:.1f} %"),
-}
-SHARE = 0.25  # of the time may go into drawing
+EVERY, SHARE = 0.4, 0.25  # seconds between two drawings at least, and their share of the time
 RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0)
-# 0, since a list of choices shows a None as nothing chosen
+# 0, since a list of choices shows None as no choice
 CLIPS = {"none": 0.0, "at 3": 3.0, "at 1": 1.0, "at 0.3": 0.3}
 SCHEDULES = ("constant", "cosine", "warm-up")
 
@@ -56,7 +46,7 @@ def summary(steps: Sequence[Step], epochs: Sequence[Epoch]) -> str:
     losses = smoothed([step.loss for step in steps])
     if not math.isfinite(losses[-1]):
         bad = next(step.step for step in steps if not math.isfinite(step.loss))
-        return f"After {len(steps):,} steps: at step {bad:,} the loss was no finite number."
+        return f"After {len(steps):,} steps: at step {bad:,} the loss was not finite."
     largest = max(filter(math.isfinite, (step.gradient_norm for step in steps)), default=math.inf)
     accuracy = (
         f"; {epochs[-1].test_accuracy:.1%} of the held-out digits are right" if epochs else ""
@@ -103,68 +93,6 @@ def draw_run(
     return show(fig, f"Four curves over the steps of a training run. {summary(steps, epochs)}")
 
 
-def compare_runs(runs: Mapping[str, History], curve: str = "loss") -> Picture:
-    """One curve of several training runs in one figure.
-
-    Args:
-        runs: what each run is called → what `gl.fit` returned.
-        curve: "loss" (a mean over 20 steps), "gradient_norm", "rate", "test_loss" or
-            "test_accuracy".
-    """
-    require.choice("curve", curve, CURVES)
-    _check_runs(runs)
-    label, form = CURVES[curve]
-    ends, every = [], []
-    with figure() as (fig, axes):
-        for (name, run), line in zip(runs.items(), looks(list(runs)), strict=True):
-            at, values = _points(run, curve)
-            axes.plot(at, values, label=name, markevery=max(1, len(at) // 8), **line)
-            every += values
-            ends.append(f"{name} {form.format(values[-1])}")
-        axes.set_xlabel("step")
-        _axis(axes, label, every)
-        if curve == "test_accuracy":
-            axes.set_ylim(0, 102)
-        axes.legend()
-    return show(fig, f"{label[0].upper()}{label[1:]} over steps; at the end: {', '.join(ends)}.")
-
-
-def runs_table(runs: Mapping[str, History]) -> Table:
-    """How several training runs ended: one row a run, name → what `gl.fit` returned."""
-    _check_runs(runs)
-    rows = []
-    for name, run in runs.items():
-        last = run.epochs[-1]
-        rows.append(
-            {
-                "run": name,
-                "largest gradient": f"{max(step.gradient_norm for step in run.steps):.3g}",
-                "training loss": f"{last.train_loss:.3g}",
-                "held-out loss": f"{last.test_loss:.3g}",
-                "held out, right": f"{last.test_accuracy:.1%}",
-                "time": format_seconds(run.seconds),
-            }
-        )
-    return table(rows, "Time measured here.")
-
-
-def _check_runs(runs: Mapping[str, History]) -> None:
-    require.named("runs", runs, '{"name": what gl.fit returned, …}')
-    for name, run in runs.items():
-        if not getattr(run, "steps", None) or not getattr(run, "epochs", None):
-            raise BadInput(f"{name} is {shown(run)}: give what gl.fit returned.")
-
-
-def _points(run: History, curve: str) -> tuple[list[int], list[float]]:
-    records: Sequence[Any] = run.epochs if curve.startswith("test_") else run.steps
-    values = [getattr(record, curve) for record in records]
-    if curve == "loss":
-        values = smoothed(values)
-    if curve == "test_accuracy":
-        values = [100 * value for value in values]
-    return [record.step for record in records], values
-
-
 def _axis(axes: Any, label: str, values: Sequence[float]) -> None:
     """Label an axis; make it logarithmic where the values lie far apart."""
     finite = [value for value in values if math.isfinite(value) and value > 0]
@@ -177,17 +105,16 @@ def _axis(axes: Any, label: str, values: Sequence[float]) -> None:
 
 
 class TrainingBoard:
-    """Loss, held-out accuracy, gradient norm and learning rate of a run that goes on.
+    """Loss, held-out accuracy, gradient norm and learning rate of a run in progress.
 
-    Call it with each step and each epoch. In a notebook it draws itself anew in one place
-    under the cell; as the last value of the cell it draws what came last. Elsewhere it only
-    collects. Whatever goes wrong in a drawing is raised where training called the board.
+    Call it with each step and each epoch. In a notebook it redraws itself in one place under the
+    cell, and once more as the last value of the cell. Elsewhere it only collects. An error in a
+    drawing is raised where training called the board.
     """
 
-    def __init__(self, *, clip: float | None = None, every: float = 0.4) -> None:
+    def __init__(self) -> None:
         self.steps: list[Step] = []
         self.epochs: list[Epoch] = []
-        self._clip, self._every = clip, every
         self._place: Any = None  # where the live picture stands
         self._next = 0.0
 
@@ -206,7 +133,7 @@ class TrainingBoard:
 
     def picture(self) -> Picture:
         """The four curves as they stand now."""
-        return draw_run(self.steps, self.epochs, clip=self._clip)
+        return draw_run(self.steps, self.epochs)
 
     def _repr_html_(self) -> str:
         text = escape(summary(self.steps, self.epochs))
@@ -226,7 +153,7 @@ class TrainingBoard:
             self._place.update(content, raw=True)
         # Drawing may take a while on a busy machine, and training is what the cell is for.
         now = monotonic()
-        self._next = now + max(self._every, (now - started) / SHARE)
+        self._next = now + max(EVERY, (now - started) / SHARE)
 
     def _ipython_display_(self) -> None:
         """As a cell's last value: bring the picture that stands there already up to date."""
@@ -243,30 +170,22 @@ def in_notebook() -> bool:
     return hasattr(get_ipython(), "kernel")
 
 
-def training_board(*, clip: float | None = None, every: float = 0.4) -> TrainingBoard:
-    """Make a board that shows a training run while it goes on.
+def training_board() -> TrainingBoard:
+    """Make a board that shows a training run while it runs.
 
     Hand it to `gl.fit` as `on_step` and as `on_epoch`, and end the cell with it.
-
-    Args:
-        clip: the norm at which gradients are clipped, drawn as a line.
-        every: least seconds between two drawings; drawing never takes more than a quarter of
-            the time.
 
     >>> training_board()
     [training board: No step has been taken yet.]
     """
     require.package("matplotlib", "training.training_board")
-    require.above_zero("every", every)
-    if clip is not None:
-        require.above_zero("clip", clip)
-    return TrainingBoard(clip=clip, every=every)
+    return TrainingBoard()
 
 
 def draw_training(
     data: Any, epochs: int, *, rate: float, clip: float, schedule: str
 ) -> tuple[Picture, str]:
-    """Train a LeNet with momentum, draw its curves, and say how it went; clip 0 is none."""
+    """Train a LeNet with momentum, draw its curves, and say how it went; a clip of 0 is none."""
     from gpulearn.train.fit import fit
     from gpulearn.train.models import LeNet
 
@@ -285,11 +204,11 @@ def draw_training(
 
 
 def training_explorer(data: Any, epochs: int = 4) -> Explorer:
-    """Choose rate, clipping and schedule; a LeNet is trained with momentum at each change.
+    """Choose rate, clipping and schedule; each change trains a LeNet with momentum.
 
     Args:
-        data: `gl.digits()`, or what else `gl.fit` takes.
-        epochs: passes over the data, so that a change takes less than a second.
+        data: `gl.digits()`, or anything else that `gl.fit` takes.
+        epochs: passes over the data.
     """
     epochs = require.whole("epochs", epochs)
     controls = {

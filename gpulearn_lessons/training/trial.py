@@ -1,4 +1,4 @@
-"""How an answer that trains is tried: what is seen of it, and small networks to try it on."""
+"""How an answer that trains is tried: its outcome, and small networks to try it on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to f
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an answer did, the most important facts first."""
+    """What an answer did, the most important fact first."""
 
     # a phrase, such as "the loss that it returns", to a number, an array or a word
     facts: dict[str, Any]
@@ -73,7 +73,7 @@ def number(returned: Any) -> Any:
 
 
 def condition(model: nn.Module) -> str:
-    """What a training step leaves as it is, but for the mode: dtypes, and what is trained."""
+    """What a training step must not change: dtypes, and which parameters are trained."""
     dtypes = sorted({str(p.dtype).removeprefix("torch.") for p in model.parameters()})
     frozen = sum(not p.requires_grad for p in model.parameters())
     return " and ".join(dtypes) + (f", {frozen} of them frozen" if frozen else "")
@@ -87,10 +87,9 @@ def flat(tensors: Iterable[torch.Tensor | None]) -> np.ndarray:
 
 @contextmanager
 def apart(seed: int) -> Iterator[None]:
-    """Random numbers of the trial's own, and one thread; afterwards all is as it was.
+    """Separate random numbers and one thread; both are restored afterwards.
 
-    The networks are so small that threads would only wait for each other, long where the
-    machine has other work.
+    The networks are so small that threads would only wait for each other.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

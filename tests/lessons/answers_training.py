@@ -49,7 +49,7 @@ def epochs_that_clear_once(model, optimizer, batches, held_out, epochs):
             optimizer.step()
             total += loss.item() * len(labels)
             seen += len(labels)
-        history.append((total / seen, judged(model, held_out)))
+        history.append((total / seen, accuracy(model, held_out)))
     return history
 
 
@@ -57,7 +57,7 @@ def epochs_without_the_last_batch(model, optimizer, batches, held_out, epochs):
     return epochs_with_modes_switched_inside(model, optimizer, batches[:-1], held_out, epochs)
 
 
-def judged(model, held_out):
+def accuracy(model, held_out):
     model.eval()
     with torch.no_grad():
         right = sum((model(x).argmax(1) == y).sum().item() for x, y in held_out)
@@ -76,6 +76,15 @@ def clip_by_squares(parameters, max_norm):
 def clip_flat_ones_only(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
     norm = float(torch.cat(grads).norm())
+    if max_norm < norm < math.inf:
+        for g in grads:
+            g *= max_norm / norm
+    return norm
+
+
+def clip_by_views(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = float(torch.cat([g.view(-1) for g in grads]).norm())
     if max_norm < norm < math.inf:
         for g in grads:
             g *= max_norm / norm
@@ -219,8 +228,9 @@ WRONG = [
     ("train_epochs", epochs_that_clear_once, "the parameters at the end"),
     ("train_epochs", epochs_without_the_last_batch, "how many training images go through"),
     ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),
+    ("clip_by_global_norm", clip_by_views, "view(-1) needs contiguous memory"),
     ("stop_early", stop_with_a_margin, "for bests by a hair"),
-    ("stop_early", stop_only_after_a_best, "for losses that are no numbers"),
+    ("stop_early", stop_only_after_a_best, "for losses that are not finite"),
     ("stop_early", stop_by_the_last_few, "for a loss that equals the best one"),
     ("save_and_resume", resume_with_a_counted_schedule, "for a run of 6 steps with restarts"),
 ]

@@ -426,5 +426,4 @@ def test_the_notebook_shows_the_solution_as_its_script():
         c for c in read(NOTEBOOKS / "16_data_parallel.ipynb").cells if c.source[:8] == "script ="
     )
     text = ast.literal_eval(cell.source.removeprefix("script ="))
-    solution = mend_the_script.as_file(find("mend_the_script").reference)
-    assert text.strip() == solution.replace("mend_the_script", "main").strip()
+    assert text.strip() == mend_the_script.script().strip()

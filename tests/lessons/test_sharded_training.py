@@ -40,6 +40,29 @@ def no_gather(weights, make):
     return step
 
 
+def in_new_memory(weights, make):
+    inner = state_in_chunks(weights, make)
+
+    def step(g):
+        weights.data = weights.clone()
+        inner(g)
+
+    return step
+
+
+def made_for_all_weights(weights, make):
+    return state_in_chunks(weights, lambda shard: make([weights]))
+
+
+def reduce_scatter_by_torch(parameters):
+    flat = torch.cat([(p * 0 if p.grad is None else p.grad).detach().flatten() for p in parameters])
+    for p in parameters:
+        p.grad = None
+    flat = torch.nn.functional.pad(flat, (0, -len(flat) % world_size()))
+    torch.distributed.all_reduce(flat)
+    return flat.view(world_size(), -1)[rank()] / world_size()
+
+
 def paper_alone(counts, ranks, stage, *, weights=2, gradients=2, state=12):
     n = sum(counts)
     return weights * n, gradients * n, state * n / ranks
@@ -50,6 +73,9 @@ def paper_alone(counts, ranks, stage, *, weights=2, gradients=2, state=12):
     [
         ("shard_optimizer_state", state_in_chunks, None),
         ("shard_optimizer_state", no_gather, "Gather all shards"),
+        ("shard_optimizer_state", in_new_memory, "as after weights = … or weights.data = …"),
+        ("shard_optimizer_state", made_for_all_weights, "make it for the shard"),
+        ("reduce_scatter_gradients", reduce_scatter_by_torch, "twice the bytes"),
         ("zero_memory", paper_alone, "the state takes"),
     ],
 )

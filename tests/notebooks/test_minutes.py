@@ -93,10 +93,10 @@ def test_a_stub_that_has_most_lines_is_a_program_to_mend() -> None:
 @pytest.mark.parametrize(
     ("taken", "sittings"),
     [
-        ((30, 30, 30), [90]),
+        ((30, 20, 20), [70]),
         ((60, 20, 40), [60, 60]),  # and not 80 + 40
         ((50, 50, 50, 50), [50, 50, 50, 50]),
-        ((80, 20, 80, 10), [80, 20, 90]),
+        ((70, 20, 60, 10), [70, 20, 70]),
         ((120, 20), [120, 20]),  # no stop within a section
     ],
 )
@@ -128,14 +128,14 @@ def test_another_form_is_not_read(says) -> None:
     assert found(planted(says, 80, 80, stops=(1,)))
 
 
-ONE, TWO = "about 60 minutes, exercises included", "about 150 minutes, exercises included, in two "
-TWO += "sittings: about 70 to the stop after section 2, 80 after it"
+ONE, TWO = "about 60 minutes, exercises included", "about 140 minutes, exercises included, in two "
+TWO += "sittings: about 70 to the stop after section 2, 70 after it"
 
 
 @pytest.mark.parametrize("taken", [55, 60, 64.9])
 def test_minutes_near_the_count_are_left_alone(taken) -> None:
     assert found(planted(ONE, taken)) == []
-    assert found(planted(TWO, 40, taken - 30, 80, stops=(2,))) == []
+    assert found(planted(TWO, 40, taken - 30, 70, stops=(2,))) == []
 
 
 @pytest.mark.parametrize(
@@ -155,23 +155,23 @@ def test_the_message_says_what_to_write_and_that_is_right(says, taken) -> None:
 
 
 def test_a_stop_of_the_author_is_kept() -> None:
-    says = sentence([80, 45, 40], [1, 3])  # where two sittings would do
-    assert found(planted(says, 80, 25, 20, 40, stops=(1, 3))) == []
+    says = sentence([70, 35, 30], [1, 3])  # where two sittings would do
+    assert found(planted(says, 70, 15, 20, 30, stops=(1, 3))) == []
 
 
 def test_a_stop_has_its_sentence_and_a_sentence_its_stop() -> None:
-    (line,) = found(planted(TWO, 40, 30, 80))
+    (line,) = found(planted(TWO, 40, 30, 70))
     assert line == f"section 2 must end with '{STOP}', what is done and what comes"
-    (line,) = found(planted(TWO, 40, 30, 80, stops=(1, 2)))
+    (line,) = found(planted(TWO, 40, 30, 70, stops=(1, 2)))
     assert line == "stops after section 1, and the beginning says nothing of it"
 
 
 def test_the_readme_says_what_the_notebooks_say() -> None:
     notebooks = {"01_planted": planted(TWO, 70)}
     row = "| [01](notebooks/01_planted.ipynb) | Why | {} | badge |"
-    assert list(readme_minutes(row.format("70 + 80"), notebooks)) == []
+    assert list(readme_minutes(row.format("70 + 70"), notebooks)) == []
     assert list(readme_minutes(row.format("150"), notebooks)) == [
-        "README.md says 150 minutes of 01_planted, and the notebook 70 + 80"
+        "README.md says 150 minutes of 01_planted, and the notebook 70 + 70"
     ]
 
 

@@ -27,7 +27,7 @@ LONG = (
     "tests/gpulearn/perf/test_ladder.py", "tests/gpulearn/plot", "tests/gpulearn/scaling",
     "tests/gpulearn/parallel/clinic", "tests/gpulearn/parallel/fault_tolerance",
     "tests/gpulearn/parallel/test_launch_surroundings.py",
-    "tests/gpulearn/parallel/test_to_torchrun.py", "tests/gpulearn/train/test_checkpointing.py",
+    "tests/gpulearn/train/test_checkpointing.py",
     "tests/project/recorders", "tests/project/site", "tests/project/tools",
     "tests/project/test_machine_report.py", "tests/project/test_simt_alone.py",
     "tests/simt/conformance", "tests/simt/programs/test_run.py", "tests/simt/test_compiled.py",

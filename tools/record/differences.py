@@ -66,10 +66,7 @@ BY_PTX = (
     Difference("row_sums", FLOPS, True, EXPONENTIAL, {"ex2": 5, "fma": 20}),
     Difference("row_shares", FLOPS, False, DIVISION, {"div": 5}),
     Difference("online_softmax", FLOPS, True, EXPONENTIAL, {"ex2": 25, "fma": 110, "div": 5}),
-    Difference("row_means", FLOPS, False, DIVISION, {"div": 1}),
-    Difference("row_variances", FLOPS, False, DIVISION, {"div": 1}),
-    Difference("normalise_rows", FLOPS, False, DIVISION, {"div": 5, "sqrt": 1}),
-    Difference("fused_normalise", FLOPS, False, DIVISION, {"div": 7, "sqrt": 1}),
+    Difference("fused_normalize", FLOPS, False, DIVISION, {"div": 7, "sqrt": 1}),
     Difference("attention_tiled", FLOPS, True, EXPONENTIAL, {"ex2": 2, "fma": 48, "div": 3}),
 )  # fmt: skip
 

@@ -58,7 +58,7 @@ def step_parts(
     The slowest stage sets the pace, the last one where the scores make it longer. Forward counts
     once, backward twice, and what is recomputed once more. Nothing is hidden but the gathers and
     reduce-scatters of ZeRO's stage 3: of them only what is longer than the computing of the same
-    pass counts, as in `sharded_seconds` with many layers and prefetch.
+    pass counts, as with many layers and prefetching.
     """
     shape, m = work.shape, layout.micro_batches(work)
     tokens, t = work.micro_batch * shape.context, layout.tensor

@@ -148,8 +148,7 @@ def test_graph_times_are_modelled_without_a_gpu(monkeypatch):
     assert provenance.kind == "modelled"
     each = 8 * 320_000 / 320e9  # 8 µs, more than a launch
     assert times == {
-        "one by one": pytest.approx(5e-6 + 10 * each),
-        "as a graph": pytest.approx(5e-6 + 10 * each + 9 * 0.5e-6),
+        way: pytest.approx(5e-6 + 10 * each + 9 * 0.5e-6) for way in ("one by one", "as a graph")
     }
 
 

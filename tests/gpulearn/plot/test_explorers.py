@@ -57,7 +57,7 @@ FIGURES = {
         lambda: gl.plot.roofline_explorer(Roof("a laptop", 300e9, 50e9, HERE)),
         "At 1 FLOP per byte, this machine reaches at best 50 GFLOP/s",
     ),
-    "shards": (lambda: shard_player(), "Stage 3 cuts all three. Moment 19 of 22"),
+    "shards": (lambda: shard_player(), "Stage 3 shards all three. Moment 19 of 22"),
     "staleness": (lambda: staleness_explorer(), "Gradients 3 updates old, ηλ = 0.4"),
     "tensor parallel": (lambda: tensor_parallel_explorer(), "Rank 1 of 4"),
     "threads": (lambda: thread_explorer(20, 10), "Grid (3, 3), block (8, 4)"),

@@ -126,7 +126,7 @@ def test_a_file_cut_at_any_length_is_refused_and_the_one_before_it_named(tmp_pat
         path.write_bytes(content[:length])
         with pytest.raises(gl.errors.CheckpointError) as caught:
             load_checkpoint(path)
-        assert "cut short" in str(caught.value)
+        assert "truncated" in str(caught.value)
         assert f"resume from {path}.previous" in str(caught.value)
     assert load_checkpoint(previous_checkpoint(path))["step"] == 1
 

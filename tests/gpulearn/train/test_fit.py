@@ -174,7 +174,7 @@ def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(precision, tmp_p
     assert seen
     assert f"Step {len(seen) + 1} stopped: the loss is nan. It was" in message
     assert f"batch {len(seen) % 5 + 1} of epoch 1" in message
-    assert "image 44 has a pixel that is no finite number" in message
+    assert "image 44 has a pixel that is not finite" in message
     assert f"The last good checkpoint is {path}" in message
     assert torch.equal(weights(model), seen[-1])
 

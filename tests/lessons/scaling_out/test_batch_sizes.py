@@ -59,7 +59,7 @@ def test_one_process_with_the_whole_batch_stands_for_four_real_ranks():
 
 
 def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
-    _, plain = emulated()
+    plain, _ = emulated()
     images, labels = (torch.from_numpy(array) for array in few()[:2])
     model = gl.train.MLP((64, 16, 10), seed=3)
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
@@ -67,9 +67,9 @@ def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
         order = torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5, epoch=epoch))
         for part in order.split(BATCH):
             gl.train.train_step(model, optimizer, images[part], labels[part])
-    assert gl.train.evaluate(model, images, labels)[0] == pytest.approx(plain[0], abs=1e-6)
-    assert emulated(factor=1.0, warm_up=3)[1] == plain
-    assert emulated(factor=2.0)[1][0] < plain[0]
+    assert (weights(model) - weights(plain)).abs().max() <= 1e-6
+    assert torch.equal(weights(emulated(factor=1.0, warm_up=3)[0]), weights(plain))
+    assert not torch.equal(weights(emulated(factor=2.0)[0]), weights(plain))
 
 
 def test_each_rule_gives_its_rate_and_the_first_batch_is_trained_once(monkeypatch):
@@ -78,7 +78,7 @@ def test_each_rule_gives_its_rate_and_the_first_batch_is_trained_once(monkeypatc
     def note(model, data, batch, epochs, seed, grown, by_layer):
         assert by_layer is None
         seen.append((batch, seed, grown))
-        return 1.0 / batch, 0.01 * seed
+        return 0.01 * seed
 
     monkeypatch.setattr(batch_sizes, "_train", note)
     study = batch_size_study((16, 64), seeds=(1, 4), epochs=10, lr=0.5)
@@ -110,16 +110,15 @@ def test_the_rule_helps_up_to_a_limit_for_every_seed(study):
 def test_the_picture_says_the_medians(study):
     alt = scaling_out.batch_sizes(study).alt
     assert "over batch sizes 32, 256, 512, median of 2 seeds: kept 93%" in alt
-    assert "Loss on the training digits" in scaling_out.batch_sizes(study, "loss").alt
 
 
 def test_layers_with_rates_of_their_own_stand_a_batch_that_the_linear_rule_does_not():
-    rules = ("linear", "LARS", "LAMB")
+    rules = ("linear", "LARS", "Adam, root")
     study = batch_size_study((32, 512), rules, seeds=(0, 1), epochs=8)
-    assert study.rate_of("LAMB", 512) == pytest.approx(0.1 * 0.1 * 4)
+    assert study.rate_of("Adam, root", 512) == pytest.approx(0.1 * 0.1 * 4)
     for seed in (0, 1):
         right = {key: values[seed] for key, values in study.accuracies.items()}
-        assert right["linear", 512] + 0.3 < min(right["LARS", 512], right["LAMB", 512])
+        assert right["linear", 512] + 0.3 < min(right["LARS", 512], right["Adam, root", 512])
         assert right["LARS", 32] < right["linear", 32]
 
 

@@ -94,7 +94,7 @@ def train(method, keep, steps=40):
         optimizer.step()
     weights = torch.cat([p.detach().flatten() for p in model.parameters()])
     ratio = replica.bytes_sent / replica.bytes_whole if method != "none" else 1
-    return loss.item(), weights, ratio, getattr(replica, "error", 0)
+    return loss.item(), weights, ratio
 
 
 def compare():
@@ -107,18 +107,15 @@ def test_training_goes_on_with_a_tenth_of_the_gradient():
     ranks = gl.launch(compare, 2)
     for case in ranks[0]:
         assert torch.equal(ranks[0][case][1], ranks[1][case][1]), case
-    loss, weights, *_ = ranks[0]["none", 1]
+    loss, weights, _ = ranks[0]["none", 1]
     first = 2.3  # the logarithm of ten classes
     assert loss < 0.7 * first
     half, tenth, all_of_it = (ranks[0][c] for c in [("float16", 1), ("top-k", 0.1), ("top-k", 1.0)])
     assert half[0] == pytest.approx(loss, rel=1e-2)
     assert half[2] == 0.5
-    assert 0 < half[3] < 2**-11 * 2
     assert tenth[0] < 0.7 * first
     assert tenth[2] == pytest.approx(0.2, rel=0.01)  # a place and a value for each tenth
-    assert tenth[3] > 0.1
     torch.testing.assert_close(all_of_it[1], weights, rtol=0, atol=1e-5)
-    assert all_of_it[3] == 0
 
 
 @pytest.mark.parametrize(

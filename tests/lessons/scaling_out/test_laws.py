@@ -1,45 +1,16 @@
-"""Efficiency, Amdahl's law, the linear scaling rule: against their definitions."""
+"""Efficiency and the linear scaling rule: against their definitions."""
 
 import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn_lessons.scaling_out import fit_amdahl, scaling_efficiency
-from gpulearn_lessons.scaling_out.laws import Amdahl
+from gpulearn_lessons.scaling_out import scaling_efficiency
 
 quick = settings(max_examples=100, deadline=None)
-SECONDS = st.floats(1e-4, 1e4)
-
-
-@quick
-@given(serial=st.floats(0, 1), one=SECONDS, counts=st.sets(st.integers(1, 64), min_size=2))
-def test_amdahls_law_is_found_again(serial, one, counts):
-    law = Amdahl(serial, one)
-    ranks = sorted(counts)
-    fitted = fit_amdahl(ranks, [law.seconds(n) for n in ranks])
-    assert fitted == (pytest.approx(serial, abs=1e-6), pytest.approx(one, rel=1e-6))
-
-
-@quick
-@given(seconds=st.lists(SECONDS, min_size=3, max_size=3))
-def test_no_other_law_fits_better(seconds):
-    ranks = [1, 2, 4]
-    law = fit_amdahl(ranks, seconds)
-    assume(0 < law.one < 1e12)
-    assert 0 <= law.serial <= 1
-
-    def error(serial, one):
-        other = Amdahl(serial, one)
-        return sum((other.seconds(n) / t - 1) ** 2 for n, t in zip(ranks, seconds, strict=True))
-
-    best = error(*law)
-    for serial in np.linspace(0, 1, 11):
-        for factor in (0.5, 0.99, 1.0, 1.01, 2.0):
-            assert best <= error(float(serial), law.one * factor) + 1e-9
 
 
 def test_efficiency_is_one_where_nothing_is_lost():
@@ -66,9 +37,6 @@ def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, war
         (lambda: scaling_efficiency(0, 1, 2), "seconds_one is 0"),
         (lambda: scaling_efficiency(1, 1, 0), "ranks is 0"),
         (lambda: scaling_efficiency(1, 1, 2, "week"), "did you mean 'weak'"),
-        (lambda: fit_amdahl([2, 2], [1, 1]), "two different"),
-        (lambda: fit_amdahl([1, 2], [1, -1]), "an entry of seconds is -1"),
-        (lambda: fit_amdahl([1, 2], [1]), "ranks has 2, seconds has 1"),
         (lambda: gl.optim.scaled_learning_rate(-1, 0.1, 2), "step is -1"),
         (lambda: gl.optim.scaled_learning_rate(0, 0.1, 0), "factor is 0"),
         (lambda: gl.optim.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),

@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.train.history import Epoch, History, Step
-from gpulearn_lessons.training import (
-    compare_runs,
-    runs_table,
-    training_board,
-    training_explorer,
-    training_runs,
-)
+from gpulearn.train.history import Epoch, Step
+from gpulearn_lessons.training import training_board, training_explorer, training_runs
 from gpulearn_lessons.training.training_runs import draw_training, smoothed, summary
 
 
@@ -35,7 +29,7 @@ def steps_of(losses, norm=2.0):
 
 
 LOSSES = [2.3, 1.0, 0.5, 0.25]
-RUN = History(steps_of(LOSSES), [Epoch(1, 4, 1.0, 0.5, 0.875, 0.25)])
+STEPS, EPOCHS = steps_of(LOSSES), [Epoch(1, 4, 1.0, 0.5, 0.875, 0.25)]
 SMALL = gl.data.Digits(*(part[:96] for part in gl.digits()))
 
 
@@ -53,43 +47,17 @@ def test_smoothing_is_the_mean_of_the_last_values(values, window):
 
 
 def test_a_finding_names_losses_norm_and_accuracy():
-    assert summary(RUN.steps, RUN.epochs) == (
+    assert summary(STEPS, EPOCHS) == (
         "After 4 steps the loss, a mean over up to 20 steps, went from 2.3 to 1.01; the gradient's "
         "norm was at most 2; 87.5% of the held-out digits are right."
     )
     assert summary([], []) == "No step has been taken yet."
-    assert summary(RUN.steps, []).endswith("norm was at most 2.")
+    assert summary(STEPS, []).endswith("norm was at most 2.")
     assert summary(steps_of([2.3, math.nan, 1.0]), []) == (
-        "After 3 steps: at step 2 the loss was no finite number."
+        "After 3 steps: at step 2 the loss was not finite."
     )
-    steps = [replace(RUN.steps[0], gradient_norm=math.inf), *RUN.steps[1:]]
-    assert "norm was at most 2;" in summary(steps, RUN.epochs)  # one that overflowed is left out
-
-
-@pytest.mark.parametrize("curve", ["loss", "gradient_norm", "rate", "test_loss", "test_accuracy"])
-def test_runs_are_compared_by_each_curve(curve):
-    picture = compare_runs({"plain": RUN, "again": RUN}, curve)
-    ends = {
-        "loss": "1.01",
-        "gradient_norm": "2",
-        "rate": "0.1",
-        "test_loss": "0.5",
-        "test_accuracy": "87.5 %",
-    }
-    assert picture.alt.endswith(f"at the end: plain {ends[curve]}, again {ends[curve]}.")
-
-
-def test_a_table_of_runs_holds_how_each_ended():
-    printed = repr(runs_table({"plain": RUN, "clipped": RUN}))
-    assert re.search(r"^clipped +2 +1 +0.5 +87.5% +250 ms$", printed, re.MULTILINE)
-
-
-@pytest.mark.parametrize("bad", [{}, [RUN], {"a": 3}, {"a": History([], [])}])
-def test_what_is_no_run_is_refused(bad):
-    with pytest.raises(gl.errors.BadInput, match=r"gl\.fit returned"):
-        compare_runs(bad)
-    with pytest.raises(gl.errors.BadInput, match="did you mean 'loss'"):
-        compare_runs({"plain": RUN}, "lose")
+    steps = [replace(STEPS[0], gradient_norm=math.inf), *STEPS[1:]]
+    assert "norm was at most 2;" in summary(steps, EPOCHS)  # one that overflowed is left out
 
 
 # --- the board
@@ -122,13 +90,13 @@ def notebook(monkeypatch):
 
 def test_a_board_draws_in_one_place_and_not_too_often(notebook):
     places, clock = notebook
-    board = training_board(every=1.0)
-    for moment, step in zip((0.0, 0.4, 0.9, 1.5), RUN.steps, strict=True):
+    board = training_board()
+    for moment, step in zip((0.0, 0.1, 0.3, 0.5), STEPS, strict=True):
         clock[0] = moment
         board(step)
     assert len(places) == 1
     assert ["After 1 steps" in s["text/plain"] for s in places[0].shown] == [True, False]
-    board(RUN.epochs[0])
+    board(EPOCHS[0])
     board._ipython_display_()
     last = places[0].shown[-1]
     assert len(places) == 1  # the last value of the cell is the picture that stands there
@@ -140,7 +108,7 @@ def test_a_board_draws_in_one_place_and_not_too_often(notebook):
 
 def test_a_slow_drawing_is_followed_by_a_long_pause(notebook, monkeypatch):
     places, clock = notebook
-    board = training_board(every=0.1)
+    board = training_board()
     picture = board.picture
 
     def slow():
@@ -148,10 +116,10 @@ def test_a_slow_drawing_is_followed_by_a_long_pause(notebook, monkeypatch):
         return picture()
 
     monkeypatch.setattr(board, "picture", slow)
-    board(RUN.steps[0])
+    board(STEPS[0])
     for moment in (3.0, 6.0, 9.9, 10.1):  # drawn until 2.0; a quarter of the time may be drawing
         clock[0] = moment
-        board(RUN.steps[1])
+        board(STEPS[1])
     assert len(places[0].shown) == 2
 
 
@@ -163,17 +131,8 @@ def test_an_error_in_a_drawing_reaches_the_training_loop(notebook, monkeypatch):
 
 
 def test_outside_a_notebook_a_board_only_collects():
-    board = training_board(clip=1.0)
-    run = gl.fit(
-        gl.train.MLP(),
-        SMALL,
-        epochs=2,
-        lr=0.01,
-        clip=1.0,
-        progress=False,
-        on_step=board,
-        on_epoch=board,
-    )
+    board, model = training_board(), gl.train.MLP()
+    run = gl.fit(model, SMALL, epochs=2, lr=0.01, progress=False, on_step=board, on_epoch=board)
     assert board._place is None
     assert (board.steps, board.epochs) == (run.steps, run.epochs)
     assert repr(board).startswith("[training board: After 4 steps the loss")
@@ -183,10 +142,6 @@ def test_outside_a_notebook_a_board_only_collects():
 def test_a_board_refuses_what_it_cannot_draw():
     with pytest.raises(gl.errors.BadInput, match="given 3: hand it to gl.fit as on_step"):
         training_board()(3)
-    with pytest.raises(gl.errors.BadInput, match="every is 0"):
-        training_board(every=0)
-    with pytest.raises(gl.errors.BadInput, match="clip is -1"):
-        training_board(clip=-1)
 
 
 def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():

@@ -354,7 +354,7 @@ def test_a_notebook_that_fails_costs_no_other_and_is_named_last(tmp_path, monkey
     said = capsys.readouterr().out.splitlines()[-1]
     assert said.startswith("1 of 25 notebooks failed: 05_shared_memory_and_barriers. Fix")
     kept = tmp_path / "out-executed"
-    assert len(list(kept.iterdir())) == len(run) - 1 == 23
+    assert len(list(kept.iterdir())) == len(run) - 1 == 24
     run.clear()
     assert site.main([str(tmp_path / "out"), "--executed", str(kept)]) == 1
     assert run == ["05_shared_memory_and_barriers.ipynb"]

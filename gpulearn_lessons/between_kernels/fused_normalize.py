@@ -1,4 +1,4 @@
-"""Layer normalisation in one kernel that reads each number once."""
+"""Layer normalization in one kernel that reads each number once."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
-from gpulearn_lessons.between_kernels.normalisation import FUSED_NORMALISE, normalise_bytes
+from gpulearn_lessons.between_kernels.normalization import FUSED_NORMALIZE
 
 FLOAT32 = (
-    "A literal such as 0.0 is a float64, and so, by its type, is a float32 over a whole number: "
-    "write np.float32(…) around it."
+    "A literal such as 0.0 is a float64. A float32 divided by an integer, such as x.shape[1], also "
+    "gives a float64: convert both with np.float32(…)."
 )
 KEEP = (
-    "Read each number of x from global memory once, keep it in shared memory, and take it from "
-    "there for the variance and for the result."
+    "Read each number of x from global memory once and keep it in shared memory: the variance and "
+    "the result read it there. Write each result once."
 )
-NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
+NEIGHBORS = "Let the 32 lanes of a warp take 32 neighboring columns of one row."
 
 
 def cases() -> list[Launch]:
-    """Rows of up to 256 numbers; around 0 and far from it, hardly spread, all equal."""
+    """Rows of up to 256 numbers: around 0 and far from it, close together, all equal."""
     rng = np.random.default_rng(7)
     shapes = (
         ("16 rows of 96 numbers, 4 blocks of 128", 16, 96, 0.0, 2.0, 128),
@@ -34,21 +34,19 @@ def cases() -> list[Launch]:
     for label, m, n, middle, spread, block in shapes:
         x = (middle + rng.normal(0, 1, (m, n)) * spread).astype(np.float32)
         args = x, np.empty_like(x)
-        launches.append(Launch.of(FUSED_NORMALISE, label, *args, block=block, measured=n == 96))
+        launches.append(Launch.of(FUSED_NORMALIZE, label, *args, block=block, measured=n == 96))
     return launches
 
 
 EXERCISE = kernel_exercise(
-    FUSED_NORMALISE,
-    task="Normalise each row in one kernel that reads each number from global memory once.",
+    FUSED_NORMALIZE,
+    task="Normalize each row in one kernel that reads each number from global memory once.",
     cases=cases,
     budgets=(
         budgets.float64(advice=FLOAT32),
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
-        budgets.bytes_moved(
-            lambda launch: normalise_bytes(*launch.args[0].shape, fused=True), advice=KEEP
-        ),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
+        budgets.bytes_moved(lambda launch: 8 * launch.args[0].size, advice=KEEP),
     ),
-    # of another right kernel, which is less even, or makes more accesses
+    # other right kernels are less even, or make more accesses
     busiest={"thread": (300, 1.0), "warp": (300, 1.0), "block": (38400, 1.0)},
 )

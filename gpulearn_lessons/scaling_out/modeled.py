@@ -99,7 +99,7 @@ def how_many_gpus(compute: float, size: float, link: Link, batch: int, least: fl
     return gpus
 
 
-def modelled_scaling(
+def modeled_scaling(
     compute: float,
     size: float,
     link: Link | str,
@@ -114,7 +114,7 @@ def modelled_scaling(
 
     The numbers are ascending; 1 is added. Each rank has its own core.
 
-    >>> run = modelled_scaling(0.1, 1e8, "100 Gbit", ranks=[8, 1024])
+    >>> run = modeled_scaling(0.1, 1e8, "100 Gbit", ranks=[8, 1024])
     >>> f"{run.efficiency(8).median:.2f}, {run.efficiency(1024).median:.2f}"
     '0.88, 0.74'
     """
@@ -128,4 +128,4 @@ def modelled_scaling(
         )
         for count in counts
     }  # fmt: skip
-    return Scaling(kind, seconds, source="modelled")
+    return Scaling(kind, seconds, source="modeled")

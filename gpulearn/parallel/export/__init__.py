@@ -1,1 +1,0 @@
-"""A notebook's function as a script: what it uses, found and written down."""
