@@ -34,15 +34,15 @@ class CrashPlan:
 def cases() -> list[Case]:
     """No process dies, each dies at every point, and pairs of them."""
     works = {
-        "no process dies": CrashPlan(()),
-        "no process dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
-        "the primary dies": CrashPlan(("primary",)),
-        "the backup dies": CrashPlan(("backup",)),
-        "a worker dies and is started again": CrashPlan(("worker",)),
-        "the primary dies, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
-        "the primary dies, and then the next one": CrashPlan(("primary", "primary"), 2, 1),
-        "the backup dies, and then the primary": CrashPlan(("backup", "primary"), 2, 1),
-        "a worker dies, and then the primary": CrashPlan(("worker", "primary"), 1, 2),
+        "no crash": CrashPlan(()),
+        "no crash, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
+        "a crash of the primary": CrashPlan(("primary",)),
+        "a crash of the backup": CrashPlan(("backup",)),
+        "a worker that dies and is started again": CrashPlan(("worker",)),
+        "a crash of the primary, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
+        "a crash of the primary, and then of the next one": CrashPlan(("primary", "primary"), 2, 1),
+        "a crash of the backup, and then of the primary": CrashPlan(("backup", "primary"), 2, 1),
+        "a crash of a worker, and then of the primary": CrashPlan(("worker", "primary"), 1, 2),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 

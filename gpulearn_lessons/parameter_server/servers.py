@@ -76,15 +76,9 @@ def draw_staleness(delay: int, size: float) -> tuple[Picture, str]:
         return show(fig, alt), alt
 
 
-def staleness_explorer(delay: int = 3, size: float = 0.4) -> Explorer:
-    """Choose how stale the gradients are and how long the steps; see whether they converge.
-
-    Args:
-        delay: how many updates old each gradient is at first, 0 to 10.
-        size: ηλ at first, one of those that the slider has.
-    """
-    nearest = min(SIZES, key=lambda known: abs(known - size))
+def staleness_explorer() -> Explorer:
+    """Choose how stale the gradients are and how long the steps; see whether they converge."""
     return Explorer(
         draw_staleness,
-        {"delay": slider("staleness", delay, 0, 10), "size": choices("ηλ", SIZES, nearest, "{:g}")},
+        {"delay": slider("staleness", 3, 0, 10), "size": choices("ηλ", SIZES, 0.4, "{:g}")},
     )
