@@ -26,7 +26,7 @@ BIN := .venv/bin
 endif
 GPU_PYTHON ?= $(PYTHON)
 STAMP := .venv/installed
-# worksteal keeps neighbours together: tests of one file share what is slow to set up
+# worksteal keeps neighbors together: tests of one file share what is slow to set up
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # several tests run at once, and so do the ranks of a notebook: a thread that waits must not keep a core busy (3 times faster)
 test check site: export OMP_WAIT_POLICY = passive

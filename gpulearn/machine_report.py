@@ -23,7 +23,7 @@ def banner() -> None:
     elif device.gpus:
         what = f"{device.reason}: kernels run on the SIMT machine"
     else:
-        what = f"{device.reason}: kernels run on the SIMT machine; GPU times: recorded or modelled"
+        what = f"{device.reason}: kernels run on the SIMT machine; GPU times: recorded or modeled"
     # JupyterLab breaks a longer line in the middle of a word
     print(
         f"gpulearn {__version__} · CPU: {selection.cpu_name()}, {selection.cores()} cores\n{what}"
@@ -62,7 +62,7 @@ def parts(kind: str, torch: dict[str, Any], cores: int) -> dict[str, str]:
     nothing = "nothing: torch is not installed"
     ranks = "the GPUs, by NCCL" if on_gpu and torch.get("nccl") else f"{cpu}, by gloo"
     return {
-        "1 The machine": "the GPU, live" if on_gpu else "the CPU; GPU times recorded or modelled",
+        "1 The machine": "the GPU, live" if on_gpu else "the CPU; GPU times recorded or modeled",
         "2 CUDA in Numba": "the GPU" if kind == "gpu" else "the SIMT machine on the CPU",
         "3 Gradient descent": (("the GPU" if on_gpu else cpu) if torch else nothing),
         "4 Many GPUs": ranks if torch else nothing,

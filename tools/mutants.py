@@ -173,7 +173,7 @@ def _other_calls(node: ast.Call) -> Iterator[ast.expr]:
 
 
 def _exchanged(nodes: list[ast.expr]) -> Iterator[list[ast.expr]]:
-    """Two neighbours exchanged."""
+    """Two neighbors exchanged."""
     for i in range(1, len(nodes)):
         yield [*nodes[: i - 1], nodes[i], nodes[i - 1], *nodes[i + 1 :]]
 

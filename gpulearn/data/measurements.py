@@ -16,7 +16,7 @@ def spring() -> tuple[Vector, Vector]:
     0.5 cm, the standard deviation of a normal distribution.
 
     Returns:
-        The loads, ascending between 1 and 9 newtons, and the lengths in centimetres, (40,) each.
+        The loads, ascending between 1 and 9 newtons, and the lengths in centimeters, (40,) each.
 
     >>> load, length = spring()
     >>> load[:2].round(2), length[:2].round(2)

@@ -275,7 +275,7 @@ def _line(report: Report, number: int) -> str:
 
 
 def _spacing(report: Report, line: int, kind: str) -> str:
-    """How far apart neighbouring lanes read or write in a line, where it is one distance."""
+    """How far apart neighboring lanes read or write in a line, where it is one distance."""
     for step in report.steps or ():
         for touch in step.touches:
             if (step.line, touch.kind, touch.space) == (line, kind, "global"):
@@ -283,5 +283,5 @@ def _spacing(report: Report, line: int, kind: str) -> str:
                 gaps = {abs(b - a) * touch.size for a, b in pairwise(lanes)}
                 if len(gaps) == 1 and (gap := gaps.pop()) > touch.size:
                     size = f"{gap:,} bytes" if gap % 1024 else f"{gap // 1024} KB"
-                    return f": neighbouring lanes are {size} apart"
+                    return f": neighboring lanes are {size} apart"
     return ""

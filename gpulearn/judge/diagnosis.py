@@ -122,11 +122,11 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
     Answers that behave alike may be written in other ways: a hint that names what is wrong in the
     known one is given only if that stands in this one too.
     """
-    behaviour = _known_wrongs(exercise)
+    behavior = _known_wrongs(exercise)
 
     def known(number: int, case: int) -> Any:
         try:
-            return behaviour(number, case)
+            return behavior(number, case)
         except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
             return Failure(type(failed).__name__, str(failed))
 

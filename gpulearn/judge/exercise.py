@@ -61,7 +61,7 @@ class Exercise:
         ready: makes of an answer what `run` and `demand` take, once for all cases of a check.
         demand: what else is asked of an answer with right results, from the answer and what
             came out of each case: one sentence, or None.
-        kinships: when two results are the same behaviour, from the strictest view to the
+        kinships: when two results are the same behavior, from the strictest view to the
             loosest; if empty, when there is no difference between them.
         missing: what this computer lacks to judge an answer, in one sentence, or None.
         kernel: in an exercise of CUDA C++, the `__global__` function that the text has to hold.

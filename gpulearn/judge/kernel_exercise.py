@@ -304,7 +304,7 @@ def _trait(outcome: Outcome, finding: Finding) -> tuple[Any, ...]:
         case "barrier-divergence" | "left-before-barrier":
             # of a block, wherever its other threads are, or of a warp, whose mask is at fault
             return "barrier", finding.detail
-        case "uninitialised-read":
+        case "uninitialized-read":
             return finding.kind, "local" in finding.detail
     return (finding.kind,)
 

@@ -46,9 +46,9 @@ def reverse_block(a: Array) -> None:
 
 @cuda.jit
 def smooth_block(a: Array, out: Array) -> None:
-    """Smooth each stretch of `BLOCK` elements `TIMES` times, without its neighbour stretches.
+    """Smooth each stretch of `BLOCK` elements `TIMES` times, without its neighbor stretches.
 
-    Once means: each element becomes the mean of itself and of its two neighbours. The first and
+    Once means: each element becomes the mean of itself and of its two neighbors. The first and
     the last of a stretch lack one, and count themselves in its place.
 
     In each round every thread reads what others have written in the round before, and then

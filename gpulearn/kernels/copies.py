@@ -2,7 +2,7 @@
 
 A warp is 32 threads; those on the same path run an instruction together. One load or store of a
 warp is a request; memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them
-at best and 32 at worst. What decides is where the neighbouring lanes point, not what the thread
+at best and 32 at worst. What decides is where the neighboring lanes point, not what the thread
 does.
 """
 
@@ -35,7 +35,7 @@ def copy_strided(source: Array, target: Array, stride: int) -> None:
 
 @cuda.jit
 def copy_by_rows(image: Array, out: Array) -> None:
-    """Copy a picture with x as the column: neighbouring lanes are neighbours in memory.
+    """Copy a picture with x as the column: neighboring lanes are neighbors in memory.
 
     `image` and `out` have shape (rows, columns). Launch: x covers the columns, y the rows.
     4 sectors per request of float32, where a row is a multiple of 32 bytes long.
@@ -47,10 +47,10 @@ def copy_by_rows(image: Array, out: Array) -> None:
 
 @cuda.jit
 def copy_in_runs(source: Array, target: Array) -> None:
-    """Copy (n,) with fewer threads than elements, each thread a run of neighbours.
+    """Copy (n,) with fewer threads than elements, each thread a run of neighbors.
 
     Launch: any number of threads in x. This is how a program for a CPU shares out its work.
-    Here neighbouring lanes are a whole run apart: 32 sectors per request of float32 where a
+    Here neighboring lanes are a whole run apart: 32 sectors per request of float32 where a
     run has 8 elements or more.
     """
     start = cuda.grid(1)
@@ -61,7 +61,7 @@ def copy_in_runs(source: Array, target: Array) -> None:
 
 @cuda.jit
 def copy_coalesced(source: Array, target: Array) -> None:
-    """Copy (n,) with fewer threads than elements, neighbouring lanes on neighbours.
+    """Copy (n,) with fewer threads than elements, neighboring lanes on neighbors.
 
     Launch: any number of threads in x. In each round the threads of the grid take as many
     elements as there are threads, side by side: 4 sectors per request of float32.

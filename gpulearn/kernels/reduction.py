@@ -27,7 +27,7 @@ FULL_WARP = 0xFFFFFFFF  # the mask of a shuffle in which all 32 lanes take part
 
 @cuda.jit
 def block_sums_interleaved(values: Array, sums: Array) -> None:
-    """In round r every 2ʳ⁺¹-th thread adds its neighbour's sum to its own.
+    """In round r every 2ʳ⁺¹-th thread adds its neighbor's sum to its own.
 
     In the first five rounds the active lanes thin out in every warp alike, and each warp diverges;
     after them every second warp falls idle from round to round.
@@ -56,7 +56,7 @@ def block_sums_interleaved(values: Array, sums: Array) -> None:
 def block_sums_packed(values: Array, sums: Array) -> None:
     """The same tree, but its additions are given to the first threads of the block.
 
-    Whole warps are idle instead of most lanes of each, but neighbouring threads now use words that
+    Whole warps are idle instead of most lanes of each, but neighboring threads now use words that
     lie 2·step apart: their banks collide.
     """
     s = cuda.shared.array(THREADS, np.float32)
@@ -79,7 +79,7 @@ def block_sums_packed(values: Array, sums: Array) -> None:
 def block_sums_sequential(values: Array, sums: Array) -> None:
     """In each round the first half of the sums takes the second half on: sequential addressing.
 
-    Active threads are neighbours, and so are the words that they use: no bank conflict, and a warp
+    Active threads are neighbors, and so are the words that they use: no bank conflict, and a warp
     diverges only when less than one warp is left.
     """
     s = cuda.shared.array(THREADS, np.float32)
@@ -177,13 +177,13 @@ def warp_sum(values: Array, sums: Array) -> None:
 
 
 def sums_of_stretches(values: Array, sums: Array, block: int = THREADS) -> tuple[Array]:
-    """The sum of each `block` neighbouring values, added in float64."""
+    """The sum of each `block` neighboring values, added in float64."""
     starts = np.arange(0, values.size, block)
     return (np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype),)
 
 
 def sums_in_rounds(values: Array, sums: Array, block: int = THREADS) -> tuple[Array]:
-    """Each block's sum of `block` neighbours and of those one grid further on, in float64."""
+    """Each block's sum of `block` neighbors and of those one grid further on, in float64."""
     padded = np.pad(values, (0, -values.size % (sums.size * block)))
     total = padded.reshape(-1, sums.size, block).sum(axis=(0, 2), dtype=np.float64)
     return (total.astype(values.dtype),)

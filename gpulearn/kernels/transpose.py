@@ -15,7 +15,7 @@ from gpulearn.kernels.specification import Array, Specification
 def transpose_naive(image: Array, out: Array) -> None:
     """Transpose, a thread per element: `image` (rows, columns), `out` (columns, rows).
 
-    Launch: x covers the columns of `image`, y its rows. Lanes that are neighbours along a row
+    Launch: x covers the columns of `image`, y its rows. Lanes that are neighbors along a row
     of `image` write down a column of `out`: with float32 and blocks of (32, y), 4 sectors per
     request are read and 32 written. One of the two is scattered as long as a number goes
     straight from the load to the store.

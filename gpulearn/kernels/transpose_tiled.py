@@ -22,7 +22,7 @@ PADDED = TILE + 1  # floats in a row of the tile, one of them never used
 def transpose_tiled(image: Array, out: Array) -> None:
     """Write the transpose of `image` to `out`; each block turns one tile in shared memory.
 
-    Rows of the image are read and rows of `out` are written, both by neighbouring lanes. The
+    Rows of the image are read and rows of `out` are written, both by neighboring lanes. The
     turn takes place in between: a warp writes a row of the tile, and reads a column. Rows of
     the tile are one float longer than they need to be, so that each begins one bank further
     on and the words of a column lie in 32 banks.

@@ -32,7 +32,7 @@ def saxpy_grid_stride(alpha: np.float32, x: Array, y: Array, out: Array) -> None
     """out[i] = alpha·x[i] + y[i], right for every one-dimensional launch; float32 vectors (n,).
 
     The name is that of the BLAS routine: single precision, a·x plus y. A thread does the elements
-    that lie as far apart as the grid has threads, so that neighbouring threads do neighbouring
+    that lie as far apart as the grid has threads, so that neighboring threads do neighboring
     elements in every round. `alpha` is `np.float32(…)`, as a Python float would make it float64.
 
     Launch: one-dimensional, any number of threads.

@@ -103,7 +103,7 @@ def backward_residual(
     return grad_x, grad_v, grad_b, grad_w
 
 
-def _labelled(args: dict[str, Any]) -> None:
+def _labeled(args: dict[str, Any]) -> None:
     """Labels are whole numbers, each the number of a class, and there is at least one."""
     labels, (n, classes) = args["labels"], args["logits"].shape
     if labels.dtype.kind not in "iu":
@@ -120,7 +120,7 @@ def _labelled(args: dict[str, Any]) -> None:
 
 
 @require.shapes(logits="n classes", labels="n")
-@require.together(_labelled)
+@require.together(_labeled)
 def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
     """The mean cross-entropy of a batch under softmax, and its gradient.
 

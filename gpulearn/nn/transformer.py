@@ -95,7 +95,7 @@ class Scores(nn.Module):
         self.head = nn.Linear(shape.width, shape.vocabulary, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise, then compare with each character's row."""
+        """Normalize, then compare with each character's row."""
         scores: Tensor = self.head(self.norm(x))
         return scores
 

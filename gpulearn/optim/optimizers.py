@@ -1,4 +1,4 @@
-"""Optimisers: one step function each, and the registry of all of them.
+"""Optimizers: one step function each, and the registry of all of them.
 
 θ: parameters, g: gradient of the loss there, η: `lr`, μ: `momentum`, u: velocity, v: mean of
 squared gradients, δ: `weight_decay`, ε: `epsilon`, a small number against division by zero. g², √
@@ -278,7 +278,7 @@ def adamw_step(
 
 @dataclass(frozen=True)
 class Optimizer:
-    """What the package knows of an optimiser.
+    """What the package knows of an optimizer.
 
     Attributes:
         name: what `gl.fit` calls it.

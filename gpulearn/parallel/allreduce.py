@@ -65,7 +65,7 @@ def tree_all_reduce(tensor: Tensor) -> None:
 
 @in_place
 def recursive_doubling_all_reduce(tensor: Tensor) -> None:
-    """Exchange with the neighbour, then over distances 2, 4, 8 …: recursive doubling.
+    """Exchange with the neighbor, then over distances 2, 4, 8 …: recursive doubling.
 
     Takes log₂N(α + Sβ). Where N is no power of two, the ranks beyond the last one hand their
     numbers to a partner first and get the result at the end: two more messages.

@@ -71,7 +71,7 @@ class Replica(nn.Module):
         return outcome
 
     def _weights_version(self) -> int:
-        """A number that grows whenever a weight is written to, by an optimiser for one."""
+        """A number that grows whenever a weight is written to, by an optimizer for one."""
         return sum(parameter._version for parameter in self.module.parameters())
 
     @contextlib.contextmanager

@@ -9,7 +9,7 @@ from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
 # NVIDIA/nccl, src/graph/tuning.cc (commit 01afd20, version 2.7.5), the table hwLat, row "Ring",
-# protocol "Simple": what NCCL itself reckons with for one step between two neighbours. In the
+# protocol "Simple": what NCCL itself reckons with for one step between two neighbors. In the
 # versions of 2026 the first two are the same, and a network takes 14.0e-6.
 NCCL = "latency: NCCL 2.7's cost table, 2020 (src/graph/tuning.cc, hwLat, Ring/Simple)"
 NVLINK_SECONDS, PCIE_SECONDS, NETWORK_SECONDS = 3.4e-6, 5.7e-6, 9.6e-6

@@ -124,8 +124,8 @@ def rank_info(rank: int, hosts: Sequence[Mapping[str, Any]]) -> RankInfo:
     where = torch.device("cpu")
     if chosen[rank] is not None:
         where = torch.device("cuda", mine["gpus"].index(chosen[rank]))
-    neighbours = sum(host["machine"] == mine["machine"] for host in hosts)
-    threads = max(1, selection.cores() // neighbours)
+    neighbors = sum(host["machine"] == mine["machine"] for host in hosts)
+    threads = max(1, selection.cores() // neighbors)
     return RankInfo(rank, size, where, "nccl" if own else "gloo", threads, reason)
 
 

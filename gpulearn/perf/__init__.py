@@ -3,7 +3,7 @@
 - measured: `timing`, which also tells whether other programs disturbed, and `measured_roof`,
   this computer's own roofline;
 - recorded: `recordings` reads and writes what `make gpu` measures on a GPU;
-- modelled: `gpus` (data sheets), `roofline`, `occupancy`, `estimates` and `schedule` (from what
+- modeled: `gpus` (data sheets), `roofline`, `occupancy`, `estimates` and `schedule` (from what
   the SIMT machine counts), `operation_costs` (of a graph).
 
 `series` holds times with their provenance, so that the three are never mixed up; `matmul_times`

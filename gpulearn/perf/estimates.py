@@ -96,8 +96,8 @@ class Estimate:
 
     @property
     def provenance(self) -> Provenance:
-        """The label under which these seconds are shown: they are modelled."""
-        return Provenance("modelled", f"the {self.gpu}'s roofline")
+        """The label under which these seconds are shown: they are modeled."""
+        return Provenance("modeled", f"the {self.gpu}'s roofline")
 
     @property
     def caches(self) -> str:

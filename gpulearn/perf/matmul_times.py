@@ -1,4 +1,4 @@
-"""How long a square matrix product takes: live on this machine, recorded, or modelled.
+"""How long a square matrix product takes: live on this machine, recorded, or modeled.
 
 All products are n × n of normally distributed numbers, never of zeros: a GPU draws less
 power on zeros, clocks higher, and flatters itself.
@@ -56,7 +56,7 @@ def cpu_times(
 def gpu_times(
     sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
 ) -> Series:
-    """Times of n × n products on a GPU: live if there is one, else recorded, else modelled.
+    """Times of n × n products on a GPU: live if there is one, else recorded, else modeled.
 
     Args:
         sizes: the n to time. A recording serves only if it has all of them.
@@ -76,16 +76,16 @@ def gpu_times(
         if set(sizes) <= set(seconds):
             times = tuple(seconds[n] for n in sizes)
             return Series(_gpu_name(dtype, way), sizes, times, recording.provenance)
-    return modelled_times(sizes, dtype, copies, model)
+    return modeled_times(sizes, dtype, copies, model)
 
 
-def modelled_times(
+def modeled_times(
     sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
 ) -> Series:
     """What n × n products take on a named GPU by `roofline.matmul_seconds`."""
     sizes, way = require.ascending("sizes", sizes), _way(copies)
     seconds = (matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=way != "none") for n in sizes)
-    where = Provenance("modelled", f"the {model}'s roofline")
+    where = Provenance("modeled", f"the {model}'s roofline")
     return Series(_gpu_name(dtype, way), sizes, tuple(seconds), where)
 
 

@@ -12,7 +12,7 @@ from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf.matmul_times import float32_products, one_thread_and_all, random_matrix
 from gpulearn.perf.roofline import Roof, arithmetic_intensity
 from gpulearn.perf.series import Provenance
-from gpulearn.perf.timing import fastest, watch_neighbours
+from gpulearn.perf.timing import fastest, watch_neighbors
 from simt.device import selection
 
 ROUNDS = 2  # at most, if other programs disturb
@@ -110,14 +110,14 @@ def measured_roof(on: str = "cpu") -> Roof:
     require.choice("device", on, ("cpu", "cuda"))
     peak = bandwidth = 0.0
     for _ in range(ROUNDS):
-        with watch_neighbours() as neighbours:
+        with watch_neighbors() as neighbors:
             peak = max(peak, product_rate(on))
             bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
-        if not neighbours.disturb:
+        if not neighbors.disturb:
             break
     cpu = f"{selection.cpu_name()}, {selection.cores()} cores"
     name = torch.cuda.get_device_name() if on == "cuda" else cpu
-    return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbours.disturb))
+    return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbors.disturb))
 
 
 def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:

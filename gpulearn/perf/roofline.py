@@ -73,7 +73,7 @@ class Roof:
     @property
     def origin(self) -> str:
         """The provenance without the name of the machine, which is the roof's own."""
-        if self.provenance.kind == "modelled":
+        if self.provenance.kind == "modeled":
             return str(self.provenance)
         if self.provenance.kind == "recorded":
             return f"recorded {self.provenance.when}"
@@ -124,7 +124,7 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
         name = dtype if isinstance(dtype, str) else require.shown(dtype)
         raise BadInput(f"The {gpu} has no {name} arithmetic: choose from {', '.join(rates)}.")
     name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
-    origin = Provenance("modelled", f"the {gpu}'s data sheet")
+    origin = Provenance("modeled", f"the {gpu}'s data sheet")
     return Roof(name, rates[dtype], spec.bandwidth, origin)
 
 

@@ -1,6 +1,6 @@
 """The timeline of a program's copies and kernels: what each engine of a GPU does when.
 
-Modelled without a GPU: the program runs on the SIMT machine, and what it asked for is scheduled
+Modeled without a GPU: the program runs on the SIMT machine, and what it asked for is scheduled
 on three engines, one that copies in, one that computes, one that copies out, in an order that
 CUDA allows. Measured with one, by NVIDIA's profiling library (CUPTI) through torch's profiler.
 """
@@ -139,7 +139,7 @@ class Timeline:
     Attributes:
         spans: the operations in the order in which they were asked for, those that take no time
             too.
-        provenance: whether the times are modelled or measured, and for which GPU.
+        provenance: whether the times are modeled or measured, and for which GPU.
         findings: races between streams.
     """
 
@@ -187,7 +187,7 @@ class Timeline:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the model takes for granted, a sentence each; none where it was measured."""
-        return ASSUMPTIONS if self.provenance.kind == "modelled" else ()
+        return ASSUMPTIONS if self.provenance.kind == "modeled" else ()
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in self.busy.items())
@@ -203,7 +203,7 @@ def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
 
     Where there is a GPU the times are measured on it, in a second run, and `gpu` is not used.
     Elsewhere the program runs on the SIMT machine, which finds races between streams, and the times
-    are modelled by the named GPU's data sheet, as `assumptions` says.
+    are modeled by the named GPU's data sheet, as `assumptions` says.
     """
     gpu_spec(gpu)
     if not callable(program):
@@ -212,13 +212,13 @@ def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
         return _measured(program)
     with record_work(counters=True) as work:
         program()
-    return modelled(work, gpu)
+    return modeled(work, gpu)
 
 
-def modelled(work: WorkRecord, gpu: str) -> Timeline:
+def modeled(work: WorkRecord, gpu: str) -> Timeline:
     """The timeline of what the SIMT machine recorded with counters, on a named GPU."""
     tasks = [_task(operation, gpu_spec(gpu)) for operation in work]
-    provenance = Provenance("modelled", f"the {gpu}'s data sheet")
+    provenance = Provenance("modeled", f"the {gpu}'s data sheet")
     return Timeline(schedule(tasks), provenance, tuple(work.findings))
 
 

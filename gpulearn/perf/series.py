@@ -1,7 +1,7 @@
 """Times over sizes, where they come from, and from which size on one device leads.
 
 Numbers come from one of three places, which are never mixed up: measured here, recorded on a
-named machine, or modelled. A `Provenance` travels with every one.
+named machine, or modeled. A `Provenance` travels with every one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Provenance:
     """Where a number comes from.
 
     Attributes:
-        kind: "measured", "recorded" or "modelled".
+        kind: "measured", "recorded" or "modeled".
         where: the device, or the model.
         when: the date of a recording.
         busy: whether other programs disturbed a measurement.
@@ -30,14 +30,14 @@ class Provenance:
     busy: bool = False
 
     def __post_init__(self) -> None:
-        require.choice("kind of provenance", self.kind, ("measured", "recorded", "modelled"))
+        require.choice("kind of provenance", self.kind, ("measured", "recorded", "modeled"))
 
     def __str__(self) -> str:
         if self.kind == "measured":
             return f"measured here on {self.where}" + (", while busy" if self.busy else "")
         if self.kind == "recorded":
             return f"recorded on {self.where}, {self.when}"
-        return f"modelled by {self.where}"
+        return f"modeled by {self.where}"
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def measure(
     function: Callable[[], object], *, seconds: float = 1.0, clock: str = "host",
     where: str | None = None,
 ) -> Measurement:  # fmt: skip
-    """Time a call without arguments: warm up, synchronise, repeat until the median is stable.
+    """Time a call without arguments: warm up, synchronize, repeat until the median is stable.
 
     The repeats, three at least, end when their spread is under a tenth of their median, or
     after `seconds`; the result says if it is not stable. Where there is a GPU, every reading
@@ -141,12 +141,12 @@ def measure(
     if torch and not torch.cuda.is_available():
         raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
     first = timeit.timeit(function, timer=now, number=1)
-    with watch_neighbours() as neighbours:
+    with watch_neighbors() as neighbors:
         if torch:
             times = event_times(function, seconds, torch)
         else:
             times = _host_times(function, seconds, True)
-    origin = Provenance("measured", where or place(), busy=neighbours.disturb)
+    origin = Provenance("measured", where or place(), busy=neighbors.disturb)
     return Measurement(tuple(times), first, origin)
 
 
@@ -245,13 +245,13 @@ def fastest(function: Callable[[], object], seconds: float = 0.5) -> tuple[float
     """
     require.above_zero("seconds", seconds)
     function()
-    with watch_neighbours() as neighbours:
+    with watch_neighbors() as neighbors:
         best = min(_host_times(function, seconds, False))
-    return best, Provenance("measured", place(), busy=neighbours.disturb)
+    return best, Provenance("measured", place(), busy=neighbors.disturb)
 
 
 @dataclass
-class Neighbours:
+class Neighbors:
     """The share of all cores, from 0 to 1, that other processes used; 0 where it is not known."""
 
     share: float = 0.0
@@ -263,19 +263,19 @@ class Neighbours:
 
 
 @contextmanager
-def watch_neighbours() -> Iterator[Neighbours]:
+def watch_neighbors() -> Iterator[Neighbors]:
     """Watch what other processes use of the CPU while the block runs."""
-    neighbours = Neighbours()
+    neighbors = Neighbors()
     try:
         import psutil  # comes with ipykernel; without it nobody is watched
     except ModuleNotFoundError:
-        yield neighbours
+        yield neighbors
         return
     before = _cpu_time(psutil)
-    yield neighbours
+    yield neighbors
     system, own, elapsed = (after - b for after, b in zip(_cpu_time(psutil), before, strict=True))
     if elapsed > 0.05:  # the system's clock ticks are a hundredth of a second
-        neighbours.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
+        neighbors.share = max(0.0, system - own) / (elapsed * psutil.cpu_count())
 
 
 def _cpu_time(psutil: Any) -> tuple[float, float, float]:

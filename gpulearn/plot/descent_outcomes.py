@@ -76,7 +76,7 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
         values = np.unique(np.concatenate([np.ravel(basin) for basin in basins.values()]))
         names = {value: name for name, value in ENDS.items()}
         looks = {
-            names[value]: {"facecolor": COLORS[value - ESCAPED], "edgecolor": "grey"}
+            names[value]: {"facecolor": COLORS[value - ESCAPED], "edgecolor": "gray"}
             for value in values.tolist()
         }
         # below one panel there is room for two names in a row

@@ -51,7 +51,7 @@ def draw_paths(
     )
     finite = heights[np.isfinite(heights)]
     levels = finite.min() + np.geomspace(1e-4, 1, LEVELS) * (finite.max() - finite.min())
-    axes.contour(x, y, heights, levels=levels, cmap="Greys_r", linewidths=0.8, alpha=0.8)
+    axes.contour(x, y, heights, levels=levels, cmap="Grays_r", linewidths=0.8, alpha=0.8)
     for (label, path), look in zip(paths.items(), looks(list(paths)), strict=True):
         every = max(1, path.steps // 25)
         axes.plot(

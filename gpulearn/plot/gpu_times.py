@@ -40,9 +40,9 @@ PUBLISHED_BYTES, G80_BANDWIDTH = 4 * 2**22, 86.4e9
 
 
 def compare_transposes(reports: Mapping[str, Report]) -> Table:
-    """The useful bytes a second of transposes: modelled, published, and measured or recorded.
+    """The useful bytes a second of transposes: modeled, published, and measured or recorded.
 
-    Modelled is a large matrix: the bandwidth of the data sheet by the share of the moved bytes
+    Modeled is a large matrix: the bandwidth of the data sheet by the share of the moved bytes
     that is useful, without what a launch takes.
 
     Args:
@@ -58,13 +58,13 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
         useful = report.totals.bytes_requested / report.totals.bytes_moved
         row = {"kernel": name, "K20c, published": f"{PUBLISHED[name]:.0f}"}
         for gpu in filter(None, dict.fromkeys(("T4", sheet))):
-            row[f"{gpu}, modelled"] = plain(gpu_spec(gpu).bandwidth * useful / 1e9)
+            row[f"{gpu}, modeled"] = plain(gpu_spec(gpu).bandwidth * useful / 1e9)
         if times:
             row[f"{sheet or where}, {times.provenance.kind}"] = _useful(times, name)
         rows.append(row)
     caption = (
         "Useful GB/s: the bytes of image and out by the time. Published: M. Harris, NVIDIA, 2013. "
-        "Modelled: bandwidth of the data sheet, no launch, no banks."
+        "Modeled: bandwidth of the data sheet, no launch, no banks."
     )
     if times:
         origin, copy = str(times.provenance), _useful(times, "copy")
@@ -102,7 +102,7 @@ def sum_times() -> Table:
     if sheet is not None:  # no GPU is held against another's data sheet
         moved = min(row["bytes"] for row in times.rows)
         rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
-        floor = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet."
+        floor = f"Floor: {moved / 2**20:,.0f} MiB, modeled by the {sheet}'s data sheet."
         caption = f"{floor} The others: {times.provenance}."
     rows += [_timed_row(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
     return table(rows, caption=caption)
@@ -160,7 +160,7 @@ def strides() -> Picture:
     curves: dict[str, tuple[Curve, Curve]] = {}
     if sheet is not None:
         most = gpu_spec(sheet).bandwidth * 2 * BEST
-        curves[f"modelled, every sector from memory:\nthe {sheet}'s data sheet"] = (
+        curves[f"modeled, every sector from memory:\nthe {sheet}'s data sheet"] = (
             {s: most / (BEST + sectors(s)) for s in STRIDES},
             # every offset: a line from 8 to 16 would hide that 9 to 15 cost a fifth sector
             {o: most / (BEST + sectors(1, o)) for o in range(max(OFFSETS) + 1)},
@@ -171,11 +171,11 @@ def strides() -> Picture:
         )  # fmt: skip
     with figure(9.4, 4.0, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         for number, (label, (strides, offsets)) in enumerate(curves.items()):
-            modelled = label.startswith("modelled")  # a line alone; what was timed has markers
-            look = {"linestyle": "-"} if modelled else LINES[number]
+            modeled = label.startswith("modeled")  # a line alone; what was timed has markers
+            look = {"linestyle": "-"} if modeled else LINES[number]
             left.plot(list(strides), [r / 1e9 for r in strides.values()], label=label, **look)
             right.plot(list(offsets), [r / 1e9 for r in offsets.values()], **look)
-            if modelled:  # the name beside its curve, where it falls
+            if modeled:  # the name beside its curve, where it falls
                 left.annotate(label, (4, strides[4] / 1e9), (8, 8), textcoords="offset points",
                               fontsize=9, color="C0")  # fmt: skip
         left.set(xlabel="stride (float32)", ylabel="useful bytes (GB/s)", ylim=(0, None))
@@ -188,7 +188,7 @@ def strides() -> Picture:
             fig.legend(loc="outside lower center", ncols=2, fontsize=9)
             caption += (
                 " Where the GPU does better than the model, a cache has spared memory a sector, "
-                "such as the fifth of a shifted request, which is the first of the neighbouring "
+                "such as the fifth of a shifted request, which is the first of the neighboring "
                 "warp. Where it does worse, something costs that the model leaves out."
             )
         return show(fig, caption)

@@ -51,8 +51,8 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     the other.
 
     Args:
-        images: title → array of shape (h, w), shown in grey (uint8 from 0 to 255, floats from
-            0 to 1; NaN is hatched), or (h, w, 3) in colour.
+        images: title → array of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
+            0 to 1; NaN is hatched), or (h, w, 3) in color.
     """
     require.named("images", images, '{"title": array, …}')
     arrays = {title: np.asarray(image) for title, image in images.items()}
@@ -82,7 +82,7 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
     """
     (title, first), *_ = images.items()
     sizes = {
-        name: " × ".join(map(str, image.shape[:2])) + " pixels" + " in colour" * (image.ndim == 3)
+        name: " × ".join(map(str, image.shape[:2])) + " pixels" + " in color" * (image.ndim == 3)
         for name, image in images.items()
     }
     if len(set(sizes.values())) == 1:

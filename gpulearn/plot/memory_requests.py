@@ -107,7 +107,7 @@ def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     used = f"{100 * request.used_share:.3g} %"
     text = (
         f"{dtype}, stride {stride}, offset {offset}: {count} for one request of a warp, {used} of "
-        f"{request.bytes_moved:,} bytes used. Neighbours from offset 0 need "
+        f"{request.bytes_moved:,} bytes used. Neighbors from offset 0 need "
         f"{counted(access(1, 0, dtype).sectors, 'sector')}."
     )
     with figure(9.5, 3.0) as (fig, axes):

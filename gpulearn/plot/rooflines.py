@@ -73,7 +73,7 @@ def roofline(
                       color=f"C{CYCLE - 1 - number}",  # the same beside one roof and beside two
                       label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)")  # fmt: skip
         for mark in marks:
-            axes.axvline(mark, color="grey", linestyle=":", linewidth=1.5)
+            axes.axvline(mark, color="gray", linestyle=":", linewidth=1.5)
         rates = [roof.attainable(x) for roof in roofs for x in (low, high)]
         rates += [point.rate for point in points]
         # whole decades, so that the axis has round numbers, and room for the markers at the edge

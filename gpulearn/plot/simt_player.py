@@ -15,7 +15,7 @@ from simt.observers.traffic import WARP
 if TYPE_CHECKING:
     from simt.report.report import Report
 
-# of a lane's box: filled in the first colour of all figures, or empty
+# of a lane's box: filled in the first color of all figures, or empty
 ACTIVE = "background:#3f90da;color:#000;font-weight:700"
 WAITING = "opacity:0.65"  # which can still be read
 

@@ -40,7 +40,7 @@ def timeline(
     >>> import gpulearn as gl
     >>> run = gl.simulate(lambda: gl.parallel.compute(2e-6), 2)
     >>> timeline(run).alt
-    'Timeline of 2 ranks over 2 µs, modelled: on average a rank computes for 100 % of the time, ...'
+    'Timeline of 2 ranks over 2 µs, modeled: on average a rank computes for 100 % of the time, ...'
     """
     named: Mapping[str, Any] = runs if isinstance(runs, Mapping) else {"": runs}
     of_engines = all(isinstance(run, Timeline) for run in named.values())
@@ -72,7 +72,7 @@ def timeline(
                 sentences.append(_sentence(name, run, time))
                 title = f"{name}: {run.link}" if name else str(run.link)
             axes.set_title(title, loc="left", fontsize=10)
-        kinds = {run.provenance.kind if of_engines else "modelled" for run in named.values()}
+        kinds = {run.provenance.kind if of_engines else "modeled" for run in named.values()}
         panels[-1, 0].set_xlabel(f"time ({unit}), {' and '.join(sorted(kinds))}")
         panels[-1, 0].set_xlim(0, max(longest * scale, 1e-12))
         if of_engines:
@@ -112,7 +112,7 @@ def _sentence(name: str, run: Simulation[Any], time: str) -> str:
         )
     return (
         f"Timeline of {f'{name}, ' if name else ''}{counted(len(run.clocks), 'rank')} over {time}, "
-        f"modelled: on average a rank {computes}sends for {parts['send']}"
+        f"modeled: on average a rank {computes}sends for {parts['send']}"
         f"{'' if computes else ' of the time'}, receives for {parts['receive']} and waits for "
         f"{parts['wait']}{hidden}."
     )

@@ -145,7 +145,7 @@ class Settings:
                 f"into {self.batch} micro-batches at most."
             )
         if not callable(self.optimizer):
-            require.choice("optimiser", self.optimizer, OPTIMIZERS)
+            require.choice("optimizer", self.optimizer, OPTIMIZERS)
         if not callable(self.schedule):
             require.choice("schedule", self.schedule, SCHEDULES)
         require.choice("precision", self.precision, PRECISIONS)
@@ -170,7 +170,7 @@ class Settings:
             fault = f"gave {require.shown(optimizer)}"
         raise BadInput(
             f"optimizer {fault}: give a name, such as 'adamw', or a function that returns a torch "
-            f"optimiser and is called as optimizer(parameters, lr=rate)."
+            f"optimizer and is called as optimizer(parameters, lr=rate)."
         )
 
     def rate_at(self, step: int, steps: int) -> float:

@@ -55,14 +55,14 @@ def graph_times(
     """How long a sequence of small kernels takes one by one and as a graph, in seconds.
 
     Each kernel multiplies a float32 vector of some elements by a number. Measured by torch where
-    there is a GPU, else modelled by `launch_bound` with the bandwidth of `gpu`.
+    there is a GPU, else modeled by `launch_bound` with the bandwidth of `gpu`.
     """
     spec = gpu_spec(gpu)
     if selection.torch_gpu():
         return _measured(kernels, elements)
     each = 8 * elements / spec.bandwidth  # read and written
     times = launch_bound([each] * kernels, LAUNCH_SECONDS, GAP_SECONDS)
-    origin = Provenance("modelled", f"the {gpu}'s data sheet")
+    origin = Provenance("modeled", f"the {gpu}'s data sheet")
     return dict(zip(("one by one", "as a graph"), times, strict=True)), origin
 
 

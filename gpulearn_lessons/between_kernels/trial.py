@@ -17,7 +17,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case
 from gpulearn.kernels.reduction import WARP
 from gpulearn.kernels.specification import poison
-from gpulearn.perf.schedule import Timeline, modelled
+from gpulearn.perf.schedule import Timeline, modeled
 from simt.core.findings import Finding, SimtWarning
 from simt.device import numba_cuda
 from simt.host import api
@@ -43,7 +43,7 @@ class StreamOutcome:
     asked: tuple[Any, ...]
     default: bool  # whether a copy or a kernel was on the default stream
     pageable: bool  # whether pageable memory was copied
-    timeline: Timeline | None  # the modelled times, where kernels were counted
+    timeline: Timeline | None  # the modeled times, where kernels were counted
     label: str = ""  # of the case
     polled: bool = False  # whether the host asked an event, once at least, if it had happened
     changed: str = ""  # the name of an input that holds something else afterwards, or ""
@@ -67,7 +67,7 @@ class StreamOutcome:
 def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
     """Try a program on a case's arrays, in pinned memory; the last of them is the output.
 
-    With counters, kernels are counted, so that the times can be modelled.
+    With counters, kernels are counted, so that the times can be modeled.
     """
     arguments = [pinned(a) if isinstance(a, np.ndarray) else a for a in case.args]
     output = next(a for a in reversed(arguments) if isinstance(a, np.ndarray))
@@ -98,7 +98,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
         asked=asked,
         default=any(o.stream == 0 for o in work if o.kind in WORKS),
         pageable=any(o.pinned is False for o in work),
-        timeline=modelled(work, GPU) if counters else None,
+        timeline=modeled(work, GPU) if counters else None,
         label=case.label,
         polled=bool(polled),
         changed=changed(answer, arguments, case.args, output),

@@ -1,4 +1,4 @@
-"""A blur: each pixel becomes the mean of itself and its four neighbours."""
+"""A blur: each pixel becomes the mean of itself and its four neighbors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulearn.kernels.specification import Array, Specification
 def case_blur(image: Array, out: Array) -> None:
     """out[y, x] = (image[y, x] + left + right + above + below) / 5, a thread for each pixel.
 
-    A neighbour that would lie beyond the edge is the pixel itself. `image` and `out` are float32
+    A neighbor that would lie beyond the edge is the pixel itself. `image` and `out` are float32
     (h, w). Launch: two-dimensional, x over columns and y over rows, with at least w × h threads.
 
     >>> image, out = np.zeros((2, 3, 3), np.float32)

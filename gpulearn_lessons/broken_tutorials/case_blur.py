@@ -1,4 +1,4 @@
-"""A blur that takes one neighbour twice, to be mended."""
+"""A blur that takes one neighbor twice, to be mended."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ IN_FLOAT32 = (
     "float32 with a plain 0.2, 5 or 5.0 gives float64: write np.float32(0.2), or np.float32(5)."
 )
 ROWS = (
-    "the results are right where the grid covers the picture so, but x counts rows: neighbouring "
-    "threads have to read neighbouring pixels."
+    "the results are right where the grid covers the picture so, but x counts rows: neighboring "
+    "threads have to read neighboring pixels."
 )
 
 
@@ -37,7 +37,7 @@ def cases() -> list[Launch]:
 
 EXERCISE = kernel_exercise(
     BLUR,
-    task="Mend the blur: each pixel becomes the mean of itself and its four neighbours.",
+    task="Mend the blur: each pixel becomes the mean of itself and its four neighbors.",
     cases=cases,
     budgets=[
         budgets.float64(advice=IN_FLOAT32),

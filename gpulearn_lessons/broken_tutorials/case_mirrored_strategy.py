@@ -26,7 +26,7 @@ class MirroredRun:
     replicas: int  # how many
     rows: tuple[int, ...]  # of each batch
     lr: float = 0.05  # learning rate
-    momentum: float = 0.9  # of the optimiser
+    momentum: float = 0.9  # of the optimizer
 
     def batches(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inputs and targets."""

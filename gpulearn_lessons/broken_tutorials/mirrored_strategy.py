@@ -73,7 +73,7 @@ def observe() -> dict[str, Any]:
         "given": what each replica gets of a plain batch, and of a distributed one;
         "applied": by how much w falls in one step, for each way to give and to divide;
         "momentum": w after three steps at rate 0.1 and momentum 0.9 with the gradient 1, with an
-        optimiser made once, and with one made in the replica's function, in each call or in a
+        optimizer made once, and with one made in the replica's function, in each call or in a
         `tf.function`;
         "numpy": what `loss.numpy()` says for one replica and for two;
         "vector": the gradient of the vector of the four losses, and of their mean;

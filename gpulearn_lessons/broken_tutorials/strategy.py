@@ -1,6 +1,6 @@
 """A model of TensorFlow's mirrored strategy: which replica is given what, and what is summed.
 
-Replicas run one after another; what they hand to an optimiser is summed and applied when all have
+Replicas run one after another; what they hand to an optimizer is summed and applied when all have
 run. So it says what is computed, and nothing of time.
 """
 
@@ -73,11 +73,11 @@ class Strategy:
         return PerReplica(tuple(batch[start:end] for start, end in itertools.pairwise(bounds)))
 
     def optimizer(self, weights: Array, lr: float, momentum: float = 0.0) -> MirroredOptimizer:
-        """An optimiser of the mirrored weights, an array that it changes in place."""
+        """An optimizer of the mirrored weights, an array that it changes in place."""
         return MirroredOptimizer(self, weights, lr, momentum)
 
     def run(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """Call a function on each replica, then apply the sum of what all gave an optimiser.
+        """Call a function on each replica, then apply the sum of what all gave an optimizer.
 
         All replicas see the weights as they were before. Of the arguments that are `PerReplica`
         each gets its own; anything else, all get whole. Returns a `PerReplica` of what each
@@ -134,7 +134,7 @@ def case_mirrored_strategy(
         weights: of shape (n,); changed in place.
         batches: of inputs (rows, n) and targets (rows,).
         lr: learning rate.
-        momentum: of the optimiser.
+        momentum: of the optimizer.
 
     Returns:
         The mean loss over each whole batch, before its step.

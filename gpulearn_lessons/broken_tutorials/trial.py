@@ -28,7 +28,7 @@ class TrainingLog:
     images: Tensor  # (n, …), what it may train on
     # the rows of `images` in each batch that it learned from; −1 is none of them
     batches: list[list[int]] = field(default_factory=list)
-    # of each step of the optimiser how many batches came before it
+    # of each step of the optimizer how many batches came before it
     steps: list[int] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)  # of each step the learning rate
     weights: list[Tensor] = field(default_factory=list)  # of each step the weights after it

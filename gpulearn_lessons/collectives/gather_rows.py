@@ -55,7 +55,7 @@ def real(count: int) -> list[Work]:
 
 def difference(got: Any, want: Any) -> str | None:
     """The rows first, then the way round, then bytes and messages, then the clock."""
-    if sentence := trial.results(got, want) or trial.beyond_a_neighbour(got):
+    if sentence := trial.results(got, want) or trial.beyond_a_neighbor(got):
         return sentence
     work: Work = got.work
     rounds, row = work.ranks - 1, work.size // work.ranks

@@ -55,7 +55,7 @@ def difference(got: Any, want: Any) -> str | None:
     if sentence := trial.results(got, want):
         return sentence + _lap(got, want)
     work: Work = got.work
-    if sentence := trial.beyond_a_neighbour(got):
+    if sentence := trial.beyond_a_neighbor(got):
         return sentence
     hops = 2 * (work.ranks - 1)
     length = work.shape[0]

@@ -196,7 +196,7 @@ def _whose(work: Work, value: Any, total: Any) -> str:
     return f" (the numbers {', '.join(parts)})" if parts else ""
 
 
-def beyond_a_neighbour(got: CollectiveOutcome) -> str | None:
+def beyond_a_neighbor(got: CollectiveOutcome) -> str | None:
     """One sentence if a rank sends to several others, as none does in a ring, or None."""
     targets: dict[int, set[int]] = {}
     for (source, target), _ in got.pairs:

@@ -1,4 +1,4 @@
-"""The exercises of notebook 21: going on after a death, saving, who is slow, the end."""
+"""The exercises of notebook 21: resuming after a kill, saving, stragglers, time limits."""
 
 from gpulearn.lazy import attach
 

@@ -14,7 +14,5 @@ from .manifests import save_parts as save_parts
 from .manifests import writing as writing
 from .monitor import StepMonitor as StepMonitor
 from .monitor import prometheus_text as prometheus_text
-from .monitor import serve_metrics as serve_metrics
-from .monitor import write_shares as write_shares
 from .recipes.recipe import recipe as recipe
 from .stragglers import find_the_straggler as find_the_straggler

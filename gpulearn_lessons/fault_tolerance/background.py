@@ -1,4 +1,4 @@
-"""Checkpoints written beside training: a step waits for the copy, a thread for the disk."""
+"""Checkpoints written in the background: a step waits for the copy, a thread for the disk."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from gpulearn.require import shown
 from gpulearn.train.checkpointing import save_checkpoint
 
 
-def snapshot(state: Any, into: Any = None) -> Any:
-    """A copy of a state in the host's memory, which later steps cannot change.
-
-    An older copy that is needed no more can be given as `into`: its memory is used again where
-    it fits. To get new memory from the system takes longer than to copy.
+def snapshot(state: Any) -> Any:
+    """A copy of a state in host memory, which later steps cannot change.
 
     >>> import torch
     >>> weights = torch.ones(2)
@@ -28,30 +25,26 @@ def snapshot(state: Any, into: Any = None) -> Any:
     {'weights': tensor([1., 1.]), 'step': 3}
     """
     if isinstance(state, Tensor):
-        fits = isinstance(into, Tensor) and (into.shape, into.dtype) == (state.shape, state.dtype)
-        return into.copy_(state.detach()) if fits else state.detach().to("cpu", copy=True)
+        return state.detach().to("cpu", copy=True)
     if isinstance(state, dict):
-        old = into if isinstance(into, dict) else {}
-        return {name: snapshot(value, old.get(name)) for name, value in state.items()}
+        return {name: snapshot(value) for name, value in state.items()}
     if isinstance(state, list | tuple):
-        fits = isinstance(into, list | tuple) and len(into) == len(state)
-        older = into if fits else [None] * len(state)
-        copies = [snapshot(value, other) for value, other in zip(state, older, strict=True)]
+        copies = [snapshot(value) for value in state]
         return copies if isinstance(state, list) else tuple(copies)
     return state
 
 
 class AsyncCheckpointer:
-    """Writes a run's checkpoints in a thread, so that a step waits only until they are copied.
+    """Writes checkpoints in a thread, so that a training step waits only for the copy.
 
-    `save` copies the state to the host's memory and returns; the thread writes it whole or not at
-    all, and the checkpoint before stays until then. A save waits for the one before it, so there
-    is never more than one copy. What goes wrong in the thread (`CheckpointError`) is raised by the
-    next call. A process that ends has to close it first: `with AsyncCheckpointer(path) as saver`.
+    `save` copies the state to host memory and returns. The thread writes all of it or nothing,
+    and the previous checkpoint stays until then. A save waits for the one before it, so there is
+    never more than one copy. An error in the thread (`CheckpointError`) is raised by the next
+    call. Close it before the process ends: `with AsyncCheckpointer(path) as saver`.
 
     Args:
-        path: the file; of a sharded training the folder of all checkpoints.
-        write: what writes a state to the path; of a sharded training what `parts_writer` gives.
+        path: the file.
+        write: the function that writes a state to the path.
 
     >>> import tempfile
     >>> import torch
@@ -73,15 +66,13 @@ class AsyncCheckpointer:
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
         self._closed = False
-        self._copied: dict[str, Any] | None = None
 
     def save(self, state: dict[str, Any]) -> None:
-        """Copy the state and let the thread write it, once the save before is done."""
+        """Copy the state and start writing it, once the previous save is done."""
         if self._closed:
             raise BadInput(f"{shown(self.path.name)} is closed: save before `close`.")
         self.wait()
-        self._copied = snapshot(state, into=self._copied)
-        self._thread = threading.Thread(target=self._run, args=(self._copied,), daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(snapshot(state),), daemon=True)
         self._thread.start()
 
     def wait(self) -> None:
@@ -94,7 +85,7 @@ class AsyncCheckpointer:
             raise error
 
     def close(self) -> None:
-        """Wait for the last save, and take no more."""
+        """Wait for the last save, and accept no more."""
         self._closed = True
         self.wait()
 
@@ -107,5 +98,5 @@ class AsyncCheckpointer:
     def _run(self, state: dict[str, Any]) -> None:
         try:
             self._write(self.path, state)
-        except BaseException as error:  # whatever it is, training has to hear of it
+        except BaseException as error:  # of any kind: the training has to see it
             self._error = error

@@ -1,4 +1,4 @@
-"""The interval between checkpoints and what is lost with it, from four numbers in four units."""
+"""The interval between checkpoints and the time lost with it, from four numbers in four units."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gpulearn_lessons.fault_tolerance.intervals import (
     lost_share,
 )
 
-MORE_TIME = 1e-3  # that a training may take with the answer's interval, as a part of the least
-SHARE = 1e-4  # by which the lost share may be off
+MORE_TIME = 1e-3  # that training may take with the answer's interval, as a fraction of the least
+SHARE = 1e-4  # by which the fraction lost may be off
 
 
 class SavingPlan(NamedTuple):
-    """An answer's two numbers, and the case: seconds of saving and restart, the whole's MTBF."""
+    """An answer's two numbers, and the case: seconds per save and restart, the system's MTBF."""
 
     interval: Any
     lost: Any
@@ -31,7 +31,7 @@ class SavingPlan(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Cheap and dear checkpoints; one GPU; no restart; saves as long as the MTBF; a big cluster."""
+    """Cheap and costly saves; one GPU; no restart; saves as long as the MTBF; a big cluster."""
     plans = [
         (30.0, 5.0, 50_000.0, 1000),
         (120, 10, 50_000, 16_384),
@@ -51,7 +51,7 @@ def cases() -> list[Case]:
 
 
 def number(value: Any) -> Any:
-    """A number, whatever its type; anything else as it is."""
+    """A number as a float; anything else unchanged."""
     try:
         return float(value) if np.ndim(value) == 0 else value
     except (TypeError, ValueError):
@@ -59,7 +59,7 @@ def number(value: Any) -> Any:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Call an answer; its two numbers beside the case's in seconds."""
+    """Call an answer; its two numbers with those of the case in seconds."""
     save, restart, hours, gpus = case.args
     result = answer(*case.args)
     try:
@@ -75,28 +75,30 @@ def is_number(value: Any) -> bool:
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """Whether the interval is good enough, and the share that of this very interval."""
+    """Whether the interval is good enough, and the fraction belongs to this interval."""
     if not isinstance(got, SavingPlan):
-        return f"it returns {shown(got)}, expected two numbers: an interval in seconds, and a share"
+        return (
+            f"it returns {shown(got)}, expected two numbers: an interval in seconds and a fraction"
+        )
     cost, restart, mtbf = got.cost, got.restart, got.mtbf
     if not is_number(got.interval) or got.interval <= 0:
         return f"the interval is {shown(got.interval)}, expected a number of seconds above zero"
     if not is_number(got.lost):
-        return f"the lost share is {shown(got.lost)}, expected a number from 0 to 1"
+        return f"the fraction lost is {shown(got.lost)}, expected a number from 0 to 1"
     lasts = 1 - lost_share(got.interval, cost, restart, mtbf)
     longer = math.inf if lasts <= 0 else (1 - want.lost) / lasts - 1
     if longer > MORE_TIME:
-        much = "more than twice the time of that"
+        much = "more than twice as long as"
         if longer < 1:
-            much = f"{100 * longer:.3g}% more time than"  # never 0.1%, which is allowed
+            much = f"{100 * longer:.3g}% longer than"  # never 0.1%, which is allowed
         return (
             f"with {got.interval:,.0f} s between two checkpoints, training takes {much} "
             f"with the best interval; the system's MTBF is {mtbf:,.0f} s"
         )
     if abs(got.lost - (1 - lasts)) > SHARE:
         return (
-            f"the interval is good, and {got.lost:.4g} is not what is lost with it: the formula "
-            f"gives {1 - lasts:.4f}"
+            f"the interval is good, but the fraction lost with it is {1 - lasts:.4f} by the "
+            f"formula, not {got.lost:.4g}"
         )
     return None
 
@@ -112,9 +114,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 def same_mistake(one: Any, other: Any) -> bool:
-    """Whether two answers give the same wrong interval, whatever they say is lost with it.
+    """Whether two answers give the same wrong interval, with any second number.
 
-    Where it is right, the second number has to be the same as well: a hint may speak of it.
+    If the interval is right, the second numbers must agree as well, since a hint may be about them.
     """
     if not (isinstance(one, SavingPlan) and isinstance(other, SavingPlan)):
         return False
@@ -124,7 +126,7 @@ def same_mistake(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Say how long to train between two checkpoints, and what share of the time is lost.",
+    task="Compute how long to train between two checkpoints, and the fraction of time lost.",
     reference=checkpoint_interval,
     cases=cases,
     run=run,

@@ -1,4 +1,4 @@
-"""A training that a queue's signals end, judged by scripted events: no queue, no waiting."""
+"""A training loop that a queue's signals end, judged by scripted events without a queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpulearn.require import shorten, shown
 from gpulearn_lessons.fault_tolerance.drain import drain_and_requeue
 
 GRACE = 3  # steps after a signal, until the job is killed
-TOO_MANY = 200  # calls after the end: a loop that never ends
+TOO_MANY = 200  # calls: the loop never ends
 
 
 class TimeIsUp(BaseException):
@@ -26,20 +26,20 @@ class TimeIsUp(BaseException):
 class Arrival:
     """A signal."""
 
-    at: int  # during which step it comes, from 1; 0 for before the first
+    at: int  # the step during which it comes, from 1; 0 is before the first
     signal: str  # its name
     when: str = "step"  # "step" for the middle of that step, "save" for the save after it
 
 
 class JobOutcome(NamedTuple):
-    """What an answer did, one entry after another, and what it returned."""
+    """What an answer did, in order, and what it returned."""
 
     done: tuple[str, ...]
     status: Any
 
 
 class Script:
-    """A job whose signals come when the script says so."""
+    """A job whose signals come at scripted moments."""
 
     def __init__(self, steps: int, events: Sequence[Arrival]) -> None:
         self._steps, self._events = steps, list(events)
@@ -60,7 +60,7 @@ class Script:
         return self._now >= self._steps
 
     def step(self) -> None:
-        """Do the next step; a signal comes in the middle of it."""
+        """Take the next step; a signal comes in the middle of it."""
         self._count()
         if self._inside:
             raise RuntimeError("a step begins in the middle of a step")
@@ -93,7 +93,7 @@ class Script:
         for event in due:
             self._signalled = at if self._signalled is None else self._signalled
             if self._handler is None:
-                self.done.append(f"killed by {event.signal}, which nobody handles")
+                self.done.append(f"killed by {event.signal}, which has no handler")
                 raise TimeIsUp(f"{event.signal} came, and no handler was registered")
             self._handler(event.signal)
 
@@ -104,7 +104,7 @@ class Script:
 
 
 def cases() -> list[Case]:
-    """No signal; one in the middle, in the first and in the last step; two; during the save."""
+    """No signal; one in the middle, in the first, in the last step; two; during the save."""
     use, term = "USR1", "TERM"
     plans: list[tuple[str, int, list[Arrival]]] = [
         ("5 steps and no signal", 5, []),
@@ -126,7 +126,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> JobOutcome:
-    """Let an answer train; what it did, and its status."""
+    """Let an answer train; returns what it did, and its status."""
     steps, events = case.args
     script = Script(steps, events)
     try:
@@ -139,17 +139,17 @@ def run(answer: Answer, case: Case) -> JobOutcome:
 
 
 def in_words(done: Sequence[str]) -> str:
-    """What was done, in words; what is done more than twice on end is counted, and much is cut."""
+    """What was done, in words; repetitions are counted, and long lists are cut."""
     words: list[str] = []
     for deed, same in itertools.groupby(done):
         times = len(list(same))
         words += [deed] * times if times <= 2 else [f"{deed}, {times} times"]
-    return shorten(", then ".join(words), 200) if words else "nothing is saved or asked for"
+    return shorten(", then ".join(words), 200) if words else "it saves nothing and asks for nothing"
 
 
 def difference(got: Any, want: Any) -> str | None:
     if got.done != want.done:
-        return f"it does: {in_words(got.done)}; expected: {in_words(want.done)}"
+        return f"what it does: {in_words(got.done)}; expected: {in_words(want.done)}"
     if type(got.status) is not type(want.status) or got.status != want.status:
         return f"it returns {shown(got.status)}, expected {want.status}"
     return None

@@ -1,4 +1,4 @@
-"""Training that goes on from its last checkpoint, on whatever number of ranks there is then."""
+"""Training that resumes from its last checkpoint, on any number of ranks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FEATURES = 4
 
 
 class ElasticRun:
-    """A small training of all ranks together, as it is when a process has just begun.
+    """A small training run on all ranks, as it is when a process has just started.
 
-    A linear model of 4 features learns from `count` rows, with Adam in float64; all ranks together
-    take `batch` of them in a step. All ranks build the same `model`, and their `draws`, which
+    A linear model of 4 features learns from `count` rows, with Adam in float64. In each step all
+    ranks together take `batch` of them. All ranks build the same `model`, and their `draws`, which
     choose the order of the rows, draw the same numbers.
 
     Args:
-        path: the file of its checkpoint; it need not be there yet.
-        kills: for each start of the group, which rank is killed (SIGKILL), and in which step since
-            that start, from 0; a start beyond the last entry is left alone. How often the group
-            was started again is read from TORCHELASTIC_RESTART_COUNT.
+        path: the file of its checkpoint; it need not exist yet.
+        kills: for each start of the group, the rank that is killed (SIGKILL) and in which step
+            since that start, from 0. In starts beyond the last entry no rank is killed. The number
+            of restarts is read from TORCHELASTIC_RESTART_COUNT.
     """
 
     count, batch = 20, 8
@@ -49,10 +49,10 @@ class ElasticRun:
         self._steps = 0
 
     def step(self, rows: Any) -> float:
-        """Make one step together with the other ranks: the mean over the rows of all of them.
+        """Take one step with all ranks, on the mean over the rows of all of them.
 
-        `rows` are this rank's, as numbers from 0. Returns the mean loss before the step, the same
-        on all ranks.
+        `rows` are the numbers of this rank's rows, from 0. Returns the mean loss before the step,
+        the same on all ranks.
         """
         if self._kill == (rank(), self._steps):
             self.die()
@@ -71,28 +71,28 @@ class ElasticRun:
         return float(total / number)
 
     def die(self) -> None:
-        """End this process as a kill from outside does."""
+        """End this process like a kill from outside."""
         os.kill(os.getpid(), signal.SIGKILL)
 
     def save(self, state: dict[str, Any]) -> None:
-        """Write a checkpoint, whole or not at all; on rank 0, and nothing on the others."""
+        """Write a checkpoint, all of it or nothing, on rank 0; other ranks write nothing."""
         if rank() == 0:
             save_checkpoint(self.path, state)
 
     def load(self) -> dict[str, Any] | None:
-        """What was saved last, or None if nothing was; the same on all ranks."""
+        """The last state saved, or None; the same on all ranks."""
         return load_checkpoint(self.path) if self.path.exists() else None
 
 
 def resume_elastic(run: ElasticRun, steps: int) -> list[float]:
-    """Train until `steps` steps are done, those before a stop included; save after each.
+    """Train until `steps` steps are done, including those before a stop; save after each.
 
-    What is saved is all that the next step needs: the parameters, what the optimiser remembers,
-    the state of the random numbers, the order of the rows in this epoch and the place in it, and
-    the losses, whose number is that of the steps. A step takes the next `run.batch` rows of the
-    order, however many ranks share them; what is left over at the end of an order is left out. So
-    a run that dies goes on with the same steps, on any number of ranks: to the bit on the same
-    number, to rounding on another. Returns the loss of each step.
+    The checkpoint holds all that the next step needs: the weights, the optimizer's state, the
+    state of the random number generator, the order of the rows in this epoch and the position in
+    it, and the losses, whose number is that of the steps. A step takes the next `run.batch` rows
+    of the order, however many ranks share them; rows left over at the end of an order are skipped.
+    So a killed run continues with the same steps on any number of ranks: to the bit on the same
+    number, up to rounding on another. Returns the loss of each step.
 
     >>> import tempfile
     >>> from gpulearn.parallel.simulate.simulate import simulate
@@ -100,9 +100,9 @@ def resume_elastic(run: ElasticRun, steps: int) -> list[float]:
     ...     return resume_elastic(ElasticRun(path), steps)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     stopped = simulate(train, 2, f"{folder}/run.pt", 2)
-    ...     goes_on = simulate(train, 2, f"{folder}/run.pt", 4)
+    ...     resumed = simulate(train, 2, f"{folder}/run.pt", 4)
     ...     undisturbed = simulate(train, 2, f"{folder}/other.pt", 4)
-    >>> goes_on.results == undisturbed.results
+    >>> resumed.results == undisturbed.results
     True
     """
     order, at = torch.randperm(run.count, generator=run.draws), 0

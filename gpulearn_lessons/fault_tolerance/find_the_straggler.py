@@ -1,4 +1,4 @@
-"""The rank for which all others wait, in a table of what each computed and waited."""
+"""The rank that all others wait for, in a table of compute and waiting times."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
 from gpulearn_lessons.fault_tolerance.stragglers import find_the_straggler
 
-SLEEP = 0.1  # seconds that a usual rank computes
-CHANGED = "the tables are changed"
+SLEEP = 0.1  # seconds that a normal rank computes
+CHANGED = "the tables have changed"
 
 
 def table(
@@ -23,7 +23,7 @@ def table(
     Args:
         ranks: how many.
         steps: how many.
-        slow: rank → how many times as long as usual it computes.
+        slow: rank → how many times as long as the others it computes.
         seed: of the noise, up to 5 %.
         hiccups: rank → in how many steps it takes 50 times as long.
     """
@@ -38,7 +38,7 @@ def table(
 
 
 def cases() -> list[Case]:
-    """One rank that is slow, or two; none; hiccups; a slow start; long batches; a log."""
+    """One slow rank, or two; none; hiccups; a slow start; long batches; a log; half the steps."""
     works: dict[str, tuple[Any, Any]] = {
         "4 ranks, one computes 1.5 times as long": table(4, 20, {2: 1.5}, 1),
         "4 ranks, one computes 1.4 times as long, rank 0": table(4, 21, {0: 1.4}, 2),
@@ -73,6 +73,12 @@ def cases() -> list[Case]:
     compute, wait = table(4, 20, {3: 1.5}, 16)
     compute[::5, 3] = SLEEP / 2
     works["4 ranks, one is slow, and quick in each fifth step"] = (compute, wait)
+    compute = np.ones((6, 3))
+    compute[::2, 2] = 3
+    works["3 ranks, one is slow in half of the steps"] = (compute, 4 - compute)
+    compute = np.ones((6, 3))
+    compute[::2, 1] = 1.3
+    works["3 ranks, one is a little slow in half of the steps"] = (compute, 2 - compute)
     quick = np.tile([1.0, 1.0, 0.1, 1.1], (15, 1))
     quick[::3, :2] = 0.1
     works["4 ranks, two are quick in some steps, one in all"] = (quick, 1.2 - quick)
@@ -99,14 +105,14 @@ def cases() -> list[Case]:
 
 
 def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
-    """The first step, in which memory is got and kernels are loaded; longest on rank 0."""
+    """The first step allocates memory and loads kernels; it takes longest on rank 0."""
     compute = compute.copy()
     compute[0] = [9.0, 4.0, 4.2, 4.1]
     return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
 
 
 def _log_after() -> tuple[Any, Any]:
-    """Rank 0 writes a log between two steps, which is in neither table, and rank 1 waits for it."""
+    """Rank 0 writes a log between steps, which neither table counts, and rank 1 waits for it."""
     compute, wait = table(2, 20, {}, 23)
     wait[:, 1] += SLEEP / 2
     return compute, wait
@@ -121,7 +127,7 @@ def _long_in_turn() -> tuple[Any, Any]:
 
 
 def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
-    """Each rank in turn has a batch of three times the length."""
+    """Each rank in turn has a batch that takes three times as long."""
     compute = compute.copy()
     for step in range(len(compute)):
         compute[step, step % compute.shape[1]] *= 3
@@ -139,13 +145,13 @@ def run(answer: Answer, case: Case) -> Any:
 
 def difference(got: Any, want: Any) -> str | None:
     if isinstance(got, str) and got == CHANGED:
-        return "it changes the tables that it is given: leave both as they are"
+        return "it changes its arguments: leave both tables as they are"
     if hasattr(got, "item") and np.ndim(got) == 0:  # of NumPy or of torch
         got = got.item()
     if want is None:
-        return None if got is None else f"it returns {shown(got)}, and there is no straggler: None"
+        return None if got is None else f"it returns {shown(got)}, expected None: no rank is slow"
     if isinstance(got, bool) or not isinstance(got, int | float) or got != want:
-        return f"it returns {shown(got)}, and rank {want} is the straggler"
+        return f"it returns {shown(got)}, expected rank {want}"
     return None
 
 
@@ -157,7 +163,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Find the rank that is slow in most steps, from what all compute and wait.",
+    task="Find the rank that usually computes longest, from compute and waiting times.",
     reference=find_the_straggler,
     cases=cases,
     run=run,

@@ -2,9 +2,8 @@
 
 The model is Daly's. Failures come at random, at the same rate at all times, so that the time
 between two is exponentially distributed with mean M, the MTBF of the whole system. A failure
-throws the work since the last checkpoint away, one that has not ended does not count, and a
-restart may fail as well. For one checkpoint, training stands still for a time `cost`; all times
-are in one unit.
+destroys the work since the last complete checkpoint, and a restart may fail as well. Training
+stops for a time `cost` during each checkpoint. All times are in one unit.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def young_interval(cost: float, mtbf: float) -> float:
     """Time between two checkpoints by Young's approximation, √(2·cost·MTBF).
 
     J. W. Young, "A first order approximation to the optimum checkpoint interval", Communications
-    of the ACM 17(9), 1974. It is good where a checkpoint takes much less than the MTBF.
+    of the ACM 17(9), 1974. It is good if a checkpoint takes much less than the MTBF.
 
     >>> young_interval(cost=5, mtbf=24 * 60)  # minutes
     120.0
@@ -53,7 +52,7 @@ def best_interval(cost: float, mtbf: float) -> float:
     """Training time between two checkpoints at which `lost_share` is least.
 
     There the derivative is 0: e^(−(τ + δ)/M) = 1 − τ/M. Newton's method from the right, where the
-    function is convex. The time that a restart takes is not in it.
+    function is convex. The restart time does not matter.
 
     >>> f"{best_interval(5, 24 * 60):.1f} of {24 * 60}, {best_interval(5, 15):.1f} of 15"
     '116.7 of 1440, 9.2 of 15'
@@ -68,23 +67,23 @@ def best_interval(cost: float, mtbf: float) -> float:
 
 @require.positive("cost", "mtbf", or_zero=("restart",))
 def lost_share(interval: Any, cost: float, restart: float, mtbf: float) -> Any:
-    """Share of all time that is not training which lasts, 0 to 1.
+    """Fraction of all time that is lost to saves, failures and restarts, 0 to 1.
 
-    A section of τ training and δ saving comes through between two failures e^(−R/M) /
-    (e^((τ + δ)/M) − 1) times on average: so 1 − τ/M · e^(−R/M) / (e^((τ + δ)/M) − 1) is lost. It
-    is Daly's (2006) complete cost function, by the time that it takes.
+    On average e^(−R/M) / (e^((τ + δ)/M) − 1) sections of τ training and δ saving are completed
+    between two failures, so 1 − τ/M · e^(−R/M) / (e^((τ + δ)/M) − 1) is lost. It follows from
+    Daly's (2006) complete cost function.
 
     Args:
         interval: τ, training between two checkpoints; a number or an array.
-        cost: δ, how long training stands still for one.
-        restart: R, from a failure until training goes on.
+        cost: δ, how long training stops for one.
+        restart: R, from a failure until training resumes.
         mtbf: M, of the whole system; all four in the same unit.
 
     >>> f"{lost_share(120, cost=5, restart=10, mtbf=24 * 60):.1%}"
     '8.7%'
     """
     tau = np.asarray(interval, float)
-    with np.errstate(over="ignore"):  # nothing lasts of so long an interval: the share is 1
+    with np.errstate(over="ignore"):  # no interval this long is ever completed: the share is 1
         per_section = np.expm1((tau + cost) / mtbf)
     share: Any = 1 - tau / mtbf * np.exp(-restart / mtbf) / per_section
     return share if tau.ndim else float(share)
@@ -95,15 +94,15 @@ def lost_share(interval: Any, cost: float, restart: float, mtbf: float) -> Any:
 def checkpoint_interval(
     save_seconds: float, restart_minutes: float, gpu_mtbf_hours: float, gpus: int
 ) -> tuple[float, float]:
-    """How long to train between two checkpoints, in seconds, and the share of time that is lost.
+    """How long to train between two checkpoints, in seconds, and the fraction of time lost.
 
-    Any of N GPUs ends the step of all, so the MTBF of the whole is that of one divided by N.
+    Any of N GPUs stops all of them, so the MTBF of the system is that of one GPU divided by N.
 
     Args:
-        save_seconds: how long training stands still for one checkpoint.
-        restart_minutes: from a failure until training goes on.
+        save_seconds: how long training stops for one checkpoint.
+        restart_minutes: from a failure until training resumes.
         gpu_mtbf_hours: mean time between two failures of one GPU.
-        gpus: how many there are.
+        gpus: the number of GPUs.
 
     >>> seconds, lost = checkpoint_interval(30, 5, 50_000, 1000)
     >>> f"every {seconds / 60:.0f} minutes, {lost:.1%} lost"

@@ -1,4 +1,4 @@
-"""A training that forgets most of itself when it is started again: to be mended."""
+"""A training run that loses most of its state in a restart, to be fixed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SimulatedDeath(BaseException):
 
 @dataclass
 class Disk:
-    """What outlives a start: the last checkpoint; and what the trial has seen."""
+    """What survives a restart: the last checkpoint; and what the trial has recorded."""
 
     written: bytes | None = None
     # of each start: the rows of each rank that has begun a step, by step
@@ -42,7 +42,7 @@ class Disk:
     killed: bool = False
 
 
-DISKS: dict[int, Disk] = {}  # by the number of the trial: simulated ranks get copies of all else
+DISKS: dict[int, Disk] = {}  # by trial number: simulated ranks get copies of everything else
 NUMBERS = itertools.count()
 
 
@@ -50,32 +50,31 @@ NUMBERS = itertools.count()
 class Start:
     """One start of the group."""
 
-    ranks: int  # how many ranks there are
-    # which rank is killed, and in which of its steps; None if it comes to its end
+    ranks: int  # how many
+    # the rank that is killed, and in which of its steps; None if the start ends normally
     kill: tuple[int, int] | None = None
-    saving: bool = False  # whether it is killed after that step, when it is about to save
+    saving: bool = False  # whether it is killed after that step, before it saves
 
 
 @dataclass(frozen=True)
 class Starts:
-    """The starts of one run, how many steps it is to have, and how many rows there are."""
+    """The starts of one run, the number of steps, and the number of rows."""
 
     starts: tuple[Start, ...]
     steps: int
     count: int = 20
 
     def said(self, start: int) -> str:
-        """Which start it is, in words."""
+        """The start in words."""
         if start == 0:
             return "in the first start"
         before, now = self.starts[start - 1], self.starts[start]
         ranks = f"{now.ranks} ranks" if now.ranks > 1 else "1 rank"
-        again = "again on" if before.ranks == now.ranks else f"after {before.ranks}, on"
-        return f"started {again} {ranks}"
+        return f"restarted on {ranks}" + f" after {before.ranks}" * (before.ranks != now.ranks)
 
 
 class TrialRun(ElasticRun):
-    """A run whose file is in memory, and whose rank ends by an exception."""
+    """A run whose file is in memory, and whose rank dies by an exception."""
 
     def __init__(self, disk: int, start: Start, count: int) -> None:
         self.count = count
@@ -83,13 +82,13 @@ class TrialRun(ElasticRun):
         self._disk, self._start, self._calls = DISKS[disk], start, 0
 
     def step(self, rows: Any) -> float:
-        """A step that is written down."""
+        """A step that is recorded."""
         if self._calls >= MAX_CALLS:
-            raise RuntimeError(f"{MAX_CALLS} steps and no end: `steps` counts all of them")
+            raise RuntimeError(f"{MAX_CALLS} steps without an end: `steps` counts all of them")
         if self._start.kill == (rank(), self._calls) and not self._start.saving:
             self.die()
         number, self._calls = self._calls, self._calls + 1
-        # noted before the ranks meet: one that has met them may be ended before it writes
+        # recorded before the ranks meet, since a rank may be ended right after
         self._disk.batches[-1].setdefault(number, []).append(np.asarray(rows).ravel().tolist())
         return super().step(rows)
 
@@ -99,7 +98,7 @@ class TrialRun(ElasticRun):
         raise SimulatedDeath
 
     def save(self, state: dict[str, Any]) -> None:
-        """As to a file, and read as from one."""
+        """Save as to a file, and check that it can be read."""
         if self._start.kill == (rank(), self._calls - 1) and self._start.saving:
             self.die()
         if rank() == 0:
@@ -109,7 +108,7 @@ class TrialRun(ElasticRun):
             self._disk.written = file.getvalue()
 
     def load(self) -> dict[str, Any] | None:
-        """What was saved last."""
+        """The last state saved."""
         if self._disk.written is None:
             return None
         state: dict[str, Any] = torch.load(io.BytesIO(self._disk.written), weights_only=True)
@@ -124,9 +123,9 @@ class ResumeOutcome:
     # of each start, the rows of each step, of all ranks together
     batches: tuple[tuple[tuple[int, ...], ...], ...] = ()
     weights: Any = None  # of the model at the end, on rank 0
-    losses: Any = None  # what rank 0 returned; in words what was no row of numbers
+    losses: Any = None  # what rank 0 returned; in words if it was no row of numbers
     failure: RankFailure | None = None  # how a start failed, if it did
-    called: bool = False  # whether it calls the function that it is to be
+    called: bool = False  # whether it calls the solution
 
 
 def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool]:
@@ -144,7 +143,7 @@ def weights_of(run: ElasticRun) -> Any:
 
 
 def as_row(value: Any) -> Any:
-    """Numbers as a row; in words what is none."""
+    """Numbers as a row; anything else in words."""
     try:
         row = np.array([float(number) for number in value])
     except (TypeError, ValueError):
@@ -153,7 +152,7 @@ def as_row(value: Any) -> Any:
 
 
 def run(answer: Answer, case: Case) -> ResumeOutcome:
-    """Start the group again and again, until it has come to its end."""
+    """Start the group again and again, until it ends normally."""
     starts: Starts = case.args[0]
     number = next(NUMBERS)
     disk = DISKS[number] = Disk()
@@ -173,7 +172,7 @@ def run(answer: Answer, case: Case) -> ResumeOutcome:
 
 
 def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """The rows of each step that all ranks have begun."""
+    """The rows of each step that all ranks began."""
     return tuple(
         tuple(
             tuple(sorted(itertools.chain(*parts)))
@@ -195,31 +194,31 @@ def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
             if rows != expected:
                 return (
                     f"{where}, step {step + 1} of this start takes rows "
-                    f"{shown(list(rows))} on all ranks together, where an undisturbed run takes "
+                    f"{shown(list(rows))} on all ranks together, but an uninterrupted run takes "
                     f"{shown(list(expected))}"
                 )
         if got.failure is not None and number == len(got.batches) - 1:
             return f"{where}, {got.failure.sentence}"
         if len(batches) != len(right):
-            return f"{where}, it makes {len(batches)} steps, and {len(right)} were still to do"
+            return f"{where}, it takes {len(batches)} steps, but {len(right)} were left"
     if got.weights is None:
-        return "the run is killed before it comes to its end"
+        return "the run is killed before its end"
     if not np.allclose(got.weights, want.weights, rtol=TOLERANCE, atol=0):
         return (
-            "each step takes the right rows, but the weights at the end are not those of an "
-            "undisturbed run"
+            "each step takes the right rows, but the final weights are not those of an "
+            "uninterrupted run"
         )
     if isinstance(got.losses, str):
         return f"it returns {got.losses}, expected the loss of each step"
     if got.losses.shape != want.losses.shape:
         return f"it returns {got.losses.size} losses, expected those of all {starts.steps} steps"
     if not np.allclose(got.losses, want.losses, rtol=TOLERANCE, atol=0):
-        return "the weights are right, but the losses that it returns are not those of the steps"
+        return "the weights are right, but it does not return the losses of the steps"
     return None
 
 
 def same(one: ResumeOutcome, other: ResumeOutcome) -> bool:
-    """Whether two answers made the same steps, and ended alike."""
+    """Whether two answers took the same steps and ended alike."""
     if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
         return False
     return _same_row(one.weights, other.weights) and _same_row(one.losses, other.losses)
@@ -232,10 +231,10 @@ def _same_row(one: Any, other: Any) -> bool:
 
 
 def cases() -> list[Case]:
-    """Undisturbed; killed anywhere, and often; on fewer ranks, on more, on an odd number."""
+    """Uninterrupted; killed anywhere, and often; on fewer ranks, on more, on an odd number."""
     works = {
-        "2 ranks, nobody is killed": Starts((Start(2),), 5),
-        "3 ranks, nobody is killed": Starts((Start(3),), 5),
+        "2 ranks, none is killed": Starts((Start(2),), 5),
+        "3 ranks, none is killed": Starts((Start(3),), 5),
         "2 ranks, killed before the first step": Starts((Start(2, (1, 0)), Start(2)), 3),
         "2 ranks, killed at the start of an epoch": Starts((Start(2, (0, 2)), Start(2)), 5),
         "2 ranks, killed within an epoch": Starts((Start(2, (0, 3)), Start(2)), 7),
@@ -254,7 +253,7 @@ def cases() -> list[Case]:
 
 
 def with_optimizer_loaded(answer: Answer) -> Answer:
-    """The answer; torch loads more where it first makes an optimiser, which takes seconds."""
+    """The answer; torch loads more when it makes its first optimizer, which takes seconds."""
     torch.optim.Adam([torch.zeros(1)])
     return answer
 
@@ -272,7 +271,7 @@ def _real(answer: Answer, path: str) -> tuple[Any, Any]:
 
 @where_it_runs
 def _killed_on_real_ranks(answer: Answer) -> list[tuple[Any, Any]] | RankFailure:
-    """What real ranks return of which some are killed."""
+    """What real ranks return if some are killed."""
     with tempfile.TemporaryDirectory() as folder:
 
         def start(seconds: float) -> list[tuple[Any, Any]]:
@@ -280,12 +279,12 @@ def _killed_on_real_ranks(answer: Answer) -> list[tuple[Any, Any]] | RankFailure
             work = _real, 2, answer, path
             return list(launch(*work, backend="gloo", timeout=seconds, restarts=1))
 
-        with contextlib.redirect_stdout(None):  # the kills are no news
+        with contextlib.redirect_stdout(None):  # hides the messages about kills
             return on_real_ranks(start, answer)
 
 
 def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-    """What is wrong with processes that are killed, or None."""
+    """What goes wrong with real processes that are killed, or None."""
     if not hasattr(os, "fork"):
         return None  # no real ranks here
     ranks = _killed_on_real_ranks(answer)
@@ -295,12 +294,12 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
     reference = run(resume_elastic, undisturbed)
     weights, losses = ranks[0]
     if not (_same_row(weights, reference.weights) and _same_row(losses, reference.losses)):
-        return "right on simulated ranks, but real ones end with other weights after a kill."
+        return "right on simulated ranks, but after a kill real ones end with other weights."
     return None
 
 
 def expected(case: Case) -> ResumeOutcome:
-    """The solution's steps; the weights and losses of a run that nobody disturbs."""
+    """The solution's steps; the weights and losses of an uninterrupted run."""
     return _expected(case.args[0])
 
 
@@ -312,7 +311,7 @@ def _expected(starts: Starts) -> ResumeOutcome:
 
 
 EXERCISE = Exercise(
-    task="Mend a training that is started again after a kill, on any number of ranks.",
+    task="Fix a training run so that it resumes after a kill, on any number of ranks.",
     reference=resume_elastic,
     cases=cases,
     run=run,

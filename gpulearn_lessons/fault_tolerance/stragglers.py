@@ -1,4 +1,4 @@
-"""The rank that makes all others wait, found from what each computes and how long it waits."""
+"""The rank that makes all others wait, found from compute and waiting times."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Times = Sequence[Sequence[float]] | np.ndarray[Any, Any]
 def find_the_straggler(compute: Times, wait: Times, times: float = 1.2) -> int | None:
     """The rank that is slow in most steps, or None if there is none.
 
-    With an all-reduce in each step all steps take as long on all ranks: one computes long, and
+    An all-reduce in each step makes the steps equally long on all ranks: one rank computes, and
     the others wait for it. So only the time before the collective tells. A rank's usual time is
-    the median over the steps, which a hiccup does not move; it is held against the median of the
-    other ranks' usual times, which the straggler does not move.
+    the median over its steps, which a hiccup does not change. It is compared with the median of
+    the other ranks' usual times, which the straggler does not change.
 
     Args:
         compute: seconds before the collective, of shape (steps, ranks).
         wait: seconds in the collective, of the same shape.
-        times: how many times as long as usual a straggler computes, more than that.
+        times: a straggler computes more than this many times as long as the others.
 
     >>> find_the_straggler([[1.0, 1.5], [1.0, 1.5]], [[0.5, 0.0], [0.5, 0.0]])
     1

@@ -1,7 +1,7 @@
-r"""Train a small network on the digits, the images of each step shared among the ranks.
+r"""Train a small network on the digits; the ranks share the images of each step.
 
-The same file runs as one process, on two ranks of one machine, on one rank of each of two
-machines (the third line on both), and from a notebook:
+The same file runs as one process, on two ranks of one machine, on two machines with one rank
+each (the third line on both), and from a notebook:
 
   python -m gpulearn_lessons.fault_tolerance.train
   torchrun --nproc-per-node 2 -m gpulearn_lessons.fault_tolerance.train
@@ -9,14 +9,13 @@ machines (the third line on both), and from a notebook:
     -m gpulearn_lessons.fault_tolerance.train
   gl.launch(train, 2, Options(epochs=1))
 
-For one number of ranks the losses are the same to the bit, however they are started. For
-another number the same images make each step, and the losses differ by rounding: below 1e-6 in
-the first epoch. Later LeNet can make more of it, where a rounded value tips a ReLU or a maximum.
+For a given number of ranks the losses are the same to the bit, however the ranks are started. On
+another number each step uses the same images, and the losses differ by rounding: below 1e-6 in
+the first epoch. Later the difference can grow, where rounding switches a ReLU or a maximum.
 """
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 import math
@@ -30,17 +29,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput, CheckpointError, GpulearnError, RankError, TrainingError
-from gpulearn.optim.schedules import scaled_learning_rate
-from gpulearn.parallel.data_parallel import (
-    BucketedDataParallel,
-    NaiveDataParallel,
-    OverlappingDataParallel,
-)
+from gpulearn.parallel.data_parallel import OverlappingDataParallel
 from gpulearn.parallel.process_group import RankInfo, init_process_group
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
@@ -49,27 +42,20 @@ from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.settings import repeatable
 from gpulearn_lessons.fault_tolerance.options import Options, options_from
 
-WRAPPERS = {
-    "library": DistributedDataParallel,
-    "naive": NaiveDataParallel,
-    "bucketed": BucketedDataParallel,
-    "overlapping": OverlappingDataParallel,
-}
-
 
 @dataclasses.dataclass
 class RunResult:
     """The result of a run; the same on every rank."""
 
-    # of each step, the mean cross-entropy over all its images, before the step
+    # mean cross-entropy of each step over all its images, before the step
     losses: list[float] = dataclasses.field(default_factory=list)
-    # after each epoch, the share of held-out digits that is right, 0 to 1
+    # fraction of held-out digits that are right after each epoch, 0 to 1
     accuracies: list[float] = dataclasses.field(default_factory=list)
     weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)  # the model's, on the CPU
 
 
 def train(options: Options = Options()) -> RunResult:  # noqa: B008 - it is frozen
-    """Train on this rank's part of each batch, together with the other ranks.
+    """Train with the other ranks, on this rank's part of each batch.
 
     >>> len(train(Options(model="MLP", epochs=2)).losses)
     1 rank, messages by gloo ...
@@ -88,9 +74,7 @@ def train(options: Options = Options()) -> RunResult:  # noqa: B008 - it is froz
         trained = RunResult()
         if options.resume is not None:
             trained.losses, trained.accuracies = restore(options.resume, options, model, optimizer)
-        _say(
-            place, f"{place}; {options.batch} images in a step, {options.batch // place.size} each"
-        )
+        _say(place, f"{place}; {options.batch} images per step, {options.batch // place.size} each")
         _epochs(options, place, model, optimizer, trained)
         ended = len(trained.accuracies) == options.epochs
         if ended and place.rank == 0 and options.output is not None:
@@ -106,7 +90,7 @@ def _epochs(
     optimizer: torch.optim.Optimizer,
     trained: RunResult,
 ) -> None:
-    """All epochs that are still to do."""
+    """All remaining epochs."""
     data = digits()
     images, labels = torch.from_numpy(data.train_images), torch.from_numpy(data.train_labels)
     sampler = ShardSampler(len(labels), place.rank, place.size, uneven="drop", seed=options.seed)
@@ -119,29 +103,23 @@ def _epochs(
     )
     if len(loader) == 0:
         raise BadInput(
-            f"batch is {options.batch}, and there are {len(labels)} images: give a smaller one."
+            f"batch is {options.batch}, but there are {len(labels)} images: give a smaller batch."
         )
-    replica: Any = WRAPPERS[options.wrapper](model)
+    replica = OverlappingDataParallel(model)
     for epoch in range(len(trained.accuracies), options.epochs):
         sampler.set_epoch(epoch)
-        # of each step the loss, then the digits that are right, then whether to stop
+        # the loss of each step, then the number of right digits, then whether to stop
         sums = torch.zeros(len(loader) + 2, dtype=torch.float64, device=place.device)
         for number, batch in enumerate(loader):
             inputs, targets = (part.to(place.device) for part in batch)
-            step = len(trained.losses) + number
-            for group in optimizer.param_groups:
-                group["lr"] = scaled_learning_rate(
-                    step, options.lr, options.factor, options.warm_up
-                )
             optimizer.zero_grad()
             loss = functional.cross_entropy(replica(inputs), targets)
             loss.backward()
-            if options.wrapper != "library":  # the library averages during backward
-                replica.average()
+            replica.average()
             optimizer.step()
             sums[number] = loss.detach()
         sums[-2] = _right(model, data.test_images, data.test_labels, place)
-        # one rank looks, so that all stop after the same epoch
+        # only one rank looks, so that all stop after the same epoch
         sums[-1] = place.rank == 0 and options.stop is not None and Path(options.stop).exists()
         *losses, right, stop = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
         trained.losses += [loss / place.size for loss in losses]
@@ -152,20 +130,20 @@ def _epochs(
         if stop and epoch + 1 < options.epochs:
             _say(
                 place,
-                f"stopped after epoch {epoch + 1} of {options.epochs}: {options.stop} is there",
+                f"stopped after epoch {epoch + 1} of {options.epochs}: found {options.stop}",
             )
             return
 
 
 def _model(options: Options) -> nn.Module:
-    """The same on every rank; without dropout, whose draws would differ from rank to rank."""
+    """The same on every rank; without dropout, whose draws would differ between ranks."""
     if options.model == "MLP":
         return MLP(seed=options.seed)
     return LeNet(dropout=0, seed=options.seed)
 
 
 def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
-    """How many of this rank's share of the held-out digits are right."""
+    """The number of right answers among this rank's held-out digits."""
     mine = slice(place.rank, None, place.size)
     with torch.no_grad():
         scores = model(torch.from_numpy(images[mine]).to(place.device))
@@ -173,21 +151,17 @@ def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
 
 
 def _report(options: Options, place: RankInfo, epoch: int, trained: RunResult, steps: int) -> None:
-    first, losses = len(trained.losses) - steps, trained.losses[-steps:]
-    if options.per_step:
-        for number, loss in enumerate(losses, start=first + 1):
-            _say(place, f"step {number}: loss {loss:.9f}")
-    mean, share = sum(losses) / steps, trained.accuracies[-1]
-    _say(place, f"epoch {epoch}: mean loss {mean:.9f}, held-out digits right {share:.1%}")
+    mean, right = sum(trained.losses[-steps:]) / steps, trained.accuracies[-1]
+    _say(place, f"epoch {epoch}: mean loss {mean:.9f}, held-out digits right {right:.1%}")
     if not math.isfinite(mean):
         raise TrainingError(
-            f"The loss is no finite number any more in epoch {epoch}: give a smaller rate than "
+            f"The loss is no longer a finite number in epoch {epoch}: give a smaller lr than "
             f"{options.lr:g}."
         )
 
 
 def _say(place: RankInfo, text: str) -> None:
-    """Print once, not once a rank."""
+    """Print once, not on every rank."""
     if place.rank == 0:
         print(text, flush=True)
 
@@ -199,7 +173,7 @@ def save(
     optimizer: torch.optim.Optimizer,
     trained: RunResult,
 ) -> None:
-    """Write a checkpoint; every rank holds the same weights, so one rank writes them."""
+    """Write a checkpoint; rank 0 does, since all ranks hold the same weights."""
     state = {"run": options.identity(), "losses": trained.losses, "accuracies": trained.accuracies}
     state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     save_checkpoint(path, state)
@@ -208,11 +182,11 @@ def save(
 def restore(
     path: Path, options: Options, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[list[float], list[float]]:
-    """Go on from a checkpoint: rank 0 reads it, for the file may be on its machine alone.
+    """Resume from a checkpoint; rank 0 reads it, since other machines may not see the file.
 
-    A run that writes the checkpoint that it goes on from has none when it begins: one command
-    line then serves the first start and each one after a failure. Returns the losses of the
-    steps and the accuracies of the epochs before it; what is wrong is raised on every rank.
+    A run that resumes from the file that it writes may start without it, so that one command line
+    serves every start. Returns the losses of the steps so far and the accuracies of the epochs;
+    errors are raised on every rank.
     """
     message: list[Any] = [None]
     if not dist.is_initialized() or dist.get_rank() == 0:
@@ -244,27 +218,19 @@ def _fitting(path: Path, options: Options) -> dict[str, Any]:
         if state["run"].get(name) != value:
             raise CheckpointError(
                 f"{path} was written with {name}={state['run'].get(name)!r}, this run has "
-                f"{value!r}: give the same, or leave `resume` out."
+                f"{value!r}: give the same value, or do not resume."
             )
-    if (behind := len(state["accuracies"])) > options.epochs:
+    if (done := len(state["accuracies"])) > options.epochs:
         raise CheckpointError(
-            f"{path} has {behind} epochs behind it, and this run is to have {options.epochs}: give "
-            f"more epochs."
+            f"{path} was written after {done} epochs, this run has {options.epochs}: give more."
         )
     return state
 
 
 def write_losses(path: Path, trained: RunResult, ranks: int, backend: str) -> None:
-    """Write the loss of each step, as JSON or CSV by the file's ending."""
+    """Write the loss of each step as JSON."""
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            if Path(path).suffix == ".csv":
-                rows = csv.writer(file, lineterminator="\n")
-                rows.writerow(["step", "loss"])
-                rows.writerows(
-                    (step, repr(loss)) for step, loss in enumerate(trained.losses, start=1)
-                )
-                return
             record = {"ranks": ranks, "backend": backend}
             record |= {"losses": trained.losses, "accuracies": trained.accuracies}
             json.dump(record, file, indent=1)
@@ -274,7 +240,7 @@ def write_losses(path: Path, trained: RunResult, ranks: int, backend: str) -> No
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train as the command line asks; the exit status is 2 if it cannot."""
+    """Train with the options of the command line; the exit status is 2 if that fails."""
     options = options_from(
         arguments, "python -m gpulearn_lessons.fault_tolerance.train", str(__doc__)
     )
@@ -282,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         train(options)
     except GpulearnError as error:
         if isinstance(error, RankError) or os.environ.get("RANK", "0") == "0":
-            # once where all say the same, and whole, though ranks share the stream
+            # only once if all ranks fail alike; in one write, since ranks share the stream
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 2
     return 0
@@ -292,5 +258,5 @@ if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    # without the interpreter's farewell: a group that is torn down half-way can abort in it
+    # without the interpreter's own shutdown, in which a half-closed group can abort
     os._exit(status) if status else sys.exit()

@@ -13,7 +13,7 @@ def cases() -> list[Case]:
     plans: list[tuple[str, tuple[int, int, int], tuple[Any, ...]]] = [
         *((f"the {name}", network.shape, network.layers) for name, network in NETWORKS.items()),
         ("one dense layer", (3, 5, 7), (("dense", 4),)),
-        ("one convolution of a colour image", (3, 12, 9), (("conv", 8, 3),)),
+        ("one convolution of a color image", (3, 12, 9), (("conv", 8, 3),)),
         ("a filter of 1 × 1", (5, 6, 6), (("conv", 7, 1), ("dense", 3))),
         ("a pool that leaves a row out", (1, 11, 8), (("conv", 2, 3), ("pool", 2), ("dense", 5))),
         ("a pool of 3 first", (2, 10, 13), (("pool", 3), ("conv", 4, 2), ("dense", 6))),

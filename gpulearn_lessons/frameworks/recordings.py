@@ -38,12 +38,12 @@ class FrameworkRecording(NamedTuple):
 
 
 def fingerprint(fn: Callable[..., Any]) -> str:
-    """What a function does: its syntax and that of its neighbours which it names; no comments.
+    """What a function does: its syntax and that of its neighbors which it names; no comments.
 
     >>> fingerprint(lambda: 1) == fingerprint(lambda: 1)
     True
     """
-    texts = [ast.dump(ast.parse(_source(function))) for function in _with_neighbours(fn)]
+    texts = [ast.dump(ast.parse(_source(function))) for function in _with_neighbors(fn)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
@@ -54,7 +54,7 @@ def _source(fn: Callable[..., Any]) -> str:
         return repr(getattr(fn, "__name__", ""))
 
 
-def _with_neighbours(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+def _with_neighbors(fn: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """A function, and those of its own module that it uses, in the order of their names."""
     seen: dict[str, Any] = {}
     waiting: list[Any] = [fn]

@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput
 from gpulearn.kernels.specification import Specification
 from gpulearn_lessons.matmul import matmul_registers, matmul_warp_tiles
 from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED, TILE
-from gpulearn_lessons.matmul.matmul_pairs import MATMUL_VECTORISED
+from gpulearn_lessons.matmul.matmul_pairs import MATMUL_VECTORIZED
 from simt.host.xray import xray
 from simt.observers.counters import Counts
 
@@ -89,7 +89,7 @@ _rungs = (
     Rung("shared tile", MATMUL_TILED, (TILE, TILE)),
     Rung("register strip", matmul_registers.MATMUL_REGISTER_STRIP, _tile),
     Rung("register tile", matmul_registers.MATMUL_REGISTER_TILED, _tile),
-    Rung("wide loads", MATMUL_VECTORISED, _tile, pairs=True),
+    Rung("wide loads", MATMUL_VECTORIZED, _tile, pairs=True),
     Rung(
         "warp tiles",
         matmul_warp_tiles.MATMUL_WARP_TILES,

@@ -119,7 +119,7 @@ def _bars(
 
 
 def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
-    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
+    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modeled GPU.
 
     Args:
         reports: what `ladder_counts` returned.
@@ -127,10 +127,10 @@ def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
     _check(reports)
     here = ladder_rates(reports)
     origin = here[whole_of(here)].provenance
-    first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
+    first: list[tuple[str, str | int]] = [] if origin.kind == "modeled" else [(str(origin), "")]
     others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
     recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
-    models = [(f"modelled: {name}", name) for name in GPUS]
+    models = [(f"modeled: {name}", name) for name in GPUS]
     # sliders, since the arrow keys of a list belong to JupyterLab
     controls = {
         "measure": choices("bars show", list(MEASURES), SHARE),

@@ -48,7 +48,7 @@ def joined(low: np.float32, high: np.float32) -> Any:
 
 
 @cuda.jit
-def matmul_vectorised(a: Array, b: Array, c: Array) -> None:
+def matmul_vectorized(a: Array, b: Array, c: Array) -> None:
     """C = A·B as `matmul_register_tiled` computes it, with loads and stores of two elements.
 
     The matrices come as int64 words: `a` (m, n / 2), `b` (n, p / 2) and `c` (m, p / 2). Where a row
@@ -61,7 +61,7 @@ def matmul_vectorised(a: Array, b: Array, c: Array) -> None:
     word, as they do from the tile of `a`.
 
     >>> a, c = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
-    >>> matmul_vectorised[(1, 1), (ALONG, DOWN)](*(x.view(np.int64) for x in (a, a, c)))
+    >>> matmul_vectorized[(1, 1), (ALONG, DOWN)](*(x.view(np.int64) for x in (a, a, c)))
     >>> c
     array([[ 7., 10.],
            [15., 22.]], dtype=float32)
@@ -105,4 +105,4 @@ def matmul_vectorised(a: Array, b: Array, c: Array) -> None:
                 c[i, j] = joined(total[r, 2 * s], total[r, 2 * s + 1])
 
 
-MATMUL_VECTORISED = multiplies(matmul_vectorised, (ALONG, DOWN), PAIRS_ACROSS, ROWS)
+MATMUL_VECTORIZED = multiplies(matmul_vectorized, (ALONG, DOWN), PAIRS_ACROSS, ROWS)

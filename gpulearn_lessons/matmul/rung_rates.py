@@ -1,4 +1,4 @@
-"""How fast each rung is: live on a GPU, recorded on one, or modelled from its counters.
+"""How fast each rung is: live on a GPU, recorded on one, or modeled from its counters.
 
 The model has three roofs. Memory: FLOP per byte moved × bandwidth. Arithmetic: the peak rate of
 the ordinary units. Shared memory: in each clock cycle a multiprocessor moves 128 bytes, one pass
@@ -26,13 +26,13 @@ from gpulearn_lessons.matmul.ladder import LADDER, CountedReport, ladder_counts
 from simt.device import selection
 
 LIBRARY = "torch.matmul"
-PEAK = "peak rate"  # what stands in the library's place where rates are modelled
+PEAK = "peak rate"  # what stands in the library's place where rates are modeled
 SHOWN_SIZE = 4096  # of a recording; the published numbers are for 4092
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Operations per second of one rung; `limit` is the lowest roof, if it is modelled."""
+    """Operations per second of one rung; `limit` is the lowest roof, if it is modeled."""
 
     flops_per_second: float
     provenance: Provenance
@@ -69,9 +69,9 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
     return roofs
 
 
-def modelled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
+def modeled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
-    where = Provenance("modelled", f"the three roofs of the {gpu}")
+    where = Provenance("modeled", f"the three roofs of the {gpu}")
     rates = {}
     for name, report in reports.items():
         roofs = kernel_roofs(report, gpu)
@@ -81,16 +81,16 @@ def modelled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dic
 
 
 def whole_of(rates: Mapping[str, Rate]) -> str:
-    """What the rates of the rungs are held against: the library, or the peak if modelled."""
+    """What the rates of the rungs are held against: the library, or the peak if modeled."""
     return LIBRARY if LIBRARY in rates else PEAK
 
 
 def ladder_rates(
     reports: Mapping[str, CountedReport] | None = None, gpu: str | None = None, n: int | None = None
 ) -> dict[str, Rate]:
-    """Each rung's rate, and last the library's in true float32; if modelled, the peak instead.
+    """Each rung's rate, and last the library's in true float32; if modeled, the peak instead.
 
-    Live where there is a GPU, else recorded where there is a recording, else modelled for a T4.
+    Live where there is a GPU, else recorded where there is a recording, else modeled for a T4.
 
     Args:
         reports: what the model takes, such as `matmul.ladder_counts(n)`; by default that of
@@ -110,7 +110,7 @@ def ladder_rates(
             return live_rates()
         if sizes := recorded_sizes():
             return recorded_rates(max((n for n in sizes if n <= SHOWN_SIZE), default=min(sizes)))
-    return modelled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
+    return modeled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
 
 
 def _recorded() -> tuple[dict[int, dict[str, float]], Provenance | None]:

@@ -59,7 +59,7 @@ class ScheduleTimes:
     def __repr__(self) -> str:
         return (
             f"{self.schedule.name}: {self.seconds:.6g} s on {len(self.schedule.ranks)} ranks, "
-            f"modelled; the bubble is {self.bubble:.1%}"
+            f"modeled; the bubble is {self.bubble:.1%}"
         )
 
 
@@ -83,7 +83,7 @@ def time_schedule(
 
     >>> from gpulearn_lessons import pipeline_parallel
     >>> time_schedule(pipeline_parallel.schedule("GPipe", ranks=4, micro_batches=4))
-    GPipe: 21 s on 4 ranks, modelled; the bubble is 42.9%
+    GPipe: 21 s on 4 ranks, modeled; the bubble is 42.9%
     """
     check_schedule(schedule)
     times = {

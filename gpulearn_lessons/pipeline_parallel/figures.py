@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_RANKS, MAX_MICRO_BATCHES = 6, 12
 CHUNKS = 2  # of the interleaved schedule in the player
-# what a pass looks like: never by colour alone
+# what a pass looks like: never by color alone
 LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "F": ("forward", {"facecolor": "C0", "hatch": ""}),
     "B": ("backward", {"facecolor": "C1", "hatch": "////"}),
@@ -40,7 +40,7 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
     >>> gpipe = pipeline_parallel.schedule("GPipe", ranks=2, micro_batches=2)
     >>> times = pipeline_parallel.time_schedule(gpipe)
     >>> pipeline(times).alt
-    'GPipe: 2 ranks and 2 micro-batches take 9 s, modelled; 33.3 % of it is idle; ...'
+    'GPipe: 2 ranks and 2 micro-batches take 9 s, modeled; 33.3 % of it is idle; ...'
     """
     if not isinstance(times, Mapping):  # what is no schedule is refused below
         times = {str(getattr(getattr(times, "schedule", None), "name", "")): times}
@@ -57,7 +57,7 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
             _draw(axes, run, run.seconds)
             axes.set_title(f"{name}: bubble {run.bubble:.1%}", loc="left", fontsize=10)
             axes.set_xlim(0, longest)
-        panels[-1, 0].set_xlabel("time (s), modelled")
+        panels[-1, 0].set_xlabel("time (s), modeled")
         _legend(fig, list(times.values()))
         return show(fig, " ".join(sentence(name, run) for name, run in times.items()))
 
@@ -68,7 +68,7 @@ def sentence(name: str, times: ScheduleTimes) -> str:
     return (
         f"{name}: {counted(len(schedule.ranks), 'rank')} and "
         f"{counted(schedule.micro_batches, 'micro-batch', 'micro-batches')} take "
-        f"{times.seconds:.4g} s, modelled; {100 * times.bubble:.1f} % of it is idle; held at most: "
+        f"{times.seconds:.4g} s, modeled; {100 * times.bubble:.1f} % of it is idle; held at most: "
         f"{', '.join(map(str, schedule.most_held))}."
     )
 
@@ -158,7 +158,7 @@ def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Pict
         _draw(above, times, time)
         above.axvline(time, color="0.2", linewidth=1.5)
         above.set_xlim(0, times.seconds)
-        above.set_xlabel("time (s), modelled")
+        above.set_xlabel("time (s), modeled")
         _draw_held(below, times, held)
         _legend(fig, [times])
         return show(fig, alt), alt
@@ -189,7 +189,7 @@ def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int =
         micro_batches: at first, up to 12.
 
     >>> pipeline_player()
-    [interactive figure: 1F1B: 4 ranks and 8 micro-batches take 33 s, modelled; 27.3 % of it ...]
+    [interactive figure: 1F1B: 4 ranks and 8 micro-batches take 33 s, modeled; 27.3 % of it ...]
     """
     from gpulearn_lessons.pipeline_parallel.orders import SCHEDULES
 

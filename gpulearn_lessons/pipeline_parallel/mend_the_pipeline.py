@@ -93,7 +93,7 @@ def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
 
 def run(answer: Answer, case: Case) -> StagesOutcome:
     plan: TwoStageRun = case.args[0]
-    expected(case)  # the first step of an optimiser loads a part of torch: not on a rank's time
+    expected(case)  # the first step of an optimizer loads a part of torch: not on a rank's time
     ran = on_simulated_ranks(act, RANKS, answer, plan)
     if isinstance(ran, RankFailure):
         return StagesOutcome(plan, ran)

@@ -89,7 +89,7 @@ AXES = ("data", "pipeline", "tensor")
 class Mesh:
     """data replicas · pipeline stages · tensor ranks that share each layer.
 
-    Neighbours in number are neighbours along "tensor": so the ranks that speak most share the
+    Neighbors in number are neighbors along "tensor": so the ranks that speak most share the
     fastest links, those of one machine.
 
     >>> mesh = Mesh(data=2, tensor=4)
@@ -115,7 +115,7 @@ class Mesh:
         return {axis: number // self._step(axis) % self.sizes[axis] for axis in AXES}
 
     def _step(self, axis: str) -> int:
-        """By how much the numbers of neighbours along an axis differ."""
+        """By how much the numbers of neighbors along an axis differ."""
         return math.prod(self.sizes[inner] for inner in AXES[AXES.index(axis) + 1 :])
 
     def line(self, axis: str, number: int) -> list[int]:

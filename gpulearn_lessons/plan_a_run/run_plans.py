@@ -23,7 +23,7 @@ PARTS = {
     "pipeline": "to the next stage",
     "data": "among replicas",
     "bubble": "bubble",
-    "optimiser": "optimiser",
+    "optimizer": "optimizer",
 }
 MODELS: dict[str, dict[str, Any]] = {
     "1.3 billion": {"parameters": 1.3e9, "layers": 24, "hidden": 2048, "heads": 16},
@@ -61,7 +61,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     }
     with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (fig, (time, memory)):
         stacked_bars(time, times, 1, 0.6)
-        time.set_xlabel("time of a step, modelled (s)")
+        time.set_xlabel("time of a step, modeled (s)")
         stacked_bars(memory, {n: plan.memory_per_gpu for n, plan in plans.items()}, 1e9, 0.6, 6)
         for axes in (time, memory):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
@@ -103,7 +103,7 @@ def published_runs(held: Sequence[ErrorReport]) -> Picture:
                       label="its run left out of the fit")  # fmt: skip
             axes.legend(loc="best", fontsize=9)
         axes.invert_yaxis()
-        axes.set_xlabel("planned speed, difference to published (%); grey: within 10 %")
+        axes.set_xlabel("planned speed, difference to published (%); gray: within 10 %")
         return show(fig, alt)
 
 
@@ -185,7 +185,7 @@ def plan_explorer(model: str = "70 billion", gpus: int = 1024) -> Explorer:
     """Choose model, tokens, GPU, how many and the network; see days, dollars, energy and memory.
 
     Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 rows of 4,096
-    tokens; all of its numbers are modelled.
+    tokens; all of its numbers are modeled.
 
     Args:
         model: which is shown at first.

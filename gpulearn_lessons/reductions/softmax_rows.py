@@ -14,7 +14,7 @@ FLOAT32 = "A literal such as 0.0 is a float64, and so is math.inf: wrap it in np
 SHARE_OUT = (
     "Let each lane take every 32nd score of the row, and combine the lanes' results by shuffles."
 )
-NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
+NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighboring columns of one row."
 
 
 def cases() -> list[Launch]:

@@ -1,4 +1,4 @@
-"""The exercises of notebook 02: the roofline, and a kernel analysed by it."""
+"""The exercises of notebook 02: the roofline, and a kernel analyzed by it."""
 
 from gpulearn.lazy import attach
 

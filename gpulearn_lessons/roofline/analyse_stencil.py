@@ -44,7 +44,7 @@ def difference(got: Any, expected: tuple[Any, ...]) -> str | None:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two results, right or wrong, are the same behaviour."""
+    """Whether two results, right or wrong, are the same behavior."""
     if compare.is_number(one) or compare.is_number(other):
         return compare.numbers_or_none(one, other) is None
     return difference(one, other) is None

@@ -34,7 +34,7 @@ def measure_scaling(
 ) -> Scaling:
     """Measure a data-parallel training step on several numbers of real ranks.
 
-    A step is: forward, backward, one all-reduce of all gradients, the optimiser. Each rank has
+    A step is: forward, backward, one all-reduce of all gradients, the optimizer. Each rank has
     one thread, so that N ranks compute with N cores and one rank with one. The largest number
     of ranks is started once, and groups of them take turns, each time in the other order: what
     else this machine does falls on all. Ranks outside the group sleep at a barrier. A group

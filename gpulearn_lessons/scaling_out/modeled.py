@@ -39,7 +39,7 @@ def data_parallel_seconds(
     Bucket k of B is full at F + k·D/B and leaves when the one before it is through, so the last
     is through at F + max(D + a, D/B + B·a): either the last bucket alone sticks out, or the
     buckets queue from the first on. With one bucket nothing overlaps, and each more pays the
-    latency again. Computing and sending do not slow each other down here, and the optimiser
+    latency again. Computing and sending do not slow each other down here, and the optimizer
     takes no time.
 
     Args:

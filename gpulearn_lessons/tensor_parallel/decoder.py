@@ -55,7 +55,7 @@ class Norm(nn.Module):
         self.bias = nn.Parameter(whole.bias.detach().clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise; what comes out is the same on all ranks, and its gradient is added there."""
+        """Normalize; what comes out is the same on all ranks, and its gradient is added there."""
         if not self.by_positions:
             return copy_to_ranks(
                 functional.layer_norm(x, self.weight.shape, self.weight, self.bias)

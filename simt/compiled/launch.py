@@ -95,7 +95,7 @@ class CompiledLaunches:
         self._warned = True
         message = (
             f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
-            "or uninitialised reads: a launch of these shapes has never been checked"
+            "or uninitialized reads: a launch of these shapes has never been checked"
         )
         return [Finding("unchecked", None, message)]
 

@@ -18,7 +18,7 @@ KINDS = {
     "stream-race": "error",  # between operations of two streams, or of a stream and the host
     "barrier-divergence": "error",
     "left-before-barrier": "warning",
-    "uninitialised-read": "error",
+    "uninitialized-read": "error",
     "misaligned": "error",
     "float64-leak": "warning",
     "no-progress": "error",

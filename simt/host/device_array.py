@@ -15,7 +15,7 @@ from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
 from simt.host.work.queue import work_queue
-from simt.observers.initialised import WriteMap
+from simt.observers.initialized import WriteMap
 
 __all__ = [
     "NUMBERS",

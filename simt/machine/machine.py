@@ -333,7 +333,7 @@ class Machine(Lockstep):
             "this thread took: "
             f"{'it is not set' if zero is None else 'it is 0 here and may be anything on a GPU'}"
         )
-        finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
+        finding = Finding("uninitialized-read", self.here(), message, who, name, count=count)
         if zero is None:
             raise Stop(finding)
         for callback in self.events.unset:

@@ -134,8 +134,8 @@ class HappensBefore:
             handed = self.between_blocks.ordered(other_block, when, block)
             ordered |= ~same_block & handed
         if self.within_blocks is not None:
-            neighbour = np.where(same_block, lane - me % size + other % size, lane)
-            ordered |= same_block & self.within_blocks.ordered(neighbour, when, lane)
+            neighbor = np.where(same_block, lane - me % size + other % size, lane)
+            ordered |= same_block & self.within_blocks.ordered(neighbor, when, lane)
         result: Lanes = ~ordered
         return result
 

@@ -43,7 +43,7 @@ def common_options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="do not look for races and uninitialised reads, and compile kernels that take long",
+        help="do not look for races and uninitialized reads, and compile kernels that take long",
     )
     parser.add_argument(
         "--keep-going",

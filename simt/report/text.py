@@ -16,8 +16,8 @@ LEGEND = (
     "moves in sectors of 32 bytes: the fewer for one load or store of a warp, the better."
 )
 BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
-# a warp that reads neighbours asks for 32 · size bytes, in sectors of 32
-NEIGHBOURS = "32 neighbours: 1 for uint8, 4 for float32, 8 for float64"
+# a warp that reads neighbors asks for 32 · size bytes, in sectors of 32
+NEIGHBOURS = "32 neighbors: 1 for uint8, 4 for float32, 8 for float64"
 
 __all__ = ["as_text", "code_lines", "diff_text", "legend", "notes", "summary", "worst_line"]
 

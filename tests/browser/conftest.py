@@ -252,7 +252,7 @@ class Notebook:
     def screenshot(self, name: str, cell=None) -> None:
         """Keep a picture, of a cell or of all, where GPULEARN_SCREENSHOTS names a folder."""
         if folder := os.environ.get("GPULEARN_SCREENSHOTS"):
-            self.page.mouse.move(0, 0)  # what lies under it is drawn in another colour
+            self.page.mouse.move(0, 0)  # what lies under it is drawn in another color
             (cell or self.page).screenshot(path=Path(folder) / f"{name}.png")
 
 

@@ -23,7 +23,7 @@ def pixel(image, r, c):
     return image[r, c]
 
 
-def stencil_centre_and_ends(a, out):
+def stencil_center_and_ends(a, out):
     w = cuda.shared.array(WINDOW, float32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
     zero = np.float32(0)
@@ -184,7 +184,7 @@ RIGHT = {
     "block_sum": (sum_by_tuple,),
     "column_passes": (passes_by_numpy,),
     "transpose_tiled": (turned_flat_tile,),
-    "stencil_1d": (stencil_centre_and_ends,),
+    "stencil_1d": (stencil_center_and_ends,),
     "conv2d_tiled": (blur_zero_then_fill,),
 }
 

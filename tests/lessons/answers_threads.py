@@ -70,12 +70,12 @@ def matrix_flat_helper(a, b, out):
         out[spot] = a[spot] + b[spot]
 
 
-def gray_from_green(colour, g):
+def gray_from_green(color, g):
     x, y = cuda.grid(2)
-    height, width, _ = colour.shape
+    height, width, _ = color.shape
     if x >= width or y >= height:
         return
-    red, green, blue = colour[y, x]
+    red, green, blue = color[y, x]
     g[y, x] = np.float32(green) * GREEN + np.float32(red) * RED + np.float32(blue) * BLUE
 
 

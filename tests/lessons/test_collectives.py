@@ -15,13 +15,13 @@ from gpulearn.judge.diagnosis import diagnose
 from gpulearn.parallel.communicator import rank, recv, send, sendrecv, world_size
 
 
-def neighbours():
+def neighbors():
     me, count = rank(), world_size()
     return me, count, (me + 1) % count, (me - 1) % count
 
 
 def ring(tensor):
-    me, count, right, left = neighbours()
+    me, count, right, left = neighbors()
     parts = torch.tensor_split(tensor, count)
     for k in range(1, 2 * count - 1):
         there, here = parts[(me - k) % count], parts[(me - k - 1) % count]
@@ -33,7 +33,7 @@ def ring(tensor):
 
 
 def star(tensor):
-    me, count, *_ = neighbours()
+    me, count, *_ = neighbors()
     if me:
         send(tensor, 0)
         recv(tensor, 0)
@@ -46,7 +46,7 @@ def star(tensor):
 
 
 def ring_once_round(tensor):
-    me, count, right, left = neighbours()
+    me, count, right, left = neighbors()
     parts = tensor.tensor_split(count)
     for k in range(1, count):
         parts[(me - k - 1) % count].add_(

@@ -55,7 +55,7 @@ def young_and_own_loss(save, restart, hours, gpus):
         (by_a_generator, None),
         (rounded, None),
         (lambda *numbers: by_bisection(*numbers)[0], "expected two numbers"),
-        (own_loss, "the interval is good, and 0.1 is not what is lost with it"),
+        (own_loss, "by the formula, not 0.1"),
         (young_and_own_loss, "this is Young's formula"),
         (lambda *numbers: (float("nan"), 0.5), "the interval is nan"),
     ],

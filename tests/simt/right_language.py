@@ -94,7 +94,7 @@ def two_threads_write_two_fields(out):
     lambda r: (r.integers(0, 99, 64, dtype=np.uint8), zeros(64, kind=np.uint8)),
     lambda a, out: a[::-1],
 )
-def neighbours_in_one_word(a, out):
+def neighbors_in_one_word(a, out):
     s = cuda.shared.array(64, np.uint8)
     t = cuda.threadIdx.x
     s[t] = a[t]

@@ -91,7 +91,7 @@ def dynamic_shared_reverse(a, out):
     lambda r: (r.integers(0, 16, 190), zeros(16, kind=np.int32)),
     lambda a, out: np.bincount(a, minlength=16),
 )
-def privatised_histogram(a, out):
+def privatized_histogram(a, out):
     s = cuda.shared.array(16, int32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
     if t < 16:

@@ -83,7 +83,7 @@ class Program:
         self.events: dict[str, int] = {}
         self.outputs = 0
         makers = [self.kernel] * 3 + [self.copy_in, self.copy_out, self.inside] * 2
-        makers += [self.pageable_in, self.pageable_out, self.host_writes, self.synchronise]
+        makers += [self.pageable_in, self.pageable_out, self.host_writes, self.synchronize]
         makers += [self.record, self.wait] * self.draw.choice([1, 4])
         self.streams = self.draw.sample(self.STREAMS, 3)
         while len(self.lines) < length:
@@ -213,7 +213,7 @@ class Program:
             number = self.events[event]
             self.steps[-1].before |= {number} | self.steps[number].before
 
-    def synchronise(self) -> None:
+    def synchronize(self) -> None:
         whom = self.draw.choice(["all", "event", "stream"])
         if whom == "event":
             event = self.draw.choice(["e0", "e1"])

@@ -71,7 +71,7 @@ def test_a_histogram_without_atomics_loses_counts(seed: int | None) -> None:
 
 @pytest.mark.parametrize("seed", [None, *SEEDS])
 def test_a_shift_in_place_reads_old_or_new(seed: int | None) -> None:
-    """Each element gets the neighbour's old value, or one that came along the chain."""
+    """Each element gets the neighbor's old value, or one that came along the chain."""
     a = np.arange(128, dtype=np.float32)
     racy(shift_in_place, 4, 32, a, seed=seed)
     assert (a >= np.arange(128)).all()
@@ -130,7 +130,7 @@ def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
     assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]
 
 
-def left_neighbour(data, out):
+def left_neighbor(data, out):
     b = cuda.blockIdx.x
     data[b, cuda.threadIdx.x] = b
     out[b] = data[(b + 1) % cuda.gridDim.x, 0]
@@ -141,7 +141,7 @@ def test_a_read_at_the_end_of_a_chunk_is_of_its_own_threads(
 ) -> None:
     """Block 0 reads what block 1, of the next chunk, writes later."""
     monkeypatch.setattr("simt.machine.execution.CHUNK", 32)
-    report = xray(left_neighbour, 2, 32, np.zeros((3, 32)), np.zeros(2))
+    report = xray(left_neighbor, 2, 32, np.zeros((3, 32)), np.zeros(2))
     races = findings(report, "race")
     assert {t["block"][0] for t in races[0].threads} == {0, 1}
     assert any("block 0 reads it" in f.message for f in races), races

@@ -80,7 +80,7 @@ def test_text_and_html_show_the_source_escaped_and_what_matters() -> None:
 
 
 def test_html_of_a_right_and_of_a_wrong_kernel_differ_in_words() -> None:
-    """Not by colour alone."""
+    """Not by color alone."""
     right = visible(report_of(row_copy)._repr_html_())
     wrong = visible(xray(row_copy, 1, 64, np.ones(40), np.zeros(64))._repr_html_())
     assert "out of bounds" in wrong.lower().replace("-", " ")

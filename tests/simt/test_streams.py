@@ -350,8 +350,8 @@ def test_streams_can_be_awaited() -> None:
         return float(target.mean())
 
     async def several() -> list[float]:
-        cancelled = cuda.stream().async_done()
-        cancelled.cancel()
+        canceled = cuda.stream().async_done()
+        canceled.cancel()
         return await asyncio.gather(*map(one, (1, 2, 3)))
 
     with ThreadPoolExecutor(1) as elsewhere:  # a browser's test may have left a loop in this thread
@@ -386,7 +386,7 @@ def test_the_record_of_a_program() -> None:
         ("kernel", "other", "add", (2,)),
         ("copy-out", "other", "out", (3,)),
         ("kernel", "the default stream", "double", (4,)),
-        ("synchronise", "all streams", "", (4, 5)),
+        ("synchronize", "all streams", "", (4, 5)),
     ]
     assert [(w.bytes, w.pinned, w.host_waits) for w in (work[0], work[4])] == [
         (4 * N, True, False), (4 * N, False, True),

@@ -82,7 +82,7 @@ def test_the_value_is_zero_which_is_a_finding(kernel: Any) -> None:
     launch(kernel, 1, 8, a, out, checked=False)
     np.testing.assert_array_equal(out, WANT[kernel])
     a, out = numbers()
-    first, *others = findings(xray(kernel, 1, 8, a, out), "uninitialised-read")
+    first, *others = findings(xray(kernel, 1, 8, a, out), "uninitialized-read")
     np.testing.assert_array_equal(out, WANT[kernel])
     assert "to which nothing was assigned" in first.message
     assert " of block 0 reads " in first.message
@@ -90,10 +90,10 @@ def test_the_value_is_zero_which_is_a_finding(kernel: Any) -> None:
 
 
 def test_the_finding_says_how_many_threads() -> None:
-    (found,) = findings(xray(set_on_one_path, 1, 8, *numbers()), "uninitialised-read")
+    (found,) = findings(xray(set_on_one_path, 1, 8, *numbers()), "uninitialized-read")
     assert (found.array, found.count) == ("r", 4)
     assert found.line == line(set_on_one_path, "out[i] = r")
-    (found,) = findings(xray(in_a_device_function, 1, 8, *numbers()), "uninitialised-read")
+    (found,) = findings(xray(in_a_device_function, 1, 8, *numbers()), "uninitialized-read")
     assert found.line == line(helper, "return y")
 
 
@@ -141,4 +141,4 @@ def test_each_type_that_a_device_function_is_called_with_has_its_own_zero() -> N
     a, out = numbers()
     report = xray(called_with_several_types, 1, 8, a, out)
     np.testing.assert_array_equal(out, a * 4 + 2)
-    assert {f.array for f in findings(report, "uninitialised-read")} == {"kept", "pair"}
+    assert {f.array for f in findings(report, "uninitialized-read")} == {"kept", "pair"}

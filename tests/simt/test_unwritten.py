@@ -29,7 +29,7 @@ def read(a, out):
 
 def told(kernel: Any, *args: Any, blocks: int = 2) -> list[Any]:
     report = simt.xray(kernel)[blocks, 8](*args)
-    unwritten = findings(report, "uninitialised-read")
+    unwritten = findings(report, "uninitialized-read")
     assert not report.ok or not unwritten
     return unwritten
 

@@ -8,7 +8,7 @@ import numpy as np
 
 Place = tuple[int, int, int]
 Who = tuple[Place, Place]  # (block, thread)
-GOES_ON = ("race", "uninitialised-read", "negative-index", "left-before-barrier", "float64-leak")
+GOES_ON = ("race", "uninitialized-read", "negative-index", "left-before-barrier", "float64-leak")
 
 
 @dataclass(frozen=True)

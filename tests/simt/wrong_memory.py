@@ -160,7 +160,7 @@ def too_much_shared_memory_in_two_arrays(out):
 @CASES.add(
     (1, 64),
     lambda: (f4(64),),
-    "uninitialised-read",
+    "uninitialized-read",
     "out[t] = s[t]",
     guilty=each(lambda t: t >= 60),
     array="s",
@@ -174,7 +174,7 @@ def shared_memory_that_nobody_wrote(out):
     out[t] = s[t]
 
 
-@CASES.add((1, 32), lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box")
+@CASES.add((1, 32), lambda: (f4(32),), "uninitialized-read", "total += box[k]", array="box")
 def local_memory_that_nobody_wrote(out):
     box = cuda.local.array(4, float32)
     total = float32(0)
@@ -188,7 +188,7 @@ def local_memory_that_nobody_wrote(out):
 @CASES.add(
     (1, 32),
     lambda: (f4(32),),
-    "uninitialised-read",
+    "uninitialized-read",
     "row[0] = 1",
     guilty=each(lambda t: t >= 4),
     stops=True,

@@ -147,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
             for name, seconds in pair.items():
                 row(f"{model}, {name}, beside {wrapper}" if name == "library" else
                     f"{model}, {name}", 1000 * statistics.median(seconds), "ms/step")  # fmt: skip
-            # of neighbouring turns, so that a busy minute changes both
+            # of neighboring turns, so that a busy minute changes both
             both = zip(pair["library"], pair[wrapper], strict=True)
             ratio = statistics.median(theirs / ours for theirs, ours in both)
             row(f"{model}: throughput, {wrapper} / library", ratio, "x", f"≥ {MIN_RATIO}" * bounded,

@@ -72,14 +72,14 @@ BY_PTX = (
 
 # what the machine code shows beyond that, as nvdisasm printed it for an H100 in 2026
 WIDENED = (
-    "four neighbours in a row of the tile of A are read by one instruction of 16 bytes: all lanes "
+    "four neighbors in a row of the tile of A are read by one instruction of 16 bytes: all lanes "
     "of a warp share it, and it takes two passes where four instructions take four"
 )
 BY_MACHINE_CODE = (
     Difference("matmul_tiled", ("shared_load_wavefronts",), False, WIDENED,
                {"LDS.128": 8, "LDS ": 32}),
     Difference("matmul_warp_tiles", ("shared_load_wavefronts",), False,
-               "four neighbours in a row of either tile are read by one instruction of 16 bytes, "
+               "four neighbors in a row of either tile are read by one instruction of 16 bytes, "
                "which pairs of lanes share: it takes half the passes of four instructions",
                {"LDS.128": 60, "LDS ": 0}),
     Difference("grid_sum_cooperative", (*LOADS, *STORES), True,

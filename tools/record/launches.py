@@ -182,7 +182,7 @@ def _further() -> Iterator[Example]:
     for fit, (m, n, p) in {"whole": (128, 32, 128), "odd": (70, 38, 98)}.items():
         a, b, c = _numbers(m, n, seed=1), _numbers(n, p, seed=2), _empty(m, p)
         words = (matrix.view(np.int64) for matrix in (a, b, c))
-        yield example("matmul_vectorised", fit, *words)
+        yield example("matmul_vectorized", fit, *words)
         yield example("matmul_register_patch", fit, a, b, c)
         yield example("matmul_warp_tiles", fit, a, b, c)
 

@@ -20,7 +20,7 @@ from gpulearn.parallel.launch.messages import (
     RankResults,
     Result,
     results_of,
-    travelling_call,
+    traveling_call,
 )
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
@@ -98,7 +98,7 @@ def launch(
         raise BadInput(f"link is {shown(link)}: only simulated ranks have one to choose.")
     if not hasattr(os, "fork"):
         raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
-    payload = travelling_call(fn, args)
+    payload = traveling_call(fn, args)
     chosen = _backend(backend, ranks)
     failures: list[RankError] = []
     with meeting_place() as folder:

@@ -161,7 +161,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     )
 
 
-def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+def traveling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     """A function and its arguments as bytes."""
     try:
         return packed((fn, args))
@@ -221,7 +221,7 @@ MAKERS = ("_make_skeleton_class", "_make_skeleton_enum")
 class _Unpickler(pickle.Unpickler):
     """Knows a class of the notebook by the number that `cloudpickle` gave it.
 
-    `cloudpickle` would write the attributes of the class that travelled over those of the one
+    `cloudpickle` would write the attributes of the class that traveled over those of the one
     that is here: counters, and methods, which then see another's global names.
     """
 

@@ -152,7 +152,7 @@ def _call(job: Job) -> bytes:
         timeout=datetime.timedelta(seconds=job.timeout),
     )
     dist.barrier()  # a rank that ends at once would be gone before the others have found it
-    return travelling(function(*args))
+    return traveling(function(*args))
 
 
 def _called(job: Job) -> Calls:
@@ -160,7 +160,7 @@ def _called(job: Job) -> Calls:
     return recorded() if job.backend == "gloo" and job.size > 1 and not job.debug else {}
 
 
-def travelling(result: Any) -> bytes:
+def traveling(result: Any) -> bytes:
     """A rank's result as bytes; `TypeError` where it cannot become bytes."""
     try:
         return packed(result)

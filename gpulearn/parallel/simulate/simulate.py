@@ -17,8 +17,8 @@ from gpulearn import require
 from gpulearn.errors import BadInput, RankError, about
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
-from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, travelling_call
-from gpulearn.parallel.launch.rank import failure, travelling
+from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, traveling_call
+from gpulearn.parallel.launch.rank import failure, traveling
 from gpulearn.parallel.launch.streams import prefixed_output
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.simulate.deadlock import MAX_RANKS as MAX_LISTED
@@ -72,7 +72,7 @@ def simulate(
 
     Each rank has its own copy of the function, its arguments and what it uses of the notebook,
     and torch's random numbers of its own. One rank runs at a time and the order is always the
-    same. The clock is modelled: a message takes what `link` says, `gl.parallel.compute` what it is
+    same. The clock is modeled: a message takes what `link` says, `gl.parallel.compute` what it is
     given, and all else no time. Python's and NumPy's global random numbers are one sequence for
     all ranks: give each a generator of its own. A second simulation, from another thread, waits
     until the first is over.
@@ -105,7 +105,7 @@ def simulate(
     require.above_zero("timeout", timeout)
     if not callable(fn):
         raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
-    payload = travelling_call(fn, args)
+    payload = traveling_call(fn, args)
     return _Run[R](payload, ranks, as_link(link)).run(float(timeout))
 
 
@@ -174,7 +174,7 @@ class _Run(Generic[R]):
                     for request in self._network.open[rank]:
                         message = f"it ended before wait() was called where it {request}"
                         raise about("never waits", RankError(message))
-                    self._results[rank] = travelling(result)
+                    self._results[rank] = traveling(result)
             except RankStop:
                 raise
             except BaseException as error:

@@ -118,7 +118,7 @@ class Simulation(Generic[R]):
     def __str__(self) -> str:
         return (
             f"{len(self.clocks):,} ranks over {self.link}: "
-            f"{format_seconds(self.seconds)} (modelled), {self.messages.total():,} messages, "
+            f"{format_seconds(self.seconds)} (modeled), {self.messages.total():,} messages, "
             f"{self.bytes_moved.total():,} bytes"
         )
 

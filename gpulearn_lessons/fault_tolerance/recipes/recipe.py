@@ -1,8 +1,7 @@
-"""Recipes that start one training on a cluster: batch scripts for Slurm, manifests, a shell script.
+"""Recipes that start a training run on a cluster: Slurm scripts, manifests, a shell script.
 
-Each is a file beside this module, to be copied and adapted. All start torchrun with
-`python -m gpulearn_lessons.fault_tolerance.train`, which any other program of the same options
-can replace.
+Each is a file in this folder, to be copied and adapted. All start torchrun with
+`gpulearn_lessons.fault_tolerance.train`, which any program with the same options can replace.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ def recipe(name: str) -> str:
     """The text of a recipe.
 
     Args:
-        name: "slurm_one_node", "slurm_nodes", "slurm_requeue" (signal before the time limit, and
-            back into the queue), "kubernetes_job", "kubernetes_elastic" or "ssh_nodes".
+        name: "slurm_one_node", "slurm_nodes", "slurm_requeue" (stops before the time limit and
+            goes back into the queue), "kubernetes_job", "kubernetes_elastic" or "ssh_nodes".
 
     >>> print(recipe("slurm_nodes").splitlines()[3])
     #SBATCH --nodes=2

@@ -1,1 +1,1 @@
-"""Plans of cluster runs: time, utilisation, memory, cost and energy of training a Transformer."""
+"""Plans of cluster runs: time, utilization, memory, cost and energy of training a Transformer."""

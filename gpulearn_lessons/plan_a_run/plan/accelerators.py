@@ -1,4 +1,4 @@
-"""What a plan needs of a GPU: rates, memory, watts, and what joins it to its neighbours."""
+"""What a plan needs of a GPU: rates, memory, watts, and what joins it to its neighbors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Processor:
     memory: float  # bytes
     power: float  # watts at most, by its design
     price: Price | None  # what an hour of it costs to rent; None where it is not known here
-    neighbours: Link  # the link to the others of its machine
+    neighbors: Link  # the link to the others of its machine
     machine: int = MACHINE  # how many are joined by that link
 
 
@@ -36,7 +36,7 @@ TPU_V4 = Processor(
     memory=32 * 2**30,
     power=192,
     price=None,
-    neighbours=Link(NVLINK_SECONDS, 1.1e15 / 4096, "the links of a TPU v4 pod"),
+    neighbors=Link(NVLINK_SECONDS, 1.1e15 / 4096, "the links of a TPU v4 pod"),
     machine=4096,
 )
 
@@ -44,9 +44,9 @@ TPU_V4 = Processor(
 def accelerator(gpu: str, precision: str = "bfloat16") -> Processor:
     """A GPU of `gpulearn.perf.gpus.GPUS`, or "TPU v4", for one arithmetic.
 
-    Where a GPU has no NVLink, its neighbours are behind PCI Express.
+    Where a GPU has no NVLink, its neighbors are behind PCI Express.
 
-    >>> print(accelerator("H100").neighbours)
+    >>> print(accelerator("H100").neighbors)
     NVLink of the H100 (3.4 µs, 450 GB/s)
     """
     require.choice("GPU", gpu, [*GPUS, TPU_V4.name])

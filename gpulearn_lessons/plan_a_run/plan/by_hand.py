@@ -57,7 +57,7 @@ def fits_in_memory(
     """Whether a GPU of the first pipeline stage holds its part of a training with 1F1B.
 
     A GPU has ⌈P / (tensor · pipeline)⌉ parameters, each with 2 bytes of weight, 4 of gradient
-    and 12 of optimiser state, of which ZeRO's stage cuts some among the `data` replicas. In 1F1B
+    and 12 of optimizer state, of which ZeRO's stage cuts some among the `data` replicas. In 1F1B
     the first of p stages starts p micro-batches before the first comes back, if there are as
     many (Narayanan et al., arXiv 2104.04473, 2021, section 2.2).
 

@@ -28,7 +28,7 @@ class Workload:
     parallel_blocks: bool  # attention and MLP side by side, with one all-reduce for both (PaLM)
     weight_bytes: int  # of each weight on its way and in a product
     gradient_bytes: int  # of each gradient, kept and on its way
-    state_bytes: int  # of the optimiser, for each parameter
+    state_bytes: int  # of the optimizer, for each parameter
 
     def __post_init__(self) -> None:
         require.above_zero("parameters", self.parameters)

@@ -68,6 +68,6 @@ def memory_per_gpu(work: Workload, layout: Layout) -> dict[str, float]:
         inputs = work.weight_bytes * places / (layout.tensor if layout.sequence_parallel else 1)
         activations = whole * (again * inputs + (1 - again) * all_of_layer) + all_of_layer
     return {
-        "weights": weights, "gradients": gradients, "optimiser state": state,
+        "weights": weights, "gradients": gradients, "optimizer state": state,
         "activations": activations,
     }  # fmt: skip

@@ -24,13 +24,13 @@ LIMITS = {
     "pipeline": "what pipeline stages hand on",
     "data": "the exchange among the replicas",
     "bubble": "the bubble of its pipeline",
-    "optimiser": "its optimiser",
+    "optimizer": "its optimizer",
 }
 
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """A run as the model foresees it; all of its times are modelled."""
+    """A run as the model foresees it; all of its times are modeled."""
 
     work: Workload  # the model and its batch
     layout: Layout  # how it lies on the GPUs
@@ -51,7 +51,7 @@ class ClusterPlan:
         return self.work.tokens / self.step_seconds
 
     @property
-    def model_flops_utilisation(self) -> float:
+    def model_flops_utilization(self) -> float:
         """Operations that the model needs, attention included, of what the GPUs could do.
 
         (6·P + 12·l·h·s) for each token; recomputed ones are not in it.
@@ -59,7 +59,7 @@ class ClusterPlan:
         return self._flops[0] / (self.gpu.peak * self.layout.gpus * self.step_seconds)
 
     @property
-    def hardware_flops_utilisation(self) -> float:
+    def hardware_flops_utilization(self) -> float:
         """Operations that run, recomputed ones included, of what the GPUs could do."""
         return sum(self._flops) / (self.gpu.peak * self.layout.gpus * self.step_seconds)
 
@@ -130,8 +130,8 @@ class ClusterPlan:
         where = f"{layout.tensor} tensor × {layout.pipeline} pipeline{parts} × {layout.data} data"
         return (
             f"{layout.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
-            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilisation:.1%} of peak "
-            f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modelled)"
+            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilization:.1%} of peak "
+            f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modeled)"
         )
 
 

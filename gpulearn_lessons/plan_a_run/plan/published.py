@@ -33,14 +33,14 @@ class PublishedRun:
         """The plan of this run."""
         return plan_run(**self.plan, calibration=calibration)
 
-    def modelled(self, calibration: Calibration = CALIBRATED) -> float:
+    def modeled(self, calibration: Calibration = CALIBRATED) -> float:
         """What the planner says, in the unit of the paper."""
         plan = self.planned(calibration)
         if self.unit == "s":
             return plan.step_seconds
         if self.unit == "k tokens/s":
             return plan.tokens_per_second / 1000
-        return plan.hardware_flops_utilisation * plan.gpu.peak / 1e12
+        return plan.hardware_flops_utilization * plan.gpu.peak / 1e12
 
 
 # 2104.04473: Selene, 8 cards of 200 Gbit/s for 8 GPUs; float16; 51,200 tokens (section 5)
@@ -106,7 +106,7 @@ CALIBRATION: tuple[PublishedRun, ...] = (
             "vocabulary": 256_000, "sequence": 2048, "batch": 2048, "gpu": "TPU v4",
             "gpus": 6144, "tensor": 12, "data": 512, "zero": 3, "micro_batch": 4,
             "recompute": 0.79, "sequence_parallel": True, "fused_attention": True,
-            "parallel_blocks": True, "interconnect": TPU_V4.neighbours,
+            "parallel_blocks": True, "interconnect": TPU_V4.neighbors,
         },
         "k tokens/s", 238.3,
         "0.79 of the forward pass is recomputed: 57.8 of hardware to 45.7 of the model; the "
@@ -162,8 +162,8 @@ class ErrorReport(NamedTuple):
     """A published number beside the planner's, and the errors as parts of the published one."""
 
     row: PublishedRun  # what is compared
-    modelled: float  # by the planner, in the paper's unit
-    error: float  # modelled / reported − 1
+    modeled: float  # by the planner, in the paper's unit
+    error: float  # modeled / reported − 1
     # the same, fitted without all rows of this run; None where nothing was fitted to it in the
     # first place
     left_out: float | None
@@ -172,7 +172,7 @@ class ErrorReport(NamedTuple):
 def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
     """The two numbers with which the planner comes closest to published rows.
 
-    Least squares of log(modelled / reported), by steps of Gauss and Newton that are halved until
+    Least squares of log(modeled / reported), by steps of Gauss and Newton that are halved until
     the sum is smaller.
 
     >>> fit()
@@ -181,7 +181,7 @@ def fit(rows: Sequence[PublishedRun] = CALIBRATION) -> Calibration:
 
     def residuals(logs: np.ndarray) -> np.ndarray:
         calibration = Calibration(*(float(fraction) for fraction in np.exp(logs)))
-        return np.array([math.log(row.modelled(calibration) / row.reported) for row in rows])
+        return np.array([math.log(row.modeled(calibration) / row.reported) for row in rows])
 
     logs = np.log([0.7, 0.7])
     now = residuals(logs)
@@ -205,10 +205,10 @@ def hold_against(rows: Sequence[PublishedRun] = CALIBRATION) -> list[ErrorReport
     reports = []
     without: dict[str, Calibration] = {}
     for row in rows:
-        modelled, left_out = row.modelled(), None
+        modeled, left_out = row.modeled(), None
         if row in CALIBRATION:
             if row.run not in without:
                 without[row.run] = fit([other for other in CALIBRATION if other.run != row.run])
-            left_out = row.modelled(without[row.run]) / row.reported - 1
-        reports.append(ErrorReport(row, modelled, modelled / row.reported - 1, left_out))
+            left_out = row.modeled(without[row.run]) / row.reported - 1
+        reports.append(ErrorReport(row, modeled, modeled / row.reported - 1, left_out))
     return reports

@@ -68,7 +68,7 @@ def step_parts(
     product = (3 * work.layer_flops + work.recomputed_flops) * tokens / t / rate
     activations = kept_bytes(work, layout, scores=not work.fused_attention)
     memory = passes * PASSES * activations / gpu.bandwidth
-    near, far = reached(gpu.neighbours, calibration), reached(network, calibration)
+    near, far = reached(gpu.neighbors, calibration), reached(network, calibration)
     size = work.weight_bytes * tokens * shape.width
     each = tensor_all_reduce(t, size, gpu.machine, near, far)
     tensor = (2 + work.recomputed) * (1 if work.parallel_blocks else 2) * each
@@ -93,7 +93,7 @@ def step_parts(
         forward = max(0.0, forward - busy / passes)
         backward = max(0.0, backward - busy * (1 - 1 / passes))
     parts["data"] = forward + backward
-    parts["optimiser"] = optimiser_seconds(work, layout, gpu)
+    parts["optimizer"] = optimizer_seconds(work, layout, gpu)
     return parts
 
 
@@ -142,7 +142,7 @@ def data_seconds(work: Workload, layout: Layout, link: Link) -> tuple[float, flo
     return m * gather, m * (gather + scatter)
 
 
-def optimiser_seconds(work: Workload, layout: Layout, gpu: Processor) -> float:
+def optimizer_seconds(work: Workload, layout: Layout, gpu: Processor) -> float:
     """Seconds to read gradients and to read and write state and weights once."""
     own = work.parameters / (layout.tensor * layout.pipeline)
     cut = layout.data if layout.zero else 1

@@ -21,7 +21,7 @@ class StreamOperation:
 
     Attributes:
         kind: "copy-in", "copy-out", "copy-on-device" or "kernel"; "event" records an event, "wait"
-            lets a stream wait for one, "host" is a callback; "synchronise" is not on the stream:
+            lets a stream wait for one, "host" is a callback; "synchronize" is not on the stream:
             the host waits for it. In CUDA C++ also "set", "allocate" and "free".
         stream: the number of its stream: 0 is the default stream, -1 all streams together.
         stream_name: what the program calls the stream, if it has a name for it.
@@ -113,7 +113,7 @@ def record_work(*, counters: bool = False) -> Iterator[WorkRecord]:
         ...     x = cuda.to_device(np.zeros(4), stream=stream)
         ...     stream.synchronize()
         >>> [(op.kind, op.name, op.bytes, op.after) for op in work]
-        [('copy-in', 'x', 32, ()), ('synchronise', '', 0, (0,))]
+        [('copy-in', 'x', 32, ()), ('synchronize', '', 0, (0,))]
     """
     from simt.host.work.queue import work_queue  # which asks for the records
 

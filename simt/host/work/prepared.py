@@ -16,7 +16,7 @@ from simt.host.arguments import LaunchArguments
 from simt.host.settings import checking
 from simt.machine.execution import LaunchResult
 from simt.observers.counters import Counters
-from simt.observers.initialised import UninitializedReads
+from simt.observers.initialized import UninitializedReads
 from simt.observers.observer import Observer
 from simt.observers.races import Races
 from simt.observers.trace import Recorder, block_number

@@ -10,7 +10,7 @@ What comes before what is told by vector clocks: each stream counts its operatio
 of an operation says up to which one of each stream all come before it; the host's clock says the
 same of what it has waited for.
 
-Nothing is carried out before something demands it: a synchronisation, a copy for which the host
+Nothing is carried out before something demands it: a synchronization, a copy for which the host
 waits, a question whether an event has happened. Then what must come before it is carried out too,
 and of two operations that race the one that was asked for later goes first, so that a missing
 event is seen in the result. A seed (`block_order`) chooses other allowed orders.
@@ -249,7 +249,7 @@ class WorkQueue:
     def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
         if self.host.records():
             operation = StreamOperation(
-                "synchronise", number, name, host_waits=True, line=where.line, text=where.text
+                "synchronize", number, name, host_waits=True, line=where.line, text=where.text
             )
             task = Task(operation, where, nothing, (), None)
             self._record(task, [*(t.number for t in last), self._waited])

@@ -16,7 +16,7 @@ import numpy as np
 
 from simt.core.memory import Allocation
 from simt.host.devices import current_context
-from simt.observers.initialised import WriteMap
+from simt.observers.initialized import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("_linker")
 BY_KERNEL = {example.kernel.__name__: example for example in examples().values()}
 # those whose PTX other tests read, of each kind one
 READ = (
-    "matmul_tiled", "matmul_register_strip", "matmul_vectorised", "copy_in_runs",
+    "matmul_tiled", "matmul_register_strip", "matmul_vectorized", "copy_in_runs",
     "block_sums_shuffle", "softmax_rows",
 )  # fmt: skip
 SPACES = {"global", "shared", "local"}

@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_made_is_told_in_one_sentence(known, text, said
         wrong.answer  # noqa: B018
 
 
-def test_lines_that_stand_twice_need_a_neighbour(known):
+def test_lines_that_stand_twice_need_a_neighbor(known):
     def twice(x):
         if x:
             x += 1

@@ -24,7 +24,7 @@ from gpulearn.judge.kernel_exercise import (
 from gpulearn.kernels.specification import Specification, blocks_along
 from simt.host import api
 
-NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
+NEIGHBOURS = "Let neighboring threads read neighboring elements."
 WRONGS = []
 
 
@@ -135,7 +135,7 @@ def test_a_finding_is_told_with_its_line_threads_and_the_known_hint():
 def test_a_budget_says_what_the_line_moves_and_how_far_lanes_are_apart():
     said = diagnose(SCALE, down_the_columns)
     assert "(`out[i, k] = factor * a[i, k]`) moves 32 sectors per load request, " in said
-    assert "the budget is 4: neighbouring lanes are 128 bytes apart. " + NEIGHBOURS in said
+    assert "the budget is 4: neighboring lanes are 128 bytes apart. " + NEIGHBOURS in said
 
 
 def unknown(kernel):

@@ -92,7 +92,7 @@ def test_who_leaves_and_who_does_not_settle_is_told_apart():
     assert (basin[0], taken[0]) == (ESCAPED, 1)
 
 
-def test_neighbours_keep_their_warp_together_and_shuffled_starts_do_not():
+def test_neighbors_keep_their_warp_together_and_shuffled_starts_do_not():
     xs, ys = grid(2500)
     order = np.random.default_rng(0).permutation(xs.size)
     together, basin, taken = launched(xs, ys, 0.01)

@@ -27,7 +27,7 @@ def threads(example: Example) -> int:
 ONE_OF_EACH = {e.kernel.__name__: e for e in sorted(examples().values(), key=threads)}
 # those that compiled launches leave to the machine, with the reason's first words
 LEFT = {
-    "matmul_vectorised": "libdevice.int_as_float",
+    "matmul_vectorized": "libdevice.int_as_float",
     "grid_sum_cooperative": "cuda.cg.this_grid",
 }
 

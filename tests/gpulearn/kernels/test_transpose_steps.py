@@ -56,7 +56,7 @@ def test_a_guard_round_the_barrier_stops_the_launch():
 def test_a_store_without_guard_shows_what_nobody_loaded():
     shape = (TILE - 2, TILE + 8)
     image, out, report = launch(TRANSPOSE_OVERFLOWS, shape, room=(2 * TILE, TILE))
-    assert [f.kind for f in report.findings] == ["uninitialised-read"]
+    assert [f.kind for f in report.findings] == ["uninitialized-read"]
     np.testing.assert_array_equal(out[: shape[1], : shape[0]], image.T)
     assert np.isnan(out[shape[1] :]).all()
     assert np.isnan(out[:, shape[0] :]).all()

@@ -35,7 +35,7 @@ def test_costs():
     x, y, out = map(cuda.to_device, vectors(1024))
     totals = gl.xray(saxpy_grid_stride)[2, 64](np.float32(2), x, y, out).totals
     assert (totals.flops32, totals.flops64) == (2 * 1024, 0)
-    # neighbouring threads do neighbouring elements, so every request is a full one
+    # neighboring threads do neighboring elements, so every request is a full one
     assert totals.sectors_per_load == totals.sectors_per_store == 4
     report = gl.xray(saxpy_grid_stride)[1, 64](2.0, x, y, out)  # a Python float
     assert [f.kind for f in report.findings] == ["float64-leak"]

@@ -210,10 +210,10 @@ SIZES = [(7,), (2, 3), (), (0,), (1000,)]
 def test_real_ranks_agree_with_the_library_and_with_simulated_ones_to_the_bit(count):
     real = gl.launch(everything, count, SIZES)
     simulated = gl.launch(everything, count, SIZES, backend="simulated")
-    for (ours, library), (modelled, _) in zip(real, simulated, strict=True):
-        assert len(ours) == len(library) == len(modelled) > 100
+    for (ours, library), (modeled, _) in zip(real, simulated, strict=True):
+        assert len(ours) == len(library) == len(modeled) > 100
         assert all(b is None or torch.equal(a, b) for a, b in zip(ours, library, strict=True))
-        assert all(torch.equal(a, b) for a, b in zip(ours, modelled, strict=True))
+        assert all(torch.equal(a, b) for a, b in zip(ours, modeled, strict=True))
 
 
 def test_real_ranks_begin_go_on_and_wait():

@@ -264,19 +264,19 @@ def test_classes_of_the_notebook_stay_as_they_are(backend):
     notebook = {"__name__": "__main__", "gl": gl}  # a class of an importable module is shared
     exec(
         "import enum\n"
-        "class Colour(enum.Enum):\n    RED = 1\n"
+        "class Color(enum.Enum):\n    RED = 1\n"
         "class Counter:\n"
         "    count = 0\n"
         "    def step(self): Counter.count += size; return self\n"
-        "def work(): return Counter().step(), Counter.count, Colour.RED\n"
+        "def work(): return Counter().step(), Counter.count, Color.RED\n"
         "size = 1\n",
         notebook,
     )
     counter = notebook["Counter"]
-    for one, count, colour in gl.launch(notebook["work"], 2, backend=backend, timeout=20):
+    for one, count, color in gl.launch(notebook["work"], 2, backend=backend, timeout=20):
         assert count == 1  # each rank has a class of its own
         assert isinstance(one, counter)
-        assert colour is notebook["Colour"].RED
+        assert color is notebook["Color"].RED
     assert counter.count == 0
     notebook["size"] = 10  # a later cell
     counter().step()

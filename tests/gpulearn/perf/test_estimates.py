@@ -37,7 +37,7 @@ def test_the_longer_of_memory_and_arithmetic_is_the_limit(gpu, counts, memory, a
 def test_it_says_what_it_is():
     text = str(estimate(counted(bytes_moved=3_200_000_000, flops32=8_100_000_000), "T4"))
     first, *parts, assumed = text.splitlines()
-    assert first == "work: 10 ms, modelled by the T4's roofline; the limit is memory."
+    assert first == "work: 10 ms, modeled by the T4's roofline; the limit is memory."
     assert "3,200,000,000 bytes at 320 GB/s" in parts[0]
     assert "8,100,000,000 float32 operations at 8.1 TFLOP/s" in parts[1]
     assert "assumed" in parts[2]
@@ -49,7 +49,7 @@ def test_it_says_what_it_is():
 def test_it_shows_in_a_notebook():
     found = estimate(counted(bytes_moved=32, flops64=7), "H100")
     html = found._repr_html_()
-    assert "modelled by the H100&#x27;s roofline" in html
+    assert "modeled by the H100&#x27;s roofline" in html
     assert all(sentence.partition(":")[0] in html for sentence in ASSUMPTIONS)
     assert "7 float64 operations at 34 TFLOP/s" in html
     for heading, side in {"part": "left", "time": "right", "from": "left"}.items():
@@ -86,7 +86,7 @@ def test_a_range_from_each_sector_once_to_no_cache_at_all():
     assert found.seconds_at_least == pytest.approx(0.1e-3 + 5e-6)
     assert found.seconds == pytest.approx(1e-3 + 5e-6)
     head, _, cached = str(found).splitlines()[:3]
-    assert head.startswith("work: 105 µs to 1.01 ms, modelled by")
+    assert head.startswith("work: 105 µs to 1.01 ms, modeled by")
     assert "100 µs" in cached
     # 288 MB again, 160 MB by loads within blocks, of which each has 128 MB / 2^16
     assert found.caches == (

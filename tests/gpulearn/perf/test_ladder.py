@@ -29,7 +29,7 @@ from gpulearn_lessons.matmul.rung_rates import (
     kernel_roofs,
     ladder_rates,
     live_rates,
-    modelled_rates,
+    modeled_rates,
 )
 
 
@@ -46,13 +46,13 @@ def nothing_here(monkeypatch):
 
 def test_the_lowest_of_three_roofs_is_the_rate(reports):
     for gpu in GPUS:
-        for name, rate in modelled_rates(reports, gpu).items():
+        for name, rate in modeled_rates(reports, gpu).items():
             if name == PEAK:
                 assert rate.flops_per_second == gpu_spec(gpu).vector["float32"]
                 continue
             roofs = kernel_roofs(reports[name], gpu)
             assert rate.flops_per_second == min(roofs.values()) == roofs[rate.limit]
-            assert rate.provenance == Provenance("modelled", f"the three roofs of the {gpu}")
+            assert rate.provenance == Provenance("modeled", f"the three roofs of the {gpu}")
 
 
 def test_two_roofs_are_those_of_the_estimate(reports):
@@ -83,15 +83,15 @@ def test_shared_memory_makes_one_pass_in_the_time_of_a_warps_products(reports):
 def test_each_rung_is_at_least_as_fast_as_the_one_below():
     reports = ladder_reports(256)  # at 128 the last rung has one block, and C weighs most
     for gpu in GPUS:
-        found = [rate.flops_per_second for rate in modelled_rates(reports, gpu).values()]
+        found = [rate.flops_per_second for rate in modeled_rates(reports, gpu).values()]
         assert found == sorted(found)
 
 
 @pytest.mark.usefixtures("nothing_here")
-def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
+def test_rates_are_modeled_where_there_is_nothing_else(reports, monkeypatch):
     monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
-    assert ladder_rates(reports) == modelled_rates(reports, "T4")
-    assert ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
+    assert ladder_rates(reports) == modeled_rates(reports, "T4")
+    assert ladder_rates(reports, "H200") == modeled_rates(reports, "H200")
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_recording_comes_before_a_model(reports):
     assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
     assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
     assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
-    assert ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+    assert ladder_rates(reports, "T4")["naive"].provenance.kind == "modeled"
     assert ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
     assert list(ladder_rates(n=8192)) == ["wide loads", LIBRARY]
     with pytest.raises(BadInput, match="the recorded sizes are 50, 100, 8192"):
@@ -175,22 +175,22 @@ def test_counters_of_a_large_product_are_those_of_its_launch(reports):
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
-    picture, sentence = draw_ladder(reports, modelled_rates(reports, "T4"), measure)
+    picture, sentence = draw_ladder(reports, modeled_rates(reports, "T4"), measure)
     assert picture.png.startswith(b"\x89PNG")
     assert all(name in sentence for name in LADDER)
     assert sentence in picture.alt
     # the same share of the peak as its 1.3, 8.5 and 12.8 % of what cuBLAS reached, 60 % of it
     assert "naive 0.78, coalesced 5.11, shared tile 7.69" in picture.alt
-    modelled = MEASURES[measure].value is None
-    assert ("modelled by the three roofs of the T4" in sentence) == modelled
-    assert ("counted by the SIMT machine" in sentence) != modelled
+    modeled = MEASURES[measure].value is None
+    assert ("modeled by the three roofs of the T4" in sentence) == modeled
+    assert ("counted by the SIMT machine" in sentence) != modeled
 
 
 def test_the_table_holds_ours_and_the_published(reports):
     text = repr(compare_rungs(reports, "T4"))
     assert re.search(r"shared tile +982 +shared memory +12.8", text)
     assert re.search(r"peak rate +8,100 +– +–", text)
-    assert "modelled by the three roofs of the T4" in text
+    assert "modeled by the three roofs of the T4" in text
     assert "RTX A6000" in text
 
 

@@ -1,4 +1,4 @@
-"""Where a product's time comes from: live before recorded before modelled, always labelled."""
+"""Where a product's time comes from: live before recorded before modeled, always labeled."""
 
 import pytest
 import torch
@@ -127,16 +127,16 @@ def test_peak_is_the_fastest_of_all(monkeypatch):
     assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0
 
 
-def test_modelled_where_nothing_else_is_known(no_gpu):
+def test_modeled_where_nothing_else_is_known(no_gpu):
     found = gpu_times(SIZES, copies=True)
-    assert str(found.provenance) == "modelled by the T4's roofline"
+    assert str(found.provenance) == "modeled by the T4's roofline"
     assert found.seconds[0] == matmul_seconds(8, 8, 8, gpu="T4", copies=True)
     # no way of copying is known to the model
     assert gpu_times([8], copies="pinned").seconds == gpu_times([8], copies=True).seconds
     assert gpu_times([8], copies="none").seconds == gpu_times([8]).seconds
 
 
-def test_recorded_before_modelled_by_each_way_of_copying(no_gpu):
+def test_recorded_before_modeled_by_each_way_of_copying(no_gpu):
     ways = {"none": 1e-6, "pageable": 3e-6, "pinned": 2e-6}
     rows = [
         {"n": n, "dtype": "float32", "copies": way, "seconds": n * each}
@@ -148,8 +148,8 @@ def test_recorded_before_modelled_by_each_way_of_copying(no_gpu):
     found = gpu_times(SIZES)
     assert found.seconds == (8e-6, 16e-6)
     assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"
-    assert gpu_times(SIZES, copies=True).provenance.kind == "modelled"  # not recorded
-    assert gpu_times([8, 64]).provenance.kind == "modelled"  # a size is missing
+    assert gpu_times(SIZES, copies=True).provenance.kind == "modeled"  # not recorded
+    assert gpu_times([8, 64]).provenance.kind == "modeled"  # a size is missing
     plain, *copied = [gpu_times([8], copies=way) for way in (False, True, "pageable", "pinned")]
     assert [one.seconds[0] for one in copied] == pytest.approx([24e-6, 24e-6, 16e-6])
     assert plain.name == "GPU, float32"
@@ -172,14 +172,14 @@ def test_live_before_recorded(no_gpu, monkeypatch):
 def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
     monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (H200,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert gpu_times(SIZES).provenance.kind == "modelled"
+    assert gpu_times(SIZES).provenance.kind == "modeled"
 
 
 def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
     monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (T4,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert (
-        str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modelled by the H200's roofline"
+        str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modeled by the H200's roofline"
     )
 
 

@@ -9,7 +9,7 @@ from gpulearn.errors import BadInput
 from gpulearn.perf import measured_roof
 from gpulearn.perf.roofline import Roof
 from gpulearn.perf.series import Provenance
-from gpulearn.perf.timing import Neighbours
+from gpulearn.perf.timing import Neighbors
 from simt.device import selection
 
 HERE = Provenance("measured", "here")
@@ -44,15 +44,15 @@ def test_one_thread_is_tried_as_well_as_all(monkeypatch):
 
 
 @pytest.fixture
-def neighbours(monkeypatch):
+def neighbors(monkeypatch):
     """Says for each round whether other programs disturb; None left is an error."""
     rounds = []
 
     @contextmanager
     def watch():
-        yield Neighbours(1.0 if rounds.pop(0) else 0.0)
+        yield Neighbors(1.0 if rounds.pop(0) else 0.0)
 
-    monkeypatch.setattr(measured_roof, "watch_neighbours", watch)
+    monkeypatch.setattr(measured_roof, "watch_neighbors", watch)
     monkeypatch.setattr(measured_roof, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
     monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: 2e10)
     return rounds
@@ -66,16 +66,16 @@ def neighbours(monkeypatch):
         ([True, True], 2e11, "measured here, while busy"),
     ],
 )
-def test_a_disturbed_roof_is_measured_again_once(neighbours, rounds, peak, origin):
-    neighbours += rounds
+def test_a_disturbed_roof_is_measured_again_once(neighbors, rounds, peak, origin):
+    neighbors += rounds
     roof = measured_roof.measured_roof()
     assert (roof.peak, roof.ridge, roof.origin) == (peak, peak / 2e10, origin)
     assert selection.cpu_name() in roof.name
-    assert neighbours == []
+    assert neighbors == []
 
 
-def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
-    neighbours += [False]
+def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbors):
+    neighbors += [False]
     asked = []
     monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
     monkeypatch.setattr(measured_roof, "product_rate", lambda on: asked.append(on) or 5e13)

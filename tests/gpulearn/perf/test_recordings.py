@@ -51,7 +51,7 @@ def test_the_newest_of_a_name_is_found(tmp_path):
         ({"rows": [{"seconds": float("nan")}]}, "has no time above zero in row 0"),
         ({"rows": [{"seconds": True}]}, "has no time above zero in row 0"),
         ({"rows": ["fast"]}, "has row 0 = 'fast', which is no object with fields"),
-        ({"colour": "red"}, "has the unknown field 'colour'"),
+        ({"color": "red"}, "has the unknown field 'color'"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, change, sentence):

@@ -30,7 +30,7 @@ def test_roofs_of_data_sheets():
     assert roof("H200", "float64").peak == 67e12  # tensor cores
     assert roof("H200", "float64", units="vector").peak == 34e12  # a kernel of our own
     assert roof("H100").name == "H100"
-    assert str(roof("H100", "tf32").provenance) == "modelled by the H100's data sheet"
+    assert str(roof("H100", "tf32").provenance) == "modeled by the H100's data sheet"
 
 
 @pytest.mark.parametrize(

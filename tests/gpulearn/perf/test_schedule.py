@@ -14,7 +14,7 @@ from gpulearn.perf.series import Provenance
 from gpulearn_lessons.between_kernels import graph_times, launch_bound
 
 YES_OR_NO, COSTS = st.booleans(), st.integers(0, 3)
-NOT_MEANT = Provenance("modelled", "nobody's")
+NOT_MEANT = Provenance("modeled", "nobody's")
 
 
 @st.composite
@@ -142,10 +142,10 @@ def test_what_torchs_profiler_saw_becomes_a_timeline():
 # --- launches and graphs
 
 
-def test_graph_times_are_modelled_without_a_gpu(monkeypatch):
+def test_graph_times_are_modeled_without_a_gpu(monkeypatch):
     monkeypatch.setattr("simt.device.selection.torch_gpu", lambda: None)
     times, provenance = graph_times(10, 320_000, "T4")
-    assert provenance.kind == "modelled"
+    assert provenance.kind == "modeled"
     each = 8 * 320_000 / 320e9  # 8 µs, more than a launch
     assert times == {
         way: pytest.approx(5e-6 + 10 * each + 9 * 0.5e-6) for way in ("one by one", "as a graph")

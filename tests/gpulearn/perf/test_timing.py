@@ -18,11 +18,11 @@ from gpulearn.perf import timing
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import (
     Measurement,
-    Neighbours,
+    Neighbors,
     fastest,
     format_seconds,
     measure,
-    watch_neighbours,
+    watch_neighbors,
 )
 from simt.device import selection
 
@@ -189,7 +189,7 @@ def test_measurement_prints_units_and_origin():
         (Provenance("measured", "a T4"), "measured here on a T4"),
         (Provenance("measured", "a T4", busy=True), "measured here on a T4, while busy"),
         (Provenance("recorded", "an H200", "2026-11-01"), "recorded on an H200, 2026-11-01"),
-        (Provenance("modelled", "the T4's roofline"), "modelled by the T4's roofline"),
+        (Provenance("modeled", "the T4's roofline"), "modeled by the T4's roofline"),
     ],
 )
 def test_provenance_reads_as_a_sentence(provenance, text):
@@ -199,20 +199,20 @@ def test_provenance_reads_as_a_sentence(provenance, text):
 @pytest.mark.parametrize(("share", "busy"), [(0.02, False), (0.5, True)])
 def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, busy):
     @contextmanager
-    def neighbours():
-        yield Neighbours(share)
+    def neighbors():
+        yield Neighbors(share)
 
-    monkeypatch.setattr(timing, "watch_neighbours", neighbours)
+    monkeypatch.setattr(timing, "watch_neighbors", neighbors)
     assert measure(lambda: None, seconds=0.01).provenance.busy == busy
 
 
-def test_neighbours_are_other_processes():
+def test_neighbors_are_other_processes():
     """Busy children are seen as such, our own work is not."""
     burn = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
     children = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(psutil.cpu_count())]
     try:
         time.sleep(0.3)
-        with watch_neighbours() as found:
+        with watch_neighbors() as found:
             time.sleep(0.5)
     finally:
         for child in children:
@@ -222,12 +222,12 @@ def test_neighbours_are_other_processes():
     assert found.disturb
 
 
-def test_our_own_work_is_no_neighbour(monkeypatch):
+def test_our_own_work_is_no_neighbor(monkeypatch):
     """By a clock of our own: 1 s in which the system used 1.5 s of CPU, 1.4 s of them ours."""
     readings = iter([(100.0, 10.0, 0.0), (101.5, 11.4, 1.0)])
     monkeypatch.setattr(timing, "_cpu_time", lambda psutil: next(readings))
     monkeypatch.setattr("psutil.cpu_count", lambda: 2)
-    with watch_neighbours() as found:
+    with watch_neighbors() as found:
         pass
     assert found.share == pytest.approx(0.05)
     assert not found.disturb

@@ -22,13 +22,13 @@ def report(stride):
 
 def test_rows_are_launches_and_columns_counters():
     table = gl.compare_reports(
-        {"neighbours": report(1), "far apart": report(32)},
+        {"neighbors": report(1), "far apart": report(32)},
         "sectors_per_load",
         "global_store_sectors",
         "findings",
     )
     assert table.headings == ("launch", "sectors per load", "global store sectors", "findings")
-    assert table.rows == (("neighbours", "4", "4", "none"), ("far apart", "32", "4", "none"))
+    assert table.rows == (("neighbors", "4", "4", "none"), ("far apart", "32", "4", "none"))
 
 
 def test_one_array_alone():

@@ -75,7 +75,7 @@ def transpose_rows(n=transposes.SHOWN):
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_recording_strides_are_modelled_by_whole_sectors(figures_of):
+def test_without_a_recording_strides_are_modeled_by_whole_sectors(figures_of):
     figures = figures_of(gpu_times)
     said = gl.plot.strides().alt
     assert "the T4's data sheet, 320 at stride 1, 213 at stride 2, 71 at stride 8, 71 at" in said
@@ -87,9 +87,9 @@ def test_without_a_recording_strides_are_modelled_by_whole_sectors(figures_of):
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_recording_tables_are_modelled_or_published(reports):
+def test_without_a_recording_tables_are_modeled_or_published(reports):
     shown = gl.plot.compare_transposes(reports)
-    assert shown.headings == ("kernel", "K20c, published", "T4, modelled")
+    assert shown.headings == ("kernel", "K20c, published", "T4, modeled")
     assert [row[1] for row in shown.rows] == ["55", "98", "144"]
     assert [row[2] for row in shown.rows] == ["71.1", "320", "320"]  # 8 of 36 sectors, and all
     assert shown.caption.endswith("no launch, no banks.")
@@ -119,7 +119,7 @@ def test_recorded_transposes_get_a_column(record, reports):
     assert len(gl.plot.compare_transposes(reports).headings) == 3
     record("transposes", [*transpose_rows(64), *transpose_rows()])
     shown = gl.plot.compare_transposes(reports)
-    assert shown.headings[3:] == ("H200, modelled", "H200, recorded")
+    assert shown.headings[3:] == ("H200, modeled", "H200, recorded")
     assert shown.rows[0][3:] == ("1,067", "671")  # 8 of 36 sectors; 8 · 4096² bytes in 0.2 ms
     assert shown.rows[1][3] == "4,800"
     assert f"R{LABEL[1:]}, 4096 × 4096; a plain copy there: 1,342." in shown.caption
@@ -142,7 +142,7 @@ def test_recorded_sums_stand_under_the_floor(record):
     assert shown.rows[0] == ("floor: memory alone", "28 µs", "4,800")
     assert shown.rows[1:] == (("packed", "1 ms", "134"), ("shuffle", "1 ms", "134"))
     assert shown.caption == (
-        f"Floor: 128 MiB, modelled by the H200's data sheet. The others: {LABEL}."
+        f"Floor: 128 MiB, modeled by the H200's data sheet. The others: {LABEL}."
     )
 
 
@@ -175,7 +175,7 @@ def test_recorded_training_has_a_column_for_each_network(record):
     assert gl.plot.compare_precisions().rows[1][2:] == ("–", "–")
 
 
-def test_a_recorded_roof_and_its_points_are_labelled(record):
+def test_a_recorded_roof_and_its_points_are_labeled(record):
     assert gpu_points() == (gl.roof("T4"), [])
     record("roofline", [{"work": "peak", "rate": 5e13}])  # without its bandwidth
     assert gpu_points() == (gl.roof("T4"), [])
@@ -222,7 +222,7 @@ def test_a_live_figure_says_so(monkeypatch):
     assert "the T4's data sheet" in said
     unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce RTX 2060"))
     monkeypatch.setattr("gpulearn.plot.gpu_times.stride_rows", lambda: unknown)
-    assert "modelled" not in gl.plot.strides().alt  # by no other GPU's data sheet
+    assert "modeled" not in gl.plot.strides().alt  # by no other GPU's data sheet
 
 
 @pytest.mark.parametrize("name", GPUS)

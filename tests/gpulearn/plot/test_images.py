@@ -35,9 +35,9 @@ def test_a_size_must_be_whole(size):
 
 
 def test_pictures_make_their_sentence_and_show_it():
-    grey = photo(40, 30)[:, :, 0] // 2 + 1
-    torn = np.where(np.arange(30) % 10, grey / 255, np.nan)
-    picture = show_images({"whole": grey, "torn": torn})
+    gray = photo(40, 30)[:, :, 0] // 2 + 1
+    torn = np.where(np.arange(30) % 10, gray / 255, np.nan)
+    picture = show_images({"whole": gray, "torn": torn})
     caption = r"whole and torn: 40 × 30 pixels each\. torn: 10 % hatched, not a number\."
     assert re.search(
         rf'<img alt="({caption})".*<figcaption.*>\1</figcaption>', picture._repr_html_()
@@ -46,16 +46,16 @@ def test_pictures_make_their_sentence_and_show_it():
 
 
 def test_a_picture_is_held_against_the_first():
-    grey = np.arange(1, 13, dtype=np.uint8).reshape(3, 4)
+    gray = np.arange(1, 13, dtype=np.uint8).reshape(3, 4)
     for image, caption in {
-        "its negative": (255 - grey, "each pixel is 255 minus that of grey"),
-        "turned": (grey.T, "it is grey with rows and columns swapped"),
-        "copied": (grey.copy(), "it is equal to grey"),
-        "black below": (grey * (grey < 9), "33 % black; 33 % of it differs from grey"),
-        "another": (grey + np.uint8(1), "grey and other: 3 × 4 pixels each"),
-        "larger": (np.ones((5, 5, 3)), "5 × 5 pixels in colour"),
+        "its negative": (255 - gray, "each pixel is 255 minus that of gray"),
+        "turned": (gray.T, "it is gray with rows and columns swapped"),
+        "copied": (gray.copy(), "it is equal to gray"),
+        "black below": (gray * (gray < 9), "33 % black; 33 % of it differs from gray"),
+        "another": (gray + np.uint8(1), "gray and other: 3 × 4 pixels each"),
+        "larger": (np.ones((5, 5, 3)), "5 × 5 pixels in color"),
     }.values():
-        assert show_images({"grey": grey, "other": image}).alt.endswith(f"{caption}.")
+        assert show_images({"gray": gray, "other": image}).alt.endswith(f"{caption}.")
 
 
 def test_of_many_pictures_only_what_they_share_is_told():

@@ -53,7 +53,7 @@ def test_the_sentence_and_the_alt_state_the_finding():
     picture, text = draw_access(2, 0, "float32")
     assert text == (
         "float32, stride 2, offset 0: 8 sectors for one request of a warp, 50 % of 256 bytes "
-        "used. Neighbours from offset 0 need 4 sectors."
+        "used. Neighbors from offset 0 need 4 sectors."
     )
     assert picture.alt == (
         "Lines lead from 32 lanes to 32 elements of float32 in 8 sectors; 50 % of the sectors' "

@@ -80,7 +80,7 @@ def test_tables():
     assert "Times: measured here. Roof: a laptop, measured here." in text
     text = repr(compare_roofs(LAPTOP, roof("H100", "bfloat16")))
     assert re.search(r"a laptop +0\.3 +50 +6 +measured here", text)
-    assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modelled by its data sheet", text)
+    assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modeled by its data sheet", text)
 
 
 def test_a_point_above_the_roof_is_named():
@@ -98,7 +98,7 @@ def test_the_regions_the_ridge_and_each_point_are_named(drawn):
     assert words["memory-bound"].get_position()[0] == drawn().get_xlim()[0]
 
 
-def test_a_disturbed_point_is_labelled():
+def test_a_disturbed_point_is_labeled():
     busy = RoofPoint("x", 1.0, 1.0, 1.0, Provenance("measured", "here", busy=True))
     assert "Times: measured here, while busy." in repr(compare_points(LAPTOP, busy))
 

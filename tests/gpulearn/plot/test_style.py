@@ -54,14 +54,14 @@ def test_a_legend_on_a_curve_stays_legible():
     assert ground.get_facecolor()[:3] == (1, 1, 1)
 
 
-def test_what_stands_in_several_figures_has_one_colour():
+def test_what_stands_in_several_figures_has_one_color():
     alone = style.looks(["Adam, rate 0.1"])[0]["color"]
     among = style.looks(["gradient descent", "ReLU", "Adam"])
     assert among[2]["color"] == alone
-    colours = [look["color"] for look in style.looks([*"abc", "Adam", "Adam again", "NumPy"])]
-    assert len(set(colours)) == 6
+    colors = [look["color"] for look in style.looks([*"abc", "Adam", "Adam again", "NumPy"])]
+    assert len(set(colors)) == 6
 
 
 def test_every_subject_is_found_as_a_word_in_a_label():
-    for name, colour in style.SUBJECTS.items():
-        assert style.looks([name])[0]["color"] == f"C{colour}"
+    for name, color in style.SUBJECTS.items():
+        assert style.looks([name])[0]["color"] == f"C{color}"

@@ -9,7 +9,7 @@ from gpulearn.perf.schedule import EngineTask, Timeline, schedule
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import timelines
 
-MODELLED = Provenance("modelled", "a test")
+MODELLED = Provenance("modeled", "a test")
 LINK = gl.parallel.Link(100e-6, 1e9)
 
 
@@ -41,7 +41,7 @@ def test_bars_are_the_intervals(drawn):
     run = gl.simulate(step, 2, False, link=LINK)
     picture = gl.plot.timeline(run)
     (axes,) = drawn().axes
-    assert axes.get_xlabel() == "time (ms), modelled"
+    assert axes.get_xlabel() == "time (ms), modeled"
     assert [t.get_text() for t in axes.get_yticklabels()] == ["rank 0", "rank 1"]
     wanted = sorted((round(1e3 * i.start, 6), round(1e3 * i.end, 6)) for i in run.timeline)
     assert bars(axes) == wanted
@@ -50,14 +50,14 @@ def test_bars_are_the_intervals(drawn):
     assert "0 % of the time with messages under way is hidden" in picture.alt
 
 
-def test_kinds_differ_by_more_than_colour_and_the_legend_agrees(drawn):
+def test_kinds_differ_by_more_than_color_and_the_legend_agrees(drawn):
     gl.plot.timeline(gl.simulate(step, 2, False, link=LINK))
     (axes,) = drawn().axes
     looks = {c.get_hatch() for c in axes.collections if c.get_paths()}
     assert len(looks) == 4
-    colours = {to_hex(c.get_facecolor()[0]) for c in axes.collections if c.get_paths()}
+    colors = {to_hex(c.get_facecolor()[0]) for c in axes.collections if c.get_paths()}
     (legend,) = drawn().legends
-    assert colours == {to_hex(patch.get_facecolor()) for patch in legend.get_patches()}
+    assert colors == {to_hex(patch.get_facecolor()) for patch in legend.get_patches()}
 
 
 def test_several_runs_share_one_axis_and_overlap_is_told(drawn):
@@ -83,7 +83,7 @@ def test_what_cannot_be_drawn():
 
 
 def test_a_simulation_is_written_with_the_unit_that_fits():
-    assert ": 4 s (modelled), 0 messages, 0 bytes" in repr(
+    assert ": 4 s (modeled), 0 messages, 0 bytes" in repr(
         gl.simulate(lambda: gl.parallel.compute(4.0), 2)
     )
 
@@ -110,7 +110,7 @@ def test_bars_are_the_spans_and_what_the_host_does(drawn):
     assert [t.get_text() for t in axes.get_yticklabels()] == [
         "host", "copy in", "compute", "copy out"
     ]  # fmt: skip
-    assert axes.get_xlabel() == "time (µs), modelled"
+    assert axes.get_xlabel() == "time (µs), modeled"
     asks = [(s.issued - s.task.issue, s.issued) for s in line.spans if s.task.issue]
     works = [(s.begin, s.end) for s in line.spans if s.task.engine]
     waits = [(line.spans[-1].issued, line.spans[-1].end)]
@@ -118,13 +118,13 @@ def test_bars_are_the_spans_and_what_the_host_does(drawn):
     assert bars(axes) == wanted
     assert [t.get_text() for t in axes.texts] == ["1", "1", "1", "2", "2", "2"]
     assert picture.alt == (
-        f"{1e6 * line.makespan:.3g} µs, modelled by a test; busy: copy in "
+        f"{1e6 * line.makespan:.3g} µs, modeled by a test; busy: copy in "
         f"{100 * line.busy['copy in']:.0f} %, compute {100 * line.busy['compute']:.0f} %, copy out "
         f"{100 * line.busy['copy out']:.0f} % of the time."
     )
 
 
-def test_streams_differ_by_more_than_colour_and_the_legend_names_them(drawn):
+def test_streams_differ_by_more_than_color_and_the_legend_names_them(drawn):
     gl.plot.timeline({"one": two_streams(), "again": two_streams()})
     top, bottom = drawn().axes
     assert top.get_xlim() == bottom.get_xlim()
@@ -132,7 +132,7 @@ def test_streams_differ_by_more_than_colour_and_the_legend_names_them(drawn):
     (legend,) = drawn().legends
     assert [t.get_text() for t in legend.get_texts()] == ["stream 1", "stream 2", "the host waits"]
     looks = {(p.get_facecolor(), p.get_hatch()) for p in legend.get_patches()}
-    assert len({colour for colour, _ in looks}) == len({hatch for _, hatch in looks}) == 3
+    assert len({color for color, _ in looks}) == len({hatch for _, hatch in looks}) == 3
 
 
 def test_a_wait_too_short_to_be_seen_is_not_in_the_legend(drawn):

@@ -228,7 +228,7 @@ BAD = {
     "rate below zero": ({"lr": -0.1}, "lr is -0.1: give a number above zero"),
     "batch": ({"batch": 2.5}, "batch is 2.5"),
     "accumulate": ({"accumulate": 17}, "accumulate is 17, but a batch has 16 images"),
-    "optimizer": ({"optimizer": "adamm"}, "no optimiser 'adamm': did you mean 'adam'"),
+    "optimizer": ({"optimizer": "adamm"}, "no optimizer 'adamm': did you mean 'adam'"),
     "factory": ({"optimizer": lambda p, lr: 3}, "optimizer gave 3"),
     "schedule": ({"schedule": "cosin"}, "did you mean 'cosine'"),
     "scheduled rate": ({"schedule": lambda step: -1.0}, "schedule gave -1.0 for step 0"),

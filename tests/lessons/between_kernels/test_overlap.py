@@ -41,7 +41,7 @@ def test_the_sum_waits_for_both_streams_and_the_host_once():
         wait_for_event(a, b, out)
         np.testing.assert_array_equal(out, a + b)
     assert not work.findings
-    assert [one.kind for one in work if one.host_waits] == ["synchronise"]
+    assert [one.kind for one in work if one.host_waits] == ["synchronize"]
 
 
 @pytest.mark.parametrize("chunks", [0, 1.5])

@@ -73,7 +73,7 @@ def test_ticks_are_sizes_and_plain_numbers(figures_of):
     assert {"0.2", "0.5", "1", "2", "5"} <= {text.get_text() for text in few.get_yticklabels()}
     wide = [text.get_text() for text in many.get_xticklabels()]
     assert {"100 bytes", "10 KB", "1 MB", "100 MB", "10 GB"} <= set(wide)
-    assert "1 KB" not in wide  # it would touch its neighbours
+    assert "1 KB" not in wide  # it would touch its neighbors
     assert {"1", "1,000", "1,000,000"} <= {text.get_text() for text in many.get_yticklabels()}
     assert many.get_xlabel() == "size of the tensor on each of 1,024 ranks"
 

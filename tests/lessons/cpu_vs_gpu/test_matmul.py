@@ -17,7 +17,7 @@ from gpulearn_lessons.cpu_vs_gpu.matmul_figures import (
 HERE = Provenance("measured", "a laptop")
 SIZES = (64, 128, 256)
 CPU = Series("numpy, float32", SIZES, (1e-5, 1e-4, 1e-3), HERE)
-GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modelled", "the T4's roofline"))
+GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modeled", "the T4's roofline"))
 
 
 def test_times_say_where_the_gpu_takes_over():
@@ -50,7 +50,7 @@ def test_what_is_drawn_is_the_data(drawn):
     assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (128, 1e-4)  # on the CPU's curve
     assert drawn().get_ylabel() == "time for one product (s)"
     texts = [t.get_text() for t in drawn().figure.legends[0].get_texts()]
-    assert texts[1] == "GPU, float32\n(ahead from n = 128; modelled by the T4's roofline)"
+    assert texts[1] == "GPU, float32\n(ahead from n = 128; modeled by the T4's roofline)"
 
 
 def test_rates_are_drawn_in_the_unit_of_the_axis(drawn):

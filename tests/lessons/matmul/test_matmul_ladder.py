@@ -131,7 +131,7 @@ def test_bytes_moved_follow_the_width_of_a_tile(reports):
     n = 128
     for name, side in (("shared tile", 32), ("register strip", 64), ("register tile", 64)):
         assert reports[name].totals.bytes_moved == 4 * (2 * n**3 // side + n * n)
-    # a sector is written in four stores, since a lane's four neighbours go one after the other
+    # a sector is written in four stores, since a lane's four neighbors go one after the other
     assert reports["warp tiles"].totals.bytes_moved == 4 * (2 * n**3 // 128 + 4 * n * n)
 
 
@@ -178,7 +178,7 @@ def test_odd_sizes_have_no_pairs():
 
 def ptx(kernel):
     """The kernel as Numba compiles it."""
-    element = "int64" if kernel is matmul_pairs.matmul_vectorised else "float32"
+    element = "int64" if kernel is matmul_pairs.matmul_vectorized else "float32"
     return compile_to_ptx(kernel, f"void({', '.join([f'{element}[:, ::1]'] * 3)})")
 
 
@@ -190,7 +190,7 @@ def test_sums_stay_in_registers(kernel):
 
 @pytest.mark.usefixtures("_compiler")
 def test_wide_loads_are_instructions_of_8_bytes():
-    text = ptx(matmul_pairs.matmul_vectorised)
+    text = ptx(matmul_pairs.matmul_vectorized)
     loads = re.findall(r"\bld\.(?:global|shared)\S*", text)
     assert loads
     assert all(load.endswith("64") for load in loads)

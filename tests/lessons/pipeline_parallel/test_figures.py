@@ -19,7 +19,7 @@ def test_the_player_shows_the_simulated_clock(name):
     assert times.seconds == time_schedule(schedule).seconds
     picture, text = draw(name, 3, 4, 5)
     assert picture.alt == text
-    assert f"take {times.seconds:.4g} s, modelled" in text
+    assert f"take {times.seconds:.4g} s, modeled" in text
     assert ("in groups of 3: 6 here, not 4." in text) == (name == "interleaved")
 
 
@@ -43,7 +43,7 @@ def test_at_each_time_a_rank_does_one_pass_or_none():
 def test_several_schedules_stand_below_one_another():
     both = {name: timed(name, 2, 2) for name in ("GPipe", "1F1B")}
     alt = pipeline(both).alt
-    assert alt.startswith("GPipe: 2 ranks and 2 micro-batches take 9 s, modelled; 33.3 %")
+    assert alt.startswith("GPipe: 2 ranks and 2 micro-batches take 9 s, modeled; 33.3 %")
     assert "1F1B: 2 ranks" in alt
 
 

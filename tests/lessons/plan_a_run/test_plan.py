@@ -50,7 +50,7 @@ def test_what_is_fitted_is_what_the_planner_uses():
 
 def test_no_calibration_nearby_fits_better():
     def badness(calibration):
-        return sum(math.log(row.modelled(calibration) / row.reported) ** 2 for row in CALIBRATION)
+        return sum(math.log(row.modeled(calibration) / row.reported) ** 2 for row in CALIBRATION)
 
     least = badness(CALIBRATED)
     for product, link in itertools.product((-0.01, 0, 0.01), repeat=2):
@@ -78,11 +78,11 @@ def test_the_papers_rates_and_times_agree():
     """Table 2 gives days for 300 B tokens too, and MT-NLG both seconds and TFLOP/s."""
     for row, days in zip(CALIBRATION[1:4], (84, 43, 23), strict=True):
         plan = row.planned()
-        seconds = plan.step_seconds * plan.hardware_flops_utilisation * 312e12 / row.reported / 1e12
+        seconds = plan.step_seconds * plan.hardware_flops_utilization * 312e12 / row.reported / 1e12
         assert 300e9 / plan.work.tokens * seconds / 86400 == pytest.approx(days, rel=0.02)
     for row, rate in zip(CALIBRATION[7:10], (126, 121, 113), strict=True):
         plan = row.planned()
-        done = plan.hardware_flops_utilisation * 312 * plan.step_seconds
+        done = plan.hardware_flops_utilization * 312 * plan.step_seconds
         assert done / row.reported == pytest.approx(rate, rel=0.02)
 
 
@@ -92,7 +92,7 @@ def test_a_published_run_fits_and_its_parts_add_up(row):
     assert sum(plan.memory_per_gpu.values()) < plan.gpu.memory
     assert min(plan.parts.values()) >= 0
     assert plan.step_seconds == pytest.approx(sum(plan.parts.values()))
-    assert 0 < plan.model_flops_utilisation <= plan.hardware_flops_utilisation < 1
+    assert 0 < plan.model_flops_utilization <= plan.hardware_flops_utilization < 1
 
 
 def test_one_gpu_alone_computes_and_nothing_else():
@@ -105,7 +105,7 @@ def test_one_gpu_alone_computes_and_nothing_else():
     assert plan.parts["bubble"] == 0
     assert plan.memory_per_gpu["weights"] == 2 * 1.3e9
     assert plan.memory_per_gpu["gradients"] == 4 * 1.3e9
-    assert plan.memory_per_gpu["optimiser state"] == 12 * 1.3e9
+    assert plan.memory_per_gpu["optimizer state"] == 12 * 1.3e9
 
 
 def test_all_reduces_bubble_and_exchange_by_hand():
@@ -164,8 +164,8 @@ def test_recomputation_takes_time_and_not_memory():
     assert kept == sorted(kept, reverse=True)
     assert seconds[2] / seconds[0] == pytest.approx(4 / 3, rel=0.02)
     none, _, full = plans
-    assert none.model_flops_utilisation == none.hardware_flops_utilisation
-    assert full.hardware_flops_utilisation / full.model_flops_utilisation < 4 / 3
+    assert none.model_flops_utilization == none.hardware_flops_utilization
+    assert full.hardware_flops_utilization / full.model_flops_utilization < 4 / 3
     assert full.work.recomputed == 1
 
 
@@ -283,10 +283,10 @@ def test_operations_are_those_of_the_decoder_without_its_look_ups(
     assert again == (model, pytest.approx(4 / 3 * model))
 
 
-def test_neighbours_are_behind_nvlink_or_pci_express():
-    assert accelerator("A100 80GB").neighbours.bandwidth == 300e9
-    assert accelerator("H100").neighbours.bandwidth == 450e9
-    assert accelerator("L4").neighbours.bandwidth == 31.5e9
+def test_neighbors_are_behind_nvlink_or_pci_express():
+    assert accelerator("A100 80GB").neighbors.bandwidth == 300e9
+    assert accelerator("H100").neighbors.bandwidth == 450e9
+    assert accelerator("L4").neighbors.bandwidth == 31.5e9
     assert accelerator("TPU v4").machine == 4096
 
 

@@ -24,7 +24,7 @@ def test_the_reference_weighs_each_pixel_by_its_place_in_the_filter():
 
 
 @pytest.mark.parametrize("shape", [(1, 70), (33, 31), (40, 72)])
-def test_neighbourhoods_are_weighed(shape):
+def test_neighborhoods_are_weighed(shape):
     rng = np.random.default_rng(1)
     image = rng.normal(size=shape).astype(np.float32)
     weights = rng.normal(size=(5, 5)).astype(np.float32)

@@ -31,7 +31,7 @@ def test_the_reference_of_edges_takes_each_pixel_from_the_next():
 
 
 @pytest.mark.parametrize("n", [RADIUS, BLOCK, BLOCK + 1, 1000])
-def test_neighbours_are_added(n):
+def test_neighbors_are_added(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
     launched(STENCIL_1D_NAIVE, a, poisoned(n), rtol=1e-5, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Kernels on pictures: what their references compute, and what grey costs."""
+"""Kernels on pictures: what their references compute, and what gray costs."""
 
 import numpy as np
 import pytest

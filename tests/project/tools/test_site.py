@@ -150,7 +150,7 @@ def test_an_output_of_an_unsolved_exercise_says_so():
     assert html(other) == ""
 
 
-def test_an_error_shown_on_purpose_is_kept_without_its_colours():
+def test_an_error_shown_on_purpose_is_kept_without_its_colors():
     error = v4.new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: a < b"])
     (cell,) = made(code("boom()", error))
     assert html(cell) == '<pre class="stopped">E: a &lt; b</pre>'

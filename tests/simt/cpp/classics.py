@@ -167,7 +167,7 @@ __global__ void histogram(int n, const unsigned char* data, unsigned int* bins) 
 }
 """, (3, 96), lambda: (5000, rng().integers(0, 256, 5000).astype(np.uint8), zeros(64, dtype="u4")),
     lambda n, d, b: np.bincount(d >> 2, minlength=64))  # fmt: skip
-wrong({"mine[b] = 0;": ";"}, "uninitialised-read", "atomicAdd(&mine", "mine[")
+wrong({"mine[b] = 0;": ";"}, "uninitialized-read", "atomicAdd(&mine", "mine[")
 wrong({"atomicAdd(&mine[data[i] >> 2], 1u)": "mine[data[i] >> 2] += 1"}, "race", "+= 1", "on mine[")
 
 add("stencil", r"""
@@ -189,6 +189,6 @@ __global__ void stencil(int n, const float* in, float* out) {
 """, (3, 128), lambda: (300, floats(300), zeros(300)),
     lambda n, x, out: np.convolve(x, [1, 2, 3, 4, 3, 2, 1], "same"), rtol=1e-4)  # fmt: skip
 wrong(
-    {"if (threadIdx.x < R) {": "if (threadIdx.x < R - 1) {"}, "uninitialised-read", "sum +=", "s["
+    {"if (threadIdx.x < R) {": "if (threadIdx.x < R - 1) {"}, "uninitialized-read", "sum +=", "s["
 )
 wrong({"128 + 2 * R]": "128 + R]"}, "out-of-bounds", "s[t", "s has length 131")

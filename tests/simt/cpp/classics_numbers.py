@@ -129,8 +129,8 @@ __global__ void half2_axpy(int n, float a, const __half2* x, __half2* y) {
     lambda n, a, x, y: y + x / 2)  # fmt: skip
 wrong({"i < n / 2": "i < n"}, "out-of-bounds", "__hfma2", "has length 100")
 
-add("grey", r"""
-__global__ void grey(int n, const uchar3* in, uchar4* out) {
+add("gray", r"""
+__global__ void gray(int n, const uchar3* in, uchar4* out) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     uchar3 p = in[i];

@@ -410,7 +410,7 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
          "exception", 3, "thread 40 of block 0 fails the assertion `threadIdx.x < 40`"),
         ("#include <cuda_pipeline.h>\n__global__ void k(float* y) {\n  __shared__ float s[64];\n"
          "  __pipeline_memcpy_async(&s[threadIdx.x], &y[threadIdx.x], 4);\n  __pipeline_commit();\n"
-         "  y[threadIdx.x] = s[threadIdx.x] + 1;\n}", "uninitialised-read", 6, "s[0]"),
+         "  y[threadIdx.x] = s[threadIdx.x] + 1;\n}", "uninitialized-read", 6, "s[0]"),
         (K + "  if (threadIdx.x < 32) y[threadIdx.x] =\n"
          "    __shfl_down_sync(~0u, y[threadIdx.x], 1);\n  else\n    y[0] = 1;\n}",
          "race", 5, "on y[0]"),

@@ -28,7 +28,7 @@ def test_a_random_kernel_computes_the_same_as_on_the_machine(number: int) -> Non
     ran = run(compiled(kernel, tuple(args)), program.grid, program.block, tuple(args))
     mine = copy.deepcopy(args)
     report = xray(kernel, program.grid, program.block, *mine)
-    assert "uninitialised-read" not in {f.kind for f in report.findings}, "take another number"
+    assert "uninitialized-read" not in {f.kind for f in report.findings}, "take another number"
     for got, wanted in zip(ran.results, mine, strict=True):
         if isinstance(wanted, np.ndarray):
             assert_alike(got, wanted, program.source)

@@ -15,7 +15,7 @@ def trapezoid_area(x, y):
 
 
 TRAPEZOID_AREA = Exercise(
-    task="Add up the areas of the strips between neighbouring points.",
+    task="Add up the areas of the strips between neighboring points.",
     reference=trapezoid_area,
     cases=lambda: [
         Case("three points", ([0.0, 1.0, 3.0], [2.0, 4.0, 10.0])),

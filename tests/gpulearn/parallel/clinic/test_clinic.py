@@ -33,7 +33,7 @@ def test_a_plain_batch_is_given_whole_and_a_distributed_one_in_parts():
 
 
 @pytest.mark.parametrize("how", [name for name in SEEN["applied"] if "," in name])
-def test_the_optimiser_applies_what_tensorflow_applies(how):
+def test_the_optimizer_applies_what_tensorflow_applies(how):
     strategy, weights = Strategy(2), np.zeros(1)
     optimizer = strategy.optimizer(weights, 1.0)
 
@@ -45,7 +45,7 @@ def test_the_optimiser_applies_what_tensorflow_applies(how):
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_an_optimiser_made_inside_has_no_momentum(inside):
+def test_an_optimizer_made_inside_has_no_momentum(inside):
     strategy, weights = Strategy(2), np.zeros(1)
     outer = strategy.optimizer(weights, 0.1, 0.9)
 

@@ -204,14 +204,16 @@ def test_what_a_pod_starts(name, nodes, ranks, tmp_path):
 def test_ssh_starts_one_agent_on_each_machine(tmp_path):
     python = recorder(tmp_path / "python")
     stand_in(tmp_path / "ssh", 'cd /; exec bash -c "$*"')
-    done = by_ssh(tmp_path, python.parent, "one", "two", "--", "--lr", "0.5", "--output", "a b.csv")
+    done = by_ssh(
+        tmp_path, python.parent, "one", "two", "--", "--lr", "0.5", "--output", "a b.json"
+    )
     assert done.returncode == 0, done.stderr
     agents = sorted((parsed(argv[2:]) for argv in recorded(tmp_path)), key=lambda a: a[0].rdzv_conf)
     assert [agent.rdzv_conf for agent, _ in agents] == ["is_host=0", "is_host=1"]
     for agent, training in agents:
         assert (agent.nnodes, agent.rdzv_endpoint) == ("2", "one:29400")
         assert training.lr == 0.5
-        assert training.output == Path("a b.csv")  # quoted for the shell on the other side
+        assert training.output == Path("a b.json")  # quoted for the shell on the other side
         assert training.checkpoint == training.resume == tmp_path / "run" / "run.pt"
     assert stores(tmp_path) == ["1", "1"]
 

@@ -114,7 +114,7 @@ void managed_parts() {  // of one piece of memory, of which each kernel has its 
     cudaDeviceSynchronize();
     cudaFree(shared);
 }
-void managed_neighbours() {  // both parts on one page
+void managed_neighbors() {  // both parts on one page
     float* shared;
     cudaMallocManaged(&shared, 512);
     fill<<<1, 64, 0, s1>>>(shared, 64, 3);
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
 #define ONE(name) {#name, name}
         ONE(by_event), ONE(by_the_host_s_event), ONE(by_query), ONE(apart_from_the_default_stream),
         ONE(pageable_in), ONE(pinned_in), ONE(pinned_out), ONE(pinned_parts), ONE(managed_parts),
-        ONE(managed_neighbours), ONE(from_a_pool), ONE(constant_memory), ONE(in_turn), ONE(timed),
+        ONE(managed_neighbors), ONE(from_a_pool), ONE(constant_memory), ONE(in_turn), ONE(timed),
     };
     waits = argv[2] == std::string("right");
     cudaMalloc(&x, bytes);

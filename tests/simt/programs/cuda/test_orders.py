@@ -80,7 +80,7 @@ CASES = {
         ["first 3", "second 4"], ["first 3", "second 4"],
         [("", "the other part too early", "the host reads out (32,768 bytes from")],
     ),
-    "managed_neighbours": (["first 3", "second 4"], ["first 3", "second 4"], []),
+    "managed_neighbors": (["first 3", "second 4"], ["first 3", "second 4"], []),
     "from_a_pool": (
         ["twice 6"], ["twice nan"],
         [("allocated", "used on s2",

@@ -38,7 +38,7 @@ class UninitializedReads(Observer):
 
     def unset(self, m: Chunk, name: str, finding: Finding) -> None:
         """Reports a read of a variable without a value."""
-        key = ("uninitialised-read", name, m.line)
+        key = ("uninitialized-read", name, m.line)
         if not m.findings.again(key, finding.count):
             m.note(key, finding)
 
@@ -77,7 +77,7 @@ class UninitializedReads(Observer):
         missing = np.flatnonzero(~written.at(view, slots))
         if not len(missing):
             return
-        key = ("uninitialised-read", view.name, m.line)
+        key = ("uninitialized-read", view.name, m.line)
         if m.findings.again(key, len(missing)):
             return
         first = int(lane[missing[0]])
@@ -88,7 +88,7 @@ class UninitializedReads(Observer):
             "which nobody has written: it may hold anything"
         )
         finding = Finding(
-            "uninitialised-read", m.here(), message, [who], view.name, where, count=len(missing)
+            "uninitialized-read", m.here(), message, [who], view.name, where, count=len(missing)
         )
         finding.detail = (view.space,)
         m.note(key, finding)
