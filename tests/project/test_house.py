@@ -29,10 +29,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # folder and kind of file → the most lines that a person has to read there; they may only shrink
 LIMITS = {
-    ("gpulearn", "*.py"): 22_300,
-    ("gpulearn_lessons", "*.py"): 31_700,
+    ("gpulearn", "*.py"): 21_300,
+    ("gpulearn_lessons", "*.py"): 30_600,
     ("gpulearn_lessons", "*.hints"): 14_000,
-    ("gpulearn_lessons", "*.toml"): 3_600,
+    ("gpulearn_lessons", "*.toml"): 3_300,
     ("gpulearn_grading", "*.py"): 4_600,
     ("simt", "*.py"): 29_000,
     ("tools", "*.py"): 4_000,
