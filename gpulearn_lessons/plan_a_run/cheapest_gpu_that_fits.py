@@ -65,7 +65,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Name the GPU for hire that holds a job and on which it costs least.",
+    task="Name the GPU on which a job costs least, among those for hire that can hold it.",
     reference=cheapest_gpu_that_fits,
     cases=cases,
     difference=difference,

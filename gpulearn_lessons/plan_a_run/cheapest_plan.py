@@ -110,7 +110,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Name the trial by which a run costs least, fits in memory and ends before a deadline.",
+    task="Name the cheapest trial that fits in memory and meets a deadline.",
     reference=cheapest_plan,
     cases=cases,
     difference=difference,

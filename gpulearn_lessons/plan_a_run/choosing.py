@@ -11,7 +11,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS
-from gpulearn.perf.roofline import roof
 
 
 @dataclass(frozen=True)
@@ -62,28 +61,21 @@ class Trial:
     interruptions: float = 0.0
 
 
-def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
-    """Every GPU of `gpulearn.perf.gpus.GPUS` that has an arithmetic, with one price.
+def offers(price: str = "low") -> list[Offer]:
+    """Every GPU of `gpulearn.perf.gpus.GPUS`, with its peak in 16 bits and one price.
 
     Args:
-        dtype: the arithmetic whose peak counts. "half" is bfloat16, or float16 where a GPU has
-            no bfloat16.
         price: "low" or "high": which end of the GPU's range of prices.
 
-    >>> [offer.name for offer in offers("float64")][:2]
+    >>> [offer.name for offer in offers()][:2]
     ['T4', 'L4']
     """
-    known = ("float64", "float32", "tf32", "bfloat16", "float16", "half")
-    require.choice("dtype", dtype, known)
     require.choice("price", price, ("low", "high"))
     market = []
     for spec in GPUS.values():
-        half = "bfloat16" if "bfloat16" in spec.peak else "float16"
-        arithmetic = half if dtype == "half" else dtype
-        if arithmetic in spec.peak:
-            peak = roof(spec.name, arithmetic).peak
-            dollars = getattr(spec.price, price) if spec.price else None
-            market.append(Offer(spec.name, spec.memory, peak, spec.bandwidth, spec.power, dollars))
+        peak = spec.peak.get("bfloat16") or spec.peak["float16"]
+        dollars = getattr(spec.price, price) if spec.price else None
+        market.append(Offer(spec.name, spec.memory, peak, spec.bandwidth, spec.power, dollars))
     return market
 
 
@@ -106,7 +98,7 @@ def cheapest_gpu_that_fits(
     none holds the job, the answer is None.
 
     >>> cheapest_gpu_that_fits(offers(), memory=10e9, flops=1e15, bytes_moved=1e12)
-    'RTX 4090'
+    'H100'
     """
     costs = {}
     for offer in offers:

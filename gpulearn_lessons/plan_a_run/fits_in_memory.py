@@ -77,8 +77,8 @@ def difference(got: FitOutcome | None, want: FitOutcome) -> str | None:
     if got.fits == want.fits:
         return None
     if want.fits:
-        return "it fits, and the answer is False"
-    return "it does not fit, the answer is True"
+        return "it fits, but the answer is False"
+    return "it does not fit, but the answer is True"
 
 
 def same(one: FitOutcome, other: FitOutcome) -> bool:
@@ -87,7 +87,7 @@ def same(one: FitOutcome, other: FitOutcome) -> bool:
 
 
 EXERCISE = Exercise(
-    task="Say whether a GPU of the first stage holds its part of a training.",
+    task="Say whether a GPU of the first stage can hold its share of a training run.",
     reference=fits_in_memory,
     cases=cases,
     run=run,

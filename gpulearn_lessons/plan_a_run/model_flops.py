@@ -28,7 +28,7 @@ def cases() -> list[Case]:
     ]
     return [
         Case(
-            f"{parameters:,.0f} parameters, rows of {sequence:,}"
+            f"{parameters:,.0f} parameters, sequences of {sequence:,}"
             f"{', recomputed' if any(more.values()) else ''}",
             (parameters, layers, hidden, sequence, tokens, more),
         )
@@ -55,7 +55,7 @@ def difference(got: Any, want: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Count the operations of a training: those of the model, and those that are carried out.",
+    task="Count the operations of a training run: the model's, and those the hardware performs.",
     reference=model_flops,
     cases=cases,
     run=run,

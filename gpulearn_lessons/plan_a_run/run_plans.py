@@ -17,14 +17,16 @@ from gpulearn_lessons.plan_a_run.plan.published import ErrorReport
 from gpulearn_lessons.plan_a_run.plan.search import best_layout
 
 PARTS = {
-    "products": "products of matrices",
-    "memory": "activations through memory",
+    "products": "matrix products",
+    "memory": "activations, read and written",
     "tensor": "tensor parallel",
-    "pipeline": "to the next stage",
-    "data": "among replicas",
+    "pipeline": "pipeline transfers",
+    "data": "data parallel",
     "bubble": "bubble",
     "optimizer": "optimizer",
 }
+# the optimizer's first, in the color of its time
+MEMORY = ("optimizer state", "weights", "gradients", "activations")
 MODELS: dict[str, dict[str, Any]] = {
     "1.3 billion": {"parameters": 1.3e9, "layers": 24, "hidden": 2048, "heads": 16},
     "7 billion": {"parameters": 6.7e9, "layers": 32, "hidden": 4096, "heads": 32},
@@ -52,7 +54,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     require.each(plans, ClusterPlan, "what plan_run returned")
     text = "; ".join(
         f"{name} {plan.step_seconds:.3g} s, {plan.parts['products'] / plan.step_seconds:.0%} of it "
-        f"products of matrices, and {sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU"
+        f"matrix products, and {sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU"
         for name, plan in plans.items()
     )
     times = {
@@ -62,14 +64,18 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (fig, (time, memory)):
         stacked_bars(time, times, 1, 0.6)
         time.set_xlabel("time of a step, modeled (s)")
-        stacked_bars(memory, {n: plan.memory_per_gpu for n, plan in plans.items()}, 1e9, 0.6, 6)
+        sizes = {
+            name: {part: plan.memory_per_gpu[part] for part in MEMORY}
+            for name, plan in plans.items()
+        }
+        stacked_bars(memory, sizes, 1e9, 0.6, list(PARTS).index("optimizer"))
         for axes in (time, memory):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
-        sizes = {plan.gpu.memory / 1e9 for plan in plans.values()}
-        for most in sizes:
+        most_bytes = {plan.gpu.memory / 1e9 for plan in plans.values()}
+        for most in most_bytes:
             memory.axvline(most, color="0.2", linestyle="--")
-        memory.set_xlim(0, 1.05 * max(sizes))
-        memory.set_xlabel("memory of a GPU (GB); dashed: what it has")
+        memory.set_xlim(0, 1.05 * max(most_bytes))
+        memory.set_xlabel("memory of a GPU (GB); dashed: its size")
         return show(fig, f"Planned steps: {text}.")
 
 
@@ -86,8 +92,8 @@ def published_runs(held: Sequence[ErrorReport]) -> Picture:
     near = sum(abs(result.error) <= WITHIN for result in held)
     worst = max(range(len(held)), key=lambda k: abs(held[k].error))
     alt = (
-        f"{near} of {len(held)} published numbers are within 10 % of the plan; the farthest is "
-        f"{names[worst]}, {held[worst].error:+.0%} ({held[worst].row.unit})."
+        f"{near} of {len(held)} published numbers are within 10% of the plan; the farthest is "
+        f"{names[worst]}, planned {speeds[worst]:+.0%} in speed."
     )
     with figure(8.6, 1.2 + 0.3 * len(held)) as (fig, axes):
         axes.axvspan(-100 * WITHIN, 100 * WITHIN, color="0.9")
@@ -103,7 +109,7 @@ def published_runs(held: Sequence[ErrorReport]) -> Picture:
                       label="its run left out of the fit")  # fmt: skip
             axes.legend(loc="best", fontsize=9)
         axes.invert_yaxis()
-        axes.set_xlabel("planned speed, difference to published (%); gray: within 10 %")
+        axes.set_xlabel("planned speed, difference from published (%); gray: within 10%")
         return show(fig, alt)
 
 
@@ -123,8 +129,8 @@ def sentence(plan: ClusterPlan, tokens: float) -> str:
     used = sum(plan.memory_per_gpu.values()) / plan.gpu.memory
     return (
         f"{plan!r}. {_count(tokens)} tokens take {_time(plan.days(tokens))}{cost}, and at "
-        f"most {_energy(plan.energy(tokens))} for the GPUs alone; {used:.0%} of their memory "
-        f"is used. {plan.limit}"
+        f"most {_energy(plan.energy(tokens))} for the GPUs without their hosts; {used:.0%} of "
+        f"their memory is used. {plan.limit}"
     )
 
 
@@ -184,8 +190,8 @@ def draw(model: str, tokens: float, gpu: str, gpus: int, link: str) -> tuple[Pic
 def plan_explorer(model: str = "70 billion", gpus: int = 1024) -> Explorer:
     """Choose model, tokens, GPU, how many and the network; see days, dollars, energy and memory.
 
-    Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 rows of 4,096
-    tokens; all of its numbers are modeled.
+    Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 sequences of
+    4,096 tokens; all of its numbers are modeled.
 
     Args:
         model: which is shown at first.

@@ -45,7 +45,7 @@ class Workload:
         if self.parameters <= self.table:
             raise BadInput(
                 f"parameters is {self.parameters:,.0f}, and the table of {self.shape.vocabulary:,} "
-                f"tokens alone has {self.table:,}: give those of the whole model."
+                f"tokens already has {self.table:,}: give those of the whole model."
             )
 
     @property
@@ -124,13 +124,13 @@ class Layout:
             raise BadInput(
                 f"pipeline × interleave is {self.pipeline} × {self.interleave}, which divides "
                 f"neither {shape.layers} layers nor {shape.layers} + 2 (with the tables as a "
-                f"layer each): stages have equally many."
+                f"layer each): stages have the same number."
             )
         rows = self.data * work.micro_batch
         if work.batch % rows:
             raise BadInput(
                 f"batch is {work.batch:,}, which {self.data:,} replicas with {work.micro_batch} "
-                f"rows at a time do not divide: give a multiple of {rows:,}."
+                f"at a time do not divide: give a multiple of {rows:,}."
             )
         if self.zero >= 3 and self.pipeline > 1:
             raise BadInput(

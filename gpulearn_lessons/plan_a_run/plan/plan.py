@@ -18,13 +18,13 @@ from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_
 
 COMMUNICATION = ("tensor", "pipeline", "data")
 LIMITS = {
-    "products": "its products of matrices",
-    "memory": "the passes of its activations through memory",
-    "tensor": "the all-reduces of tensor parallelism",
-    "pipeline": "what pipeline stages hand on",
-    "data": "the exchange among the replicas",
-    "bubble": "the bubble of its pipeline",
-    "optimizer": "its optimizer",
+    "products": "matrix products",
+    "memory": "moving activations through memory",
+    "tensor": "tensor-parallel all-reduces",
+    "pipeline": "transfers between stages",
+    "data": "communication among replicas",
+    "bubble": "the pipeline bubble",
+    "optimizer": "the optimizer",
 }
 
 
@@ -126,12 +126,12 @@ class ClusterPlan:
 
     def __repr__(self) -> str:
         layout = self.layout
-        parts = f" in {layout.interleave} parts each" if layout.interleave > 1 else ""
-        where = f"{layout.tensor} tensor × {layout.pipeline} pipeline{parts} × {layout.data} data"
+        chunks = f" ({layout.interleave} chunks each)" if layout.interleave > 1 else ""
+        where = f"{layout.tensor} tensor × {layout.pipeline} pipeline{chunks} × {layout.data} data"
         return (
             f"{layout.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
-            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilization:.1%} of peak "
-            f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modeled)"
+            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilization:.1%} MFU, "
+            f"{sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modeled)"
         )
 
 
@@ -218,8 +218,8 @@ def plan_run(
         most = max(memory, key=memory.__getitem__)
         raise BadInput(
             f"Each GPU would need {needed / 1e9:,.0f} GB, and the {gpu} has "
-            f"{chosen.memory / 1e9:.0f} GB: {memory[most] / 1e9:,.0f} GB are {most}; cut it "
-            f"among more GPUs, or recompute."
+            f"{chosen.memory / 1e9:.0f} GB: {memory[most] / 1e9:,.0f} GB are {most}. Split a "
+            f"replica over more GPUs, or recompute."
         )
     parts = step_parts(work, layout, chosen, network, calibration)
     return ClusterPlan(work, layout, chosen, network, parts, memory)

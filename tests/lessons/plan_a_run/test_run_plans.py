@@ -21,8 +21,8 @@ def test_bars_say_seconds_and_gigabytes():
 
 def test_published_rows_are_counted_and_the_farthest_is_named():
     picture = published_runs(hold_against(OTHERS))
-    assert picture.alt.startswith("6 of 9 published numbers are within 10 %")
-    assert "7.5 B on 128, -17%" in picture.alt
+    assert picture.alt.startswith("6 of 9 published numbers are within 10%")
+    assert "7.5 B on 128, planned -17% in speed" in picture.alt
     slow = ErrorReport(OTHERS[0], 1.0, 0.3, 0.4)
     assert "0 of 1" in published_runs([slow]).alt
     with pytest.raises(BadInput, match=r"held is \[\]"):
@@ -51,7 +51,7 @@ def test_a_run_costs_what_its_hours_cost():
     _, short = draw("1.3 billion", 20e9, "H100", 1024, "400 Gbit")
     assert "hours" in short
     assert short.count("$") == 2
-    assert ", and then by the " in short
+    assert ", and then by " in short
     _, long = draw("7 billion", 15e12, "H100", 8, "400 Gbit")
     assert "years" in long
     _, unpriced = draw("1.3 billion", 20e9, "RTX 4060 Laptop", 8, "10 Gbit")
