@@ -8,8 +8,6 @@ from .server.local_steps import local_sgd as local_sgd
 from .server.parameter_server import train_with_server as train_with_server
 from .server.staleness import apply_stale_gradient as apply_stale_gradient
 from .server.staleness import bounded_staleness as bounded_staleness
-from .server.staleness import delayed_descent as delayed_descent
-from .server.staleness import growth_with_delay as growth_with_delay
 from .server.staleness import largest_stable_rate as largest_stable_rate
 from .servers import staleness as staleness
 from .servers import staleness_explorer as staleness_explorer

@@ -1,4 +1,4 @@
-"""A gradient that comes late: the rate falls with its staleness."""
+"""A stale gradient: the rate falls with its staleness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulearn_lessons.parameter_server.server.staleness import apply_stale_gradi
 
 @dataclass(frozen=True)
 class StalePush:
-    """A gradient at the server, and what the server knows of it."""
+    """A gradient at the server, and what the server knows about it."""
 
     weights: np.ndarray
     gradient: np.ndarray
@@ -66,7 +66,7 @@ def run(answer: Answer, case: Case) -> PushOutcome:
 
 def difference(got: PushOutcome, want: PushOutcome) -> str | None:
     if not np.array_equal(got.gradient, want.gradient):
-        return "it changes the gradient: change the weights alone"
+        return "it changes the gradient: change only the weights"
     allowed = 1e-5 if want.weights.dtype == np.float32 else 1e-12
     apart = np.abs(got.weights - want.weights)
     near = apart <= allowed * (1 + np.abs(want.weights))

@@ -1,9 +1,10 @@
-"""The stale-synchronous rule: who may go on, and who waits for the slowest."""
+"""The stale-synchronous rule: which workers may continue, and which wait for the slowest."""
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gpulearn_lessons.parameter_server.server.staleness import bounded_staleness
 
 
 def cases() -> list[Case]:
-    """All bounds, the slowest waiting and computing, nobody waiting, everybody too far ahead."""
+    """All bounds; the slowest waits or computes; none waits; all others are too far ahead."""
     works: dict[str, tuple[list[int], set[int], float]] = {
         "bound 0, the first of three has ended its step": ([1, 0, 0], {0}, 0),
         "bound 0, all have ended their step": ([4, 4, 4], {0, 1, 2}, 0),
@@ -25,8 +26,8 @@ def cases() -> list[Case]:
         "bound 2, the slowest waits too": ([7, 6, 4, 9], {0, 1, 2, 3}, 2),
         "bound 3, all are too far ahead but the slowest": ([9, 8, 4, 9], {0, 1, 3}, 3),
         "no bound": ([90, 3, 0, 17], {0, 2, 3}, math.inf),
-        "nobody waits": ([3, 2, 2], set(), 1),
-        "one worker alone": ([12], {0}, 0),
+        "no worker waits": ([3, 2, 2], set(), 1),
+        "a single worker": ([12], {0}, 0),
         "bound 4, just at the bound": ([104, 100, 105], {0, 2}, 4),
         "bound 5, the two fastest wait": ([0, 5, 6, 7, 2], {1, 2, 3}, 5),
         "bound 2, clocks far apart": ([10, 1, 11, 2], {1, 3}, 2),
@@ -37,10 +38,12 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Ask an answer who may go on."""
+    """Ask an answer which workers may continue."""
     clocks, waiting, bound = case.args
     before = set(waiting)
     ready = answer(clocks, waiting, bound)
+    if isinstance(ready, Iterator):
+        ready = list(ready)
     if waiting != before:
         raise Violation(f"it changes waiting from {shown(before)} to {shown(waiting)}: make a list")
     return ready
@@ -68,7 +71,7 @@ def _sorted(workers: Any) -> list[int] | None:
 
 
 EXERCISE = Exercise(
-    task="Say which of the waiting workers may go on, if nobody may be too far ahead.",
+    task="Say which of the waiting workers may continue: none may be too far ahead of the slowest.",
     reference=bounded_staleness,
     cases=cases,
     run=run,

@@ -16,14 +16,14 @@ from gpulearn.judge.ranks import demand_on_real_ranks
 from gpulearn_lessons.parameter_server import trial
 from gpulearn_lessons.parameter_server.server.local_steps import federated_average
 
-# what clients without samples have in their weights, one after another: looking for NaN alone, or
-# for infinities alone, must not be enough
-NO_NUMBERS = ((np.nan, np.inf, -np.inf), (np.inf, -np.inf), (np.nan,))
+# weights of clients without samples, by rank: replacing only NaN, or only infinities, or neither
+# is not enough
+IDLE = ((np.nan, np.inf, -np.inf), (np.inf, -np.inf), (np.nan,), (100.0, -7.0))
 
 
 @dataclass(frozen=True)
 class Clients:
-    """Clients with weights of their own; those without samples have NaN or ∞ in theirs."""
+    """Clients with weights of their own; those without samples have NaN, ∞ or other numbers."""
 
     samples: tuple[int, ...]
     shape: tuple[int, ...] = (4,)
@@ -40,7 +40,7 @@ class Clients:
         random = np.random.default_rng((self.ranks, rank))
         numbers = random.normal(size=self.shape) + rank
         if not self.samples[rank]:
-            numbers.flat[:] = np.resize(NO_NUMBERS[rank % len(NO_NUMBERS)], numbers.size)
+            numbers.flat[:] = np.resize(IDLE[rank % len(IDLE)], numbers.size)
         if rank == self.broken:
             numbers.flat[0], numbers.flat[1] = np.nan, np.inf
         return torch.tensor(numbers, dtype=self.dtype)
@@ -50,7 +50,7 @@ class Clients:
         return answer(weights, self.samples[rank])
 
     def too_much(self, sent: Sequence[int]) -> None:
-        """Nothing is: how the clients come to their shares is up to the answer."""
+        """Nothing is: the answer may compute the shares in any way."""
 
     def end(self) -> list[np.ndarray]:
         """The mean over all samples, for each client."""
@@ -68,7 +68,8 @@ def cases() -> list[Case]:
         "3 clients, of which client 1 had no samples": Clients((5, 0, 2)),
         "4 clients, of which the first two had no samples": Clients((0, 0, 9, 1)),
         "3 clients, of which one has all samples": Clients((0, 6, 0)),
-        "1 client alone": Clients((12,)),
+        "4 clients, of which the last, with finite weights, had no samples": Clients((2, 1, 5, 0)),
+        "a single client": Clients((12,)),
         "2 clients in float32, with 70,000 samples and 3": Clients(
             (70_000, 3), (2, 2), torch.float32
         ),

@@ -1,4 +1,4 @@
-"""Local steps: each rank goes its own way, and now and then all take the mean."""
+"""Local steps: each rank trains by itself, and from time to time all average their weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpulearn_lessons.parameter_server.server.local_steps import local_sgd
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """Ranks with bowls of their own, each with other curvatures and another minimum."""
+    """Ranks with bowls of their own, which differ in curvature and minimum."""
 
     ranks: int
     steps: int
@@ -65,7 +65,7 @@ class LocalSteps:
         return [replica.numpy() for replica in replicas]
 
     def too_much(self, sent: Sequence[int]) -> str | None:
-        """On two ranks: however they take a mean, each sends its weights once, or one both."""
+        """On two ranks a mean costs two messages, however it is computed."""
         if self.ranks != 2 or self.dtype != torch.float64:  # float32 may be added up in float64
             return None
         means = sum(sent) / (2 * self.weights(0).nbytes)
@@ -100,7 +100,7 @@ def real(count: int) -> list[LocalSteps]:
 
 
 EXERCISE = Exercise(
-    task="Let each rank take steps of its own, and average the weights after every few of them.",
+    task="Let each rank take steps of its own, and average the weights after every `every` steps.",
     reference=local_sgd,
     cases=cases,
     run=trial.simulated,

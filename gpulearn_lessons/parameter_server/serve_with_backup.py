@@ -1,4 +1,4 @@
-"""A server that loses pushes and counts some twice when it is killed: to be mended."""
+"""A server that loses pushes and counts some twice when it is killed: to be fixed."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class CrashPlan:
 
 
 def cases() -> list[Case]:
-    """Nobody dies, each dies at every point, and pairs of them."""
+    """No process dies, each dies at every point, and pairs of them."""
     works = {
-        "nobody dies": CrashPlan(()),
-        "nobody dies, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
-        "the primary dies": CrashPlan(("primary",)),
-        "the backup dies": CrashPlan(("backup",)),
-        "a worker dies and is started again": CrashPlan(("worker",)),
-        "the primary dies, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
-        "the primary dies, and then the next one": CrashPlan(("primary", "primary"), 2, 1),
-        "the backup dies, and then the primary": CrashPlan(("backup", "primary"), 2, 1),
-        "a worker dies, and then the primary": CrashPlan(("worker", "primary"), 1, 2),
+        "no crash": CrashPlan(()),
+        "no crash, 3 workers and a rate of 0.25": CrashPlan((), 3, 4, 0.25),
+        "a crash of the primary": CrashPlan(("primary",)),
+        "a crash of the backup": CrashPlan(("backup",)),
+        "a worker that dies and is started again": CrashPlan(("worker",)),
+        "a crash of the primary, 3 workers and a rate of 0.5": CrashPlan(("primary",), 3, 2, 0.5),
+        "a crash of the primary, and then of the next one": CrashPlan(("primary", "primary"), 2, 1),
+        "a crash of the backup, and then of the primary": CrashPlan(("backup", "primary"), 2, 1),
+        "a crash of a worker, and then of the primary": CrashPlan(("worker", "primary"), 1, 2),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 
@@ -103,7 +103,7 @@ def _under_kills(answer: Answer) -> KillReport | str:
 
 
 EXERCISE = Exercise(
-    task="Mend the server: no push that was acknowledged is lost, and none is applied twice.",
+    task="Fix the server: no push that was acknowledged is lost, and none is applied twice.",
     reference=serve_with_backup,
     cases=cases,
     run=run,

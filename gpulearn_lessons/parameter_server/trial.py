@@ -26,7 +26,7 @@ from gpulearn_lessons.parameter_server.server import local_steps
 
 
 class RankWork(Protocol):
-    """What the ranks are to do with an answer."""
+    """What the ranks do with an answer."""
 
     @property
     def ranks(self) -> int:
@@ -39,7 +39,7 @@ class RankWork(Protocol):
         """Call the answer as this rank."""
 
     def end(self) -> Sequence[np.ndarray]:
-        """What each rank's weights are to be."""
+        """What each rank's weights should be."""
 
     def too_much(self, sent: Sequence[int]) -> str | None:
         """One sentence if the ranks have sent more bytes than they need, or None."""
@@ -53,8 +53,8 @@ class WeightsOutcome:
     after: list[np.ndarray] = field(default_factory=list)  # each rank's weights at the end
     # what each rank returned: "weights", "nothing", or other numbers
     returned: list[Any] = field(default_factory=list)
-    called: bool = False  # whether it calls the library's function that it is to be
-    # what was sent in vain, in one sentence; it is seen on simulated ranks
+    called: bool = False  # whether it calls the library's function instead of being one
+    # what was sent for nothing, in one sentence; seen on simulated ranks
     too_much: str | None = None
 
 

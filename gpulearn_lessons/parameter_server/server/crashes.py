@@ -21,7 +21,7 @@ from gpulearn_lessons.parameter_server.server.replica import (
     unit_push,
 )
 
-TRIES = 3  # that a worker sends one push while nobody dies
+TRIES = 3  # that a worker sends one push while no process dies
 WORDS = {
     "received": "when it has come",
     "before forward": "before the backup gets it",
@@ -89,7 +89,7 @@ class _Pair:
     words: list[str] = field(default_factory=list)
 
     def event(self, name: str, push: Push) -> None:
-        """Pass a point of the protocol; somebody may die there."""
+        """Pass a point of the protocol; a process may die there."""
         number, self.run.events = self.run.events, self.run.events + 1
         for crash in self.run.crashes:
             if crash.event != number:

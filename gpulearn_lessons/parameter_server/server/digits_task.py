@@ -22,25 +22,13 @@ class DigitsTask:
     Args:
         samples: how many training digits each client has; together at most 1,438.
         batch: digits of one gradient; a client that has fewer takes all it has.
-        hidden: numbers in the middle of the network.
-        by_digit: whether each client has digits of its own, the first the zeros and so on;
-            otherwise all are shuffled.
-        seed: of the weights and of the order.
 
     >>> task = DigitsTask([800, 100])
     >>> tuple(task.start.shape), task.gradient(task.start, 1, 0).shape == task.start.shape
     ((2410,), True)
     """
 
-    def __init__(
-        self,
-        samples: Sequence[int] = (359, 359, 359, 359),
-        *,
-        batch: int = 32,
-        hidden: int = 32,
-        by_digit: bool = False,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, samples: Sequence[int] = (359, 359, 359, 359), batch: int = 32) -> None:
         self.samples = tuple(require.whole("an entry of samples", count) for count in samples)
         self.batch = require.whole("batch", batch)
         self._images, self._labels, self._test_images, self._test_labels = (
@@ -51,14 +39,11 @@ class DigitsTask:
                 f"samples is {shown(samples)}, together {sum(self.samples):,}: there are "
                 f"{len(self._labels):,} digits."
             )
-        self._model = MLP((64, require.whole("hidden", hidden), 10), seed=seed)
+        self._model = MLP((64, 32, 10), seed=0)
         self.start = parameters_to_vector(self._model.parameters()).detach()
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(0)
         order = torch.randperm(len(self._labels), generator=generator)[: sum(self.samples)]
-        if by_digit:
-            order = order[self._labels[order].argsort(stable=True)]
         self._rows = order.split(list(self.samples))
-        self._seed = seed
 
     def gradient(self, weights: Tensor, client: int, step: int) -> Tensor:
         """The gradient of the mean loss over one batch of a client, the same in every run.
@@ -68,7 +53,7 @@ class DigitsTask:
         rows = self._rows[client]
         size = min(self.batch, len(rows))
         epoch, place = divmod(step, max(1, len(rows) // size))
-        generator = torch.Generator().manual_seed(1000 * epoch + 17 * client + self._seed)
+        generator = torch.Generator().manual_seed(1000 * epoch + 17 * client)
         mine = rows[torch.randperm(len(rows), generator=generator)[place * size :][:size]]
         vector_to_parameters(weights, self._model.parameters())
         loss = functional.cross_entropy(self._model(self._images[mine]), self._labels[mine])

@@ -236,7 +236,7 @@ class _Run:
         """Choose the next victim, and strike where it is time."""
         waiting = self.allowed < self.pushes and self.acknowledged[:, : self.allowed].all()
         if self.whole and waiting:
-            self._allow(self.allowed + 1)  # nobody has come to where one is to die
+            self._allow(self.allowed + 1)  # no process has reached the point where it dies
         if self.strike_at is not None and time.monotonic() >= self.strike_at:
             self.strike_at = None
             if self.victim is not None:

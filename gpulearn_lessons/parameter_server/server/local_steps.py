@@ -8,8 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn import require
-from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
@@ -19,16 +17,16 @@ __all__ = ["federated_average", "local_fixed_point", "local_sgd"]
 def local_sgd(
     weights: Tensor, gradient: Callable[[Tensor], Tensor], steps: int, every: int, lr: float
 ) -> Tensor:
-    """Take steps with this rank's own gradients, and average the weights now and then.
+    """Take steps with this rank's own gradients, and average the weights from time to time.
 
     After every `every` steps, and after the last, the weights become the mean over all ranks, so
-    that they end alike (local SGD: Stich, arXiv 1805.09767, 2018).
+    all ranks end with the same weights (local SGD: Stich, arXiv 1805.09767, 2018).
 
     Args:
         weights: this rank's, of any shape; changed in place.
         gradient: of this rank's own loss, at weights.
         steps: how many steps each rank takes.
-        every: how many of them lie between two averages.
+        every: how many of them are between two averages.
         lr: learning rate.
 
     Returns:
@@ -53,8 +51,8 @@ def federated_average(weights: Tensor, samples: int) -> Tensor:
     """Average the clients' weights, each by its share of all samples; every rank gets the mean.
 
     The server's part of federated averaging (McMahan et al., arXiv 1602.05629, 2016):
-    θ = Σ_k (n_k / n) · θ_k. A client that had no samples in this round counts nothing, whatever
-    its weights are, and gets the mean as well.
+    θ = Σ_k (n_k / n) · θ_k. A client without samples in this round does not count, whatever its
+    weights are, and gets the mean, too.
 
     Args:
         weights: this client's, of floats, of any shape; changed in place.
@@ -81,7 +79,7 @@ def federated_average(weights: Tensor, samples: int) -> Tensor:
 def local_fixed_point(
     curvatures: Sequence[float], minima: Sequence[float], lr: float, every: int
 ) -> float:
-    """Where local SGD comes to rest if rank i has the loss λᵢ(θ − cᵢ)²/2.
+    """Where local SGD settles if rank i has the loss λᵢ(θ − cᵢ)²/2.
 
     `every` local steps take rank i from θ to cᵢ + rᵢ(θ − cᵢ) with rᵢ = (1 − lr·λᵢ)^every, and the
     mean of these is θ again at
@@ -89,20 +87,12 @@ def local_fixed_point(
         θ = Σ (1 − rᵢ) cᵢ / Σ (1 − rᵢ)
 
     for `curvatures` λᵢ, `minima` cᵢ and a rate below 2/λᵢ for each. With every = 1 that is
-    Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many steps it goes towards the mean of the cᵢ.
+    Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many steps it approaches the mean of the cᵢ.
 
     >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=1), 6)
     0.9
     >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=100), 2)
     0.5
     """
-    every = require.whole("every", every)
-    require.above_zero("lr", lr)
-    for curvature in curvatures:
-        require.above_zero("a curvature", curvature)
-        if lr * curvature >= 2:
-            raise BadInput(f"lr is {lr}: with a curvature of {curvature} give less than 2/λ.")
-    if len(curvatures) != len(minima):
-        raise BadInput(f"there are {len(curvatures)} curvatures and {len(minima)} minima.")
     pulls = 1 - (1 - lr * np.array(curvatures, float)) ** every
     return float((pulls * np.array(minima, float)).sum() / pulls.sum())

@@ -92,7 +92,7 @@ def train_with_server(
     """Train with a parameter server; every rank calls it, and rank 0 is the server.
 
     A worker gets the weights, computes a gradient, sends it, and waits for weights again. The
-    server takes gradients as they come, and answers a worker that is at most `bound` steps
+    server takes gradients as they arrive, and answers a worker that is at most `bound` steps
     ahead of the slowest: 0 is synchronous, infinity asynchronous, between them stale-synchronous
     training. After `pushes` updates all are told to stop.
 
@@ -100,7 +100,7 @@ def train_with_server(
         gradient: called as gradient(weights, worker, step), with the worker's number from 0 and
             its step from 0; returns a tensor like the weights.
         start: the weights at the beginning, of shape (n,), the same on all ranks.
-        pushes: how many updates in all, whoever they come from.
+        pushes: how many updates in all, by any worker.
         lr: learning rate of one update.
         bound: how many steps a worker may be ahead of the slowest.
         seconds: what a gradient takes each worker, on the simulated clock; a real worker sleeps
@@ -123,7 +123,7 @@ def train_with_server(
     require.above_zero("lr", lr)
     workers = world_size() - 1
     if workers < 1:
-        raise RankError("a server alone has nobody to learn from: start two ranks or more.")
+        raise RankError("a server needs a worker: start two ranks or more.")
     if not callable(seconds) and len(seconds) not in (0, workers):
         raise BadInput(f"seconds has {len(seconds)} times, and there are {workers} workers.")
     if bound < 0 or math.isnan(bound):

@@ -39,7 +39,7 @@ GONE = (EOFError, OSError)
 
 
 class NoPeersLeft(Exception):  # noqa: N818 - no error: the launcher has ended, or wants an end
-    """There is nobody left to work for."""
+    """No process is left to work for."""
 
 
 def be_server(number: int, folder: str, size: int, packed: bytes, control: Connection) -> None:

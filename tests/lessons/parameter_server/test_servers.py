@@ -1,14 +1,12 @@
 """Figures of parameter servers say what they show."""
 
-import math
-
 import pytest
 import torch
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn_lessons.parameter_server import train_with_server
-from gpulearn_lessons.parameter_server.servers import SIZES, sentence, staleness
+from gpulearn_lessons.parameter_server.servers import SIZES, delayed_descent, sentence, staleness
 
 
 def run(seconds):
@@ -34,7 +32,6 @@ def test_what_is_no_run_is_refused():
 
 @pytest.mark.parametrize("delay", range(11))
 def test_the_explorer_says_which_side_of_the_limit_it_is_on(delay):
-    limit = 2 * math.sin(math.pi / (2 * (2 * delay + 1)))
     for size in SIZES:
-        text = sentence(delay, size)
-        assert ("shrinks" in text) == (size < limit) == ("not below" not in text)
+        text, distances = sentence(delay, size), delayed_descent(size, delay, 3000)
+        assert ("shrinks" in text) == (distances[-100:].max() < 1) == ("below" in text)

@@ -7,13 +7,12 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.errors import BadInput, RankError
+from gpulearn.errors import RankError
 from gpulearn.parallel.communicator import wait_any
 from gpulearn_lessons.parameter_server.server.parameter_server import train_with_server
 from gpulearn_lessons.parameter_server.server.staleness import (
     apply_stale_gradient,
     bounded_staleness,
-    growth_with_delay,
     largest_stable_rate,
 )
 
@@ -105,27 +104,17 @@ def test_a_worker_that_fails_is_named():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(RankError, match="nobody to learn from"):
+    with pytest.raises(RankError, match="needs a worker"):
         trained(0)
     with pytest.raises(RankError, match="seconds has 1 times, and there are 2 workers"):
         trained(2, seconds=[1.0])
     with pytest.raises(RankError, match="bound is -1"):
         trained(2, bound=-1)
-    with pytest.raises(BadInput, match="curvature"):
-        largest_stable_rate(0, 1)
-
-
-@pytest.mark.parametrize("delay", [0, 1, 2, 3, 7, 30])
-def test_the_stable_rate_is_where_the_largest_root_leaves_the_circle(delay):
-    step = largest_stable_rate(1.0, delay)
-    assert growth_with_delay(step, delay) == pytest.approx(1, abs=1e-9)
-    assert growth_with_delay(0.99 * step, delay) < 1 < growth_with_delay(1.01 * step, delay)
-    assert largest_stable_rate(5.0, delay) == pytest.approx(step / 5)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_the_server_itself_diverges_beyond_the_stable_rate(workers):
-    limit = largest_stable_rate(4.0, workers - 1)
+    limit = largest_stable_rate(workers - 1) / 4
 
     def distance(lr):
         def train():
