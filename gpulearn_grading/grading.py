@@ -99,7 +99,9 @@ def grade(
     submissions, left_out = students(folder)
     ours = {path.resolve() for path in (folder / USUAL, folder / OVERRIDES)}
     ours |= {path.resolve() for path in journal.parent.glob(f"{journal.stem}.*")}
-    submissions = [s for s in submissions if s.files or (folder / s.student).resolve() not in ours]
+    submissions = [
+        s for s in submissions if s.files or Path(os.path.realpath(folder / s.student)) not in ours
+    ]
     handed_in = _without(submissions, settings.exercises, folder, left_out)
     roster = numbered(enrolled(handed_in), journal.with_suffix(STUDENTS))
     if anonymous:
@@ -281,9 +283,7 @@ def _judge_all(
 
     def work(box: Path) -> None:
         box.mkdir()
-        confinement = Confinement(
-            hidden(folder, journal.parent, settings.exercises), box, settings.limits
-        )
+        confinement = Confinement(hidden(folder, journal.parent, settings), box, settings.limits)
         worker: Worker | None = None
         try:
             for task in waiting:
@@ -326,8 +326,9 @@ def _bounded(verdict: Verdict) -> Verdict:
     return dataclasses.replace(verdict, hint=one_line(verdict.hint, MAX_HINT), notes=notes)
 
 
-def hidden(folder: Path, results: Path, exercises: Sequence[str] = ()) -> list[Path]:
+def hidden(folder: Path, results: Path, settings: GradingSettings) -> list[Path]:
     """Folders that are to look empty; of Python and the package in them, only these are seen."""
-    own = [Path(place.rpartition(":")[0]).parent for place in exercises if ":" in place]
+    own = [Path(place.rpartition(":")[0]).parent for place in settings.exercises if ":" in place]
+    own += [settings.home] if settings.home else []
     candidates = [*map(Path, (*SOCKETS, *HOMES)), Path.home(), folder, results, *own]
     return list(dict.fromkeys(path.resolve() for path in candidates if path.is_dir()))

@@ -214,10 +214,11 @@ class Judge:
             return ended, f"{exercise.name}: {self._sentence(ended)}"
         except MemoryError:
             return "memory", f"{exercise.name}: what comes of it takes too much memory to judge."
-        except (TypeError, ValueError, LookupError, AttributeError):
-            if way != "outcomes" or not boxes:
-                raise
-            return "wrong", f"{exercise.name}: what its process reports is no outcome."
+        except Exception as error:  # what comes from its process may be made to end the judge
+            if way == "outcomes" and boxes:
+                return "wrong", f"{exercise.name}: what its process reports is no outcome."
+            odd = f"{exercise.name}: what it gives cannot be compared ({type(error).__name__})."
+            return "not judged", odd
         finally:
             forget()
             for box in boxes:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from gpulearn.judge.catalogue import exercises_of
 from gpulearn.judge.exercise import Exercise
 from gpulearn_grading.submissions import Statement
 
@@ -51,7 +52,8 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
         # of `try: from numba import cuda` the first way is taken
         for node in part.node.body if isinstance(part.node, ast.Try) else [part.node]:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                _import(node, space)
+                with suppress(ImportError):
+                    _import(node, space)
             elif not isinstance(node, ast.FunctionDef) and not _assigned(node, space):
                 unknown += sorted(Statement(node, "", "").binds)
     if unknown:
@@ -86,10 +88,11 @@ def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, For
 
 
 def without_solution(exercise: Exercise) -> str:
-    """The file of an exercise of the instructor's, in which the solution only has its name."""
+    """The file of an exercise of the instructor's, in which its solutions only have their names."""
     tree = ast.parse(Path(exercise.file).read_text("utf-8"))
+    solutions = exercises_of(exercise.file)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == exercise.name:
+        if isinstance(node, ast.FunctionDef) and node.name in solutions:
             refusal = "raise NotImplementedError('the solution stays with the judge')"
             node.body = ast.parse(refusal).body
     return ast.unparse(tree)

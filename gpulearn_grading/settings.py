@@ -60,6 +60,8 @@ class GradingSettings:
     # when a student handed in, where the file's own date does not tell
     handed_in: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)  # of each answer
+    # the folder of the file that says all this, which no answer sees
+    home: Path | None = field(default=None, compare=False)
     # by student, and name of an exercise, or "" for all of them
     overrides: Mapping[tuple[str, str], Override] = field(default_factory=dict)
 
@@ -124,7 +126,8 @@ def load(file: Path) -> GradingSettings:
         **{key.removesuffix("_mib"): values.pop(key) for key in LIMITS if key in values}
     )
     overrides = overrides_of(file.with_name(OVERRIDES))
-    return GradingSettings(**values | {"exercises": exercises}, limits=limits, overrides=overrides)
+    values |= {"exercises": exercises, "home": file.parent}
+    return GradingSettings(**values, limits=limits, overrides=overrides)
 
 
 def overrides_of(file: Path) -> dict[tuple[str, str], Override]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import hashlib
 import json
 import os
@@ -26,7 +27,8 @@ MAX_FILES = 50
 # what IPython reads and Python does not: magics, shell commands, questions
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$")
 ASSIGNED = re.compile(r"^([ \t]*\w+[ \t]*=[ \t]*)[%!].*$")  # and what a name is given by them
-MAX_MAGICS = 100  # in a cell
+SLOW = ("punycode", "idna")  # to decode them takes a time that grows with the square
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")  # as Python counts lines
 CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
@@ -163,8 +165,9 @@ def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
             if entry.is_dir() and not entry.is_symlink():
                 within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
             reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
-        except OSError as error:  # such as a path that is too long
-            left_out[entry] = f"it cannot be read ({error.strerror})"
+        except (OSError, RecursionError) as error:  # such as a path that is too long
+            why = getattr(error, "strerror", "its folders are nested too deep")
+            left_out[entry] = f"it cannot be read ({why})"
             files.setdefault(entry.name, [])
             continue
         code = [path for path, reason in reasons.items() if not reason]
@@ -225,11 +228,12 @@ def _cells(path: Path) -> Iterator[str]:
     script = path.suffix.lower() == ".py"
     try:
         if script:
-            with tokenize.open(path) as file:  # in the encoding that its first lines declare
-                text = file.read()
+            with path.open("rb") as file:  # in the encoding that its first lines declare
+                encoding = codecs.lookup(tokenize.detect_encoding(file.readline)[0]).name
+            text = path.read_text("utf-8" if encoding in SLOW else encoding)
         else:
             text = path.read_text(encoding="utf-8-sig")
-    except (UnicodeDecodeError, SyntaxError):
+    except (UnicodeError, LookupError, SyntaxError):
         raise ValueError("it is not in UTF-8: save it again in that encoding") from None
     if script:
         yield from CELL.split(text)
@@ -248,9 +252,11 @@ def _cells(path: Path) -> Iterator[str]:
 def _without_magics(source: str) -> str:
     """A cell as Python reads it: a magic does nothing, and a name that it is given to is None."""
     lines = source.split("\n")
-    for number in [n for n, line in enumerate(lines) if _plain(line) != line][:MAX_MAGICS]:
+    magics = [n for n, line in enumerate(lines) if _plain(line) != line]
+    many = len(magics) * len(source) > 16 * MAX_CODE  # to look at each would take minutes
+    for number in magics:
         above = "\n".join([*lines[:number], _plain(lines[number])])
-        if _is_python(above):  # else the line goes on with an expression or a text
+        if many or _is_python(above):  # else the line goes on with an expression or a text
             lines[number] = _plain(lines[number])
     return "\n".join(lines)
 
@@ -277,16 +283,24 @@ def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]
         line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
         unread.append((line, cell))
         return
-    lines = cell.splitlines(keepends=True)
+    lines = LINE.findall(cell)
+    encoded: dict[int, bytes] = {}
     for node in tree.body:
         decorators = getattr(node, "decorator_list", [])
         begin = min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
         assert node.end_lineno is not None
-        text = "".join(lines[begin : node.end_lineno])
-        if node.col_offset or not text.endswith("\n"):  # after a semicolon, or the last line
-            own = ast.get_source_segment(cell, node) if node.col_offset else text.rstrip("\n")
-            text = f"{own}\n"
-        yield Statement(node, text, cell)
+        if not node.col_offset:
+            text = "".join(lines[begin : node.end_lineno])
+            yield Statement(node, text if text.endswith("\n") else f"{text}\n", cell)
+            continue
+        if begin not in encoded:  # after a semicolon; there may be thousands on that line
+            encoded[begin] = lines[begin].encode()
+        end = node.end_lineno - 1
+        own = encoded[begin][node.col_offset : node.end_col_offset if end == begin else None]
+        if end > begin:
+            middle, last = "".join(lines[begin + 1 : end]), lines[end].encode()
+            own += middle.encode() + last[: node.end_col_offset]
+        yield Statement(node, f"{own.decode()}\n", cell)
 
 
 def _check_depth(tree: ast.AST) -> None:

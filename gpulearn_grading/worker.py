@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import resource
 import select
@@ -18,7 +17,7 @@ from gpulearn_grading.apart import sandbox
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel, start
 from gpulearn_grading.apart.limits import Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
-from gpulearn_grading.submissions import Submission, SubmittedCode, read
+from gpulearn_grading.submissions import Submission, read
 from simt.device.selection import data_bytes
 
 MAX_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
@@ -75,18 +74,13 @@ def main(arguments: list[str]) -> int:
     try:
         while True:
             request = channel.receive()
-            code = _code(request["student"], tuple(request["files"]))
+            code = read(Submission(request["student"], tuple(map(Path, request["files"]))))
             verdict = dataclasses.asdict(judge.verdict(request["place"], code))
             channel.send({**verdict, "lacks": judge.lacks})
     except ChannelClosed:
         return 0
     finally:
         judge.close()
-
-
-@functools.lru_cache(maxsize=256)
-def _code(student: str, files: tuple[str, ...]) -> SubmittedCode:
-    return read(Submission(student, tuple(map(Path, files))))
 
 
 if __name__ == "__main__":

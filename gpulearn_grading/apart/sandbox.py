@@ -39,7 +39,7 @@ SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 SECURE = 0x2F  # root is nobody special, and that stays so
 WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
 MIN_PIDS = 301  # the kernel takes no less
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = ("null", "full", "random", "urandom")  # zero, shared, is memory that nobody counts
 # where sockets of other programs lie, which no read-only mount closes
 SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
 
@@ -48,10 +48,11 @@ SECCOMP_ERRNO, SECCOMP_ALLOW = 0x50000, 0x7FFF0000
 LOAD, AND, EQUAL, AT_LEAST, RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 AT_NUMBER, AT_ARCHITECTURE, AT_FLAGS = 0, 4, 40  # of a call; its fourth argument
 SHARED_AND_ANONYMOUS, X32 = 0x21, 0x40000000
-# by machine: what audit(7) calls it; memfd_create, memfd_secret, shmget, io_uring_setup; mmap
+# by machine: what audit(7) calls it; memfd_create, memfd_secret, shmget, semget, msgget,
+# io_uring_setup, and add_key, request_key, keyctl, whose keys outlive the process; mmap
 REFUSED = {
-    "x86_64": (0xC000003E, (319, 447, 29, 425), 9),
-    "aarch64": (0xC00000B7, (279, 447, 194, 425), 222),
+    "x86_64": (0xC000003E, (319, 447, 29, 64, 68, 425, 248, 249, 250), 9),
+    "aarch64": (0xC00000B7, (279, 447, 194, 190, 186, 425, 217, 218, 219), 222),
 }
 
 HOMES = ("/home", "/root")
@@ -272,8 +273,8 @@ def _loopback_up() -> None:
 def _refuse_calls() -> None:
     """Refuse calls of the kernel's that take memory which no limit and no watcher counts.
 
-    Those are files in memory that are known by number only, System V's shared memory, anonymous
-    memory that is shared, and rings of requests. The filter (seccomp(2)) is a program for the
+    Those are files in memory that are known by number only, what System V shares, anonymous memory
+    that is shared, rings of requests, and keys. The filter (seccomp(2)) is a program for the
     kernel's own machine: instructions of 8 bytes, of which a jump tells how many to leave out.
     """
     audit, numbers, mmap = REFUSED.get(os.uname().machine, (0, (), 0))

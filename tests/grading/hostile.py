@@ -89,6 +89,19 @@ HOSTILE = {
                 "if os.fork() == 0: kept.write(bytes(1 << 20)); os._exit(0)"), ("raises",)),
         (inside("import ctypes\n"
                 "assert ctypes.CDLL(None).shmget(0, 1 << 24, 0o1600) >= 0"), ("raises",)),
+        (inside("import ctypes\n"
+                "assert ctypes.CDLL(None).semget(0, 250, 0o1600) >= 0"), ("raises",)),
+        (inside("import mmap\nwith open('/dev/zero', 'r+b') as file:\n"
+                "    mmap.mmap(file.fileno(), 1 << 20)"), ("raises",)),
+    ],
+    "leaves a key behind": [
+        (inside("import ctypes\ncall = ctypes.CDLL(None).syscall\n"
+                "assert call({'x86_64': 248}.get(__import__('os').uname().machine, 217),\n"
+                "            b'user', b'gpulearn', b'answer', 6, -3) >= 0"), ("raises",)),
+    ],
+    "ends the judge": [
+        (inside(end="import numpy as np\nreturn np.timedelta64(1, 's')"), ("not judged", "wrong")),
+        ("from gpulearn.kernels.nowhere import *\n" + inside(), HARMLESS),
     ],
     "fills the disk": [
         (inside(FILL), DISK),

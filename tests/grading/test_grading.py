@@ -81,7 +81,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def judge(folder, tmp_path_factory):
     box = tmp_path_factory.mktemp("box")
-    one = Judge(Confinement(grading.hidden(folder, folder), box, LIMITS))
+    one = Judge(
+        Confinement(grading.hidden(folder, folder, settings.GradingSettings()), box, LIMITS)
+    )
     yield one
     one.close()
 
@@ -89,7 +91,9 @@ def judge(folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def patient(folder, tmp_path_factory):
     box = tmp_path_factory.mktemp("box")
-    one = Judge(Confinement(grading.hidden(folder, folder), box, Limits()))
+    one = Judge(
+        Confinement(grading.hidden(folder, folder, settings.GradingSettings()), box, Limits())
+    )
     yield one
     one.close()
 

@@ -4,6 +4,8 @@ import ast
 import inspect
 import json
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,6 +188,26 @@ def test_magics_do_nothing_and_other_lines_that_begin_like_them_stay(tmp_path):
     assert (space["best"], space["rest"], space["kernel"]) == (None, 3, "a\n? b")
 
 
+@pytest.mark.parametrize("codec", ["rot13", "nonsense"])
+def test_an_encoding_that_is_none_costs_its_student_only(tmp_path, codec):
+    code = read(handed_in(tmp_path, f"# coding: {codec}\né = 1\n"))
+    assert "it is not in UTF-8" in code.unread[0][0]
+
+
+def test_thousands_of_statements_on_a_line_are_told_apart(tmp_path):
+    code = read(handed_in(tmp_path, "é = 0; " + "a = 1; " * 20_000 + 'b = """x\x0cé\n"""; c = 2'))
+    texts = [one.text for one in code.statements]
+    assert texts[1:-2] == ["a = 1\n"] * 20_000
+    assert texts[-2:] == ['b = """x\x0cé\n"""\n', "c = 2\n"]
+
+
+def test_a_cell_of_many_magics_takes_them_for_what_they_look_like(tmp_path):
+    cell = "x = 1\n" * 40_000 + "%time f()\n" * 200 + "y = 2"
+    code = read(handed_in(tmp_path, notebook(cell), "ann.ipynb"))
+    assert code.unread == []
+    assert code.statements[-1].text == "y = 2\n"
+
+
 def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path):
     (tmp_path / "ANN.PY").write_bytes("# coding: latin-1\né = 1\n".encode("latin-1"))
     ((submission,), _) = students(tmp_path)
@@ -208,19 +230,27 @@ def test_each_notebook_file_and_folder_is_a_student(tmp_path):
     for _ in range(20):
         os.mkdir("d" * 250, dir_fd=inner)
         inner = os.open("d" * 250, os.O_RDONLY, dir_fd=inner)
-    submissions, left_out = students(tmp_path)
+    (tmp_path / "nested" / Path(*"n" * 200)).mkdir(parents=True)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(200)  # in place of a folder in a folder for each of Python's thousand
+    try:
+        submissions, left_out = students(tmp_path)
+    finally:
+        sys.setrecursionlimit(limit)
     files = {s.student: [file.name for file in s.files] for s in submissions}
     assert files == {
         "ann": ["ann.ipynb", "ann.py"],
         "bob": ["bob.ipynb"],
         "cy": ["one.py"],
         "deep": [],
+        "nested": [],
     }
     assert {path.name: reason for path, reason in left_out.items()} == {
         "notes.txt": "it is neither a notebook nor a .py file",
         "all.zip": "unpack it: it is an archive",
         "link.py": "it is a link",
         "deep": "it cannot be read (File name too long)",
+        "nested": "it cannot be read (its folders are nested too deep)",
     }
 
 
