@@ -81,13 +81,13 @@ def _check_order(rank: int, schedule: Schedule) -> None:
 
 def _stuck(schedule: Schedule) -> dict[int, Action]:
     """Go through the orders without any work: where each rank stops that cannot go on."""
-    done: set[Action] = set()
+    done: set[Action | None] = {None}  # what needs nothing can begin
     orders = {rank: deque(actions) for rank, actions in enumerate(schedule.ranks)}
     moved = True
     while moved:
         moved = False
         for order in orders.values():
-            while order and _giver(order[0], schedule) in (None, *done):
+            while order and _giver(order[0], schedule) in done:
                 done.add(order.popleft())
                 moved = True
     return {rank: order[0] for rank, order in orders.items() if order}

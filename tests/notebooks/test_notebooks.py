@@ -23,9 +23,8 @@ RUNS = [
 ]
 
 
-SKIPPING = [
-    path for path in PATHS if (s := share(read(path))) and s[1] != list(range(1, len(s[1]) + 1))
-]
+SHARES = {path: said[1] for path in PATHS if (said := share(read(path)))}  # of the short course
+SKIPPING = [path for path, own in SHARES.items() if own != list(range(1, len(own) + 1))]
 
 
 def test_there_are_notebooks() -> None:
@@ -51,7 +50,7 @@ def test_runs(path, form: Form) -> None:
 def test_the_short_course_needs_nothing_that_it_skips(path) -> None:
     """Where it skips nothing up to its end, the run of the whole notebook shows that."""
     notebook = read(path)
-    notebook.cells = list(in_sections(notebook, [0, *(share(notebook) or ("", [], 0))[1]]))
+    notebook.cells = list(in_sections(notebook, [0, *SHARES[path]]))
     for form in FORMS[needs_two_runs(notebook)]:
         found = faults(notebook, path.name, form)
         assert not found, "\n" + "\n".join(found)
