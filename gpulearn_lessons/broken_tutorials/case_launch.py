@@ -19,7 +19,7 @@ from gpulearn_lessons.broken_tutorials.product_program import (
 )
 from simt.cpp.compiler import compiler_fault
 from simt.cpp.source import CppSource
-from simt.programs.cuda.host_compiler import host_fault
+from simt.programs.cuda.nvcc import host_fault
 
 BUDGET = 4.0  # sectors for each request, on each line
 SLACK = 1e-6

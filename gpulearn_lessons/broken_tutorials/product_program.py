@@ -18,7 +18,7 @@ from gpulearn.errors import BadInput
 from simt.cpp.module import CppModule
 from simt.cpp.source import CppSource
 from simt.host.xray import xray
-from simt.programs.cuda.host_compiler import host_fault
+from simt.programs.cuda.nvcc import host_fault
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 from simt.report.report import Report

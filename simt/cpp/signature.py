@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["USUAL", "Parameter", "Signature", "find_kernels", "short_name"]
+__all__ = ["USUAL", "Parameter", "Signature", "demangled_types", "find_kernels", "short_name"]
 
 ELEMENTS: dict[str, str] = {
     "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "?",
@@ -148,6 +148,24 @@ def _parameter(text: str, number: int) -> Parameter:
     )
     kind = [w for w in words if w not in ("*", name)]
     return Parameter(name, " ".join(kind).removeprefix("std::"), pointer, constant)
+
+
+def demangled_types(function: str) -> list[Parameter]:
+    """The parameters, without names, of a function as `c++filt` writes it.
+
+    >>> [str(p) for p in demangled_types("void scale<float>(float const*, unsigned int)")]
+    ['const float*', 'unsigned int']
+    """
+    end = function.rfind(")")
+    start, depth = end, 1
+    while start > 0 and depth:
+        start -= 1
+        depth += {")": 1, "(": -1}.get(function[start], 0)
+    parameters = []
+    for text in _split(function[start + 1 : end]):
+        kind = " ".join(re.sub(r"\bconst\b|[*&]", " ", text).split())
+        parameters.append(Parameter("", kind, "*" in text, "const*" in text))
+    return parameters
 
 
 def short_name(symbol: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -62,6 +63,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on after a notebook's cell that fails, and tell of it",
     )
+    parser.add_argument(
+        "--nvcc",
+        metavar="OPTIONS",
+        help="compile a CUDA program with nvcc, given these options: --nvcc='-I include -O2'",
+    )
     parser.add_argument("program", type=Path, help=PROGRAM_KINDS)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser
@@ -108,7 +114,7 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
 def _run(options: argparse.Namespace, launches: Launches) -> int:
     program: Path = options.program
     if program.suffix == ".cu":
-        with CudaProgram(program) as cuda:
+        with CudaProgram(program, options=shlex.split(options.nvcc or "")) as cuda:
             return cuda.run(options.arguments, launches)
     with replace_numba_cuda(), listening(launches):
         # each is told at the end, once

@@ -254,23 +254,8 @@ class CopyCalls(State):
         self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
         return Answer()
 
-    def do_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """A variable of the device's, which the host knows by the address of its own."""
-        number, shadow, _ = values[:3]
-        self._shadows[shadow] = self.code.variables[self.code.names[number]]
-        return Answer()
-
     def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The `cudaMemoryType` of what an address lies in."""
         block = self.memory.at(values[0])
         kinds = {"pinned": 1, "device": 2, "variable": 2, "managed": 3}
         return Answer(kinds[block.kind] if block else 0)
-
-    def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The address of a variable on the device."""
-        if values[0] not in self._shadows:
-            raise ApiError(
-                "cudaErrorInvalidSymbol",
-                "this is no __device__ or __constant__ variable: give the variable itself",
-            )
-        return Answer(self._shadows[values[0]].address)

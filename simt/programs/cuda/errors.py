@@ -1,4 +1,4 @@
-"""The errors of the CUDA runtime: number, name and text, from the header that programs include."""
+"""The errors of the CUDA runtime: number, name and text, from the table of the runtime library."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from simt.core.findings import Finding
 
-__all__ = ["ERRORS", "INCLUDE", "ApiError", "KernelFailure", "NotSupported", "number_of"]
+__all__ = ["ERRORS", "NATIVE", "ApiError", "KernelFailure", "NotSupported", "number_of"]
 
-INCLUDE = Path(__file__).with_name("include")
+NATIVE = Path(__file__).with_name("native")
 _LINE = re.compile(r'^SIMT_ERROR\((\d+), (\w+), "([^"]*)"\)', re.MULTILINE)
 ERRORS = {
     int(number): (name, text)
-    for number, name, text in _LINE.findall((INCLUDE / "simt_errors.h").read_text("utf-8"))
+    for number, name, text in _LINE.findall((NATIVE / "simt_errors.h").read_text("utf-8"))
 }
 _NUMBERS = {name: number for number, (name, _) in ERRORS.items()}
 # what a finding that ends a kernel is on a GPU; any other is an unspecified failure
@@ -48,4 +48,4 @@ class KernelFailure(Exception):  # noqa: N818 - an answer to the program, never 
 
 
 class NotSupported(Exception):  # noqa: N818 - ends the program with its sentence
-    """Something that this package cannot do or NVRTC refuses: no error that a GPU would give."""
+    """Something that this package cannot do: no error that a GPU would give."""

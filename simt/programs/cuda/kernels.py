@@ -1,37 +1,28 @@
-"""Kernels of a CUDA program: compiled by NVRTC, launched with the bytes that the host sends."""
+"""Kernels of a CUDA program, launched with the bytes that the host sends."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from copy import copy
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 
 from simt.core.memory import View
-from simt.cpp.compiler import compile_to_ptx
-from simt.cpp.module import parse_module
-from simt.cpp.signature import find_kernels
-from simt.cpp.wording import in_words, shapes
-from simt.errors import BadInput
+from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.observers.observer import Observer
-from simt.programs.cuda.device_part import DevicePart
-from simt.programs.cuda.host_part import DeclaredKernel, HostPart
 from simt.programs.cuda.memory import DeviceMemory, Piece
-from simt.ptx.launch import PreparedPtx, PtxListing
-from simt.ptx.parse import Module
-from simt.ptx.program import Memory, PtxProgram
+from simt.ptx.launch import PreparedPtx
+from simt.ptx.program import PtxProgram
 
-__all__ = ["DeviceCode", "DeviceKernel", "PreparedKernel"]
+__all__ = ["DeviceKernel", "PreparedKernel"]
 
 Triple = tuple[int, int, int]
-OPTIONS = ("--std=c++17",)
 BYTES = np.dtype(np.uint8)
 
 
@@ -45,80 +36,26 @@ class Arguments:
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
 
 
-class CompiledModule(NamedTuple):
-    """What NVRTC compiled, and the mangled names in it."""
+class Code(Protocol):
+    """The device's part of a program, as its kernels know it."""
 
-    module: Module
-    memory: Memory
-    lowered: dict[str, str]
-
-
-class DeviceCode:
-    """What NVRTC makes of a program's device part; its variables keep what they hold."""
-
-    def __init__(self, device: DevicePart, host: HostPart, memory: DeviceMemory, file: str) -> None:
-        self.device, self.memory, self.file = device, memory, file
-        self.kernels, self.names = host.kernels, host.variables
-        self.variables: dict[str, Piece] = {}  # by expression or symbol
-        plain = [k.expression for k in host.kernels if not k.template]
-        twice = {e for e in plain if plain.count(e) > 1}
-        if twice:
-            raise BadInput(
-                f"{file}: two kernels are called {min(twice)}, which is not covered: "
-                "give them names of their own"
-            )
-        self.shapes = shapes(device.text())
-        self._plain = self._compiled(plain)
-        self._kernels: dict[str, DeviceKernel] = {}
-
-    def _compiled(
-        self, expressions: Sequence[str], types: str = "", kernel: str | None = None
-    ) -> CompiledModule:
-        """What becomes of kernels; of a template only the one, and the types that it is for."""
-        text = self.device.text(re.findall(r"[A-Za-z_]\w*", types), kernel)
-        symbols = [f"&{name}" for name in self.names]
-        ptx, lowered = compile_to_ptx(text, OPTIONS, [*expressions, *symbols])
-        module = parse_module(ptx)
-        own = Memory(module)
-        names = {lowered[s]: s[1:] for s in symbols}
-        for symbol, allocation in own.allocations.items():
-            name = names.get(symbol, symbol)
-            if name in self.variables and not symbol.startswith("$"):
-                own.allocations[symbol] = self.variables[name].allocation
-            else:
-                self.variables[name] = self.memory.place(allocation)
-                self.variables[name].name = self.variables[name].variable = name
-        return CompiledModule(module, own, lowered)
-
-    def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:
-        """A kernel by its number, with the arguments of its template if it is one."""
-        declared = self.kernels[number]
-        arguments = f"<{', '.join(types)}>" if declared.template else ""
-        name = declared.expression + arguments
-        if name not in self._kernels:
-            compiled = self._plain
-            if declared.template:
-                compiled = self._compiled([name], arguments, declared.name)
-            self._kernels[name] = DeviceKernel(self, compiled, declared, name, types)
-        return self._kernels[name]
+    memory: DeviceMemory
+    shapes: dict[str, tuple[int, ...]]
 
 
 class DeviceKernel:
-    """One kernel, or one of what a template stands for."""
+    """One kernel, or one of what a template stands for.
+
+    `elements` has the type of what each parameter is or points to, where it is known.
+    """
 
     def __init__(
-        self, code: DeviceCode, compiled: CompiledModule, declared: DeclaredKernel, name: str,
-        types: Sequence[str],
-    ) -> None:  # fmt: skip
-        self.code, self.file = code, code.file
-        self.__name__ = re.sub(r"\(\w[\w ]*\)(?=\d)", "", name)
-        self.names = declared.parameters
-        listing = PtxListing(self.__name__, self.names, declared.lines, file=code.file)
-        self.program = PtxProgram(compiled.module, compiled.lowered[name], listing, compiled.memory)
-        signature = find_kernels("\n".join(declared.lines.values())).get(declared.name)
-        if signature is not None:
-            signature = signature.with_types(list(types))
-        self._elements = {p.name: p.element for p in signature.parameters} if signature else {}
+        self, code: Code, program: PtxProgram, elements: dict[str, np.dtype[Any] | None], file: str
+    ) -> None:
+        self.code, self.program, self.file = code, program, file
+        self.__name__ = program.source.name
+        self.names = program.source.parameters
+        self._elements = elements
 
     def marshal(self, arguments: Sequence[bytes]) -> Arguments:
         """Arguments as the machine takes them: a pointer into memory of the device as an array."""

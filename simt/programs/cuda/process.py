@@ -21,11 +21,15 @@ ANSWER = struct.Struct("<i4xQQQQ")
 REGION = struct.Struct("<QQQ")
 
 
-def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bool) -> int:
+def serve(
+    program: Path, arguments: list[str], runtime: Runtime, *, captured: bool,
+    libraries: Path | None = None,
+) -> int:  # fmt: skip
     """Runs a program to its end and gives its exit status, as a shell has it.
 
     `captured` sends what it prints to `sys.stdout` and `sys.stderr`, which in a notebook are no
-    files; else it has those of this process.
+    files; else it has those of this process. `libraries` is a folder of shared libraries that come
+    before others.
 
     Raises:
         Unable: the program cannot be carried on; it is ended.
@@ -33,12 +37,17 @@ def serve(program: Path, arguments: list[str], runtime: Runtime, *, captured: bo
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
     pipe = subprocess.PIPE if captured else None
+    environment = dict(os.environ)
+    if libraries is not None:
+        others = environment.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
         stdin=subprocess.DEVNULL if captured else None,
-        env=os.environ | {"SIMT_CHANNEL": str(theirs.fileno())},
+        env=environment | {"SIMT_CHANNEL": str(theirs.fileno())},
     )  # fmt: skip
     theirs.close()
+    runtime.process = process.pid
     try:
         with ours, selectors.DefaultSelector() as selector:
             selector.register(ours, selectors.EVENT_READ)

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from simt.errors import KernelError
-from simt.programs.cuda.declarations import Declarations
-from simt.programs.cuda.device_part import DevicePart
+from simt.programs.cuda import nvcc
+from simt.programs.cuda.binary import DeviceCode
 from simt.programs.cuda.errors import NotSupported
-from simt.programs.cuda.host_compiler import build, line_of
-from simt.programs.cuda.host_part import HostPart
-from simt.programs.cuda.kernels import DeviceCode
 from simt.programs.cuda.memory import DeviceMemory
 from simt.programs.cuda.process import serve
 from simt.programs.cuda.runtime import Runtime
-from simt.programs.cuda.tokens import read
+from simt.programs.cuda.sources import SourceFiles
 from simt.programs.launches import Launches
 
 __all__ = ["CudaProgram"]
 
 
 class CudaProgram:
-    """A program, compiled, as long as the `with` statement lasts; it runs as often as one likes.
+    """A program that nvcc compiles, as long as the `with` statement lasts.
 
-    `text` is what it holds if it is no file.
+    `options` and further files go to nvcc.
 
     Raises:
-        KernelError: a compiler refuses it.
-        MissingPackage: there is no compiler for one of its parts.
-        BadInput: it holds what is not covered.
+        KernelError: the compiler refuses it.
+        MissingPackage: a compiler is missing.
     """
 
-    def __init__(self, file: Path, text: str | None = None) -> None:
-        self.file, self.source = file, read(file, text)
-        self._declared = Declarations(self.source)
-        self._device, self._host = DevicePart(self._declared), HostPart(self._declared)
-        self._first: DeviceCode | None = self._code(DeviceMemory(Path()))  # before the host's part
+    def __init__(self, file: Path, text: str | None = None, options: Sequence[str] = ()) -> None:
+        self._main = file
         self._folder = tempfile.TemporaryDirectory(prefix="simt-")
+        folder = Path(self._folder.name)
         try:
-            folder = Path(self._folder.name)
-            if text is not None:  # where the compiler looks for the lines that it quotes
+            if text is not None:
                 (folder / file.name).write_text(text, encoding="utf-8")
-            origin = Path() if text is None else folder
-            self._executable = build(self._host.text, self.source, folder, origin)
+            self._origin = None if text is None else folder
+            self._executable = nvcc.build([str(file)], options, folder, self._origin or Path())
         except BaseException:
             self._folder.cleanup()
             raise
@@ -59,39 +52,21 @@ class CudaProgram:
     ) -> None:  # fmt: skip
         self._folder.cleanup()
 
-    def _code(self, memory: DeviceMemory) -> DeviceCode:
-        try:
-            return DeviceCode(self._device, self._host, memory, str(self.file))
-        except KernelError as error:
-            message = f"{self.file.name}, {self.source.in_words(str(error))}"
-            raise KernelError(message + self._hint(message)) from None
-
-    def _hint(self, message: str) -> str:
-        """What to do where a kernel calls a function of the host's, which NVRTC does not know."""
-        missing = re.search(r'identifier "(\w+)" is undefined', message)
-        for d in self._declared.declarations:
-            if missing and d.kind == "function" and d.name == missing[1] and not d.for_device:
-                return f"\n{d.name} is a function of the host: write __host__ __device__ before it"
-        return ""
-
     def run(self, arguments: list[str], launches: Launches, *, captured: bool = False) -> int:
         """Runs it to its end and gives its exit status; see `serve` for `captured`.
 
         Raises:
             KernelError: a kernel needs what the machine does not have.
         """
+        source = SourceFiles(self._main, self._origin)
         with tempfile.TemporaryDirectory(prefix="simt-") as name:
-            code, self._first = self._first, None
-            if code is None:
-                code = self._code(DeviceMemory(Path(name)))
-            code.memory.folder = Path(name)
-
-            def locate(addresses: list[int]) -> int:
-                return line_of(self._executable, self.file.name, addresses)
-
-            runtime = Runtime(code, self.source, launches, locate)
+            code = DeviceCode(DeviceMemory(Path(name)), source)
+            runtime = Runtime(code, source, launches)
             try:
-                status = serve(self._executable, arguments, runtime, captured=captured)
+                status = serve(
+                    self._executable, arguments, runtime, captured=captured,
+                    libraries=nvcc.runtime_library(),
+                )  # fmt: skip
             except NotSupported as unable:
                 raise KernelError(str(unable)) from None
         launches.notes += runtime.notes

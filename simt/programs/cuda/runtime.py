@@ -1,4 +1,4 @@
-"""The CUDA runtime behind `cuda_runtime.h`: a method for each request of the program.
+"""The CUDA runtime behind `cudart.cpp`: a method for each request of the program.
 
 What a call does wrong is its error for the program, and a finding with the line of the call.
 """
@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 
 from simt.host.devices import Device
+from simt.programs.cuda.binary_calls import BinaryCalls
 from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError, KernelFailure
 from simt.programs.cuda.memory import Piece
@@ -19,7 +20,10 @@ from simt.ptx.memory import GLOBAL_BITS
 __all__ = ["Runtime"]
 
 # what is asked for though a kernel has failed
-SAFE_CALLS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
+SAFE_CALLS = {
+    "last_error", "fault", "attribute", "memory", "reset", "callback_end", "site", "refused",
+    "binary", "function", "device_variable",
+}  # fmt: skip
 NEAR_NULL = 4096
 # the number of a cudaDeviceAttr and what the machine calls it
 ATTRIBUTES = {
@@ -37,7 +41,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class Runtime(CopyCalls, LaunchCalls):
+class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -147,7 +151,7 @@ class Runtime(CopyCalls, LaunchCalls):
 
     def _line_of(self, payload: bytes, count: int) -> int:
         numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)
-        return self.locate(list(numbers[count:]))
+        return self.line_at(numbers[count:])
 
     # --- the end
 

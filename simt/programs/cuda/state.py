@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,11 +16,12 @@ from simt.host.work.order import DEFAULT, PER_THREAD
 from simt.host.work.program import HostProgram
 from simt.host.work.queue import WorkQueue
 from simt.host.work.ranges import Access
+from simt.programs.cuda.binary import DeviceCode
 from simt.programs.cuda.errors import ApiError
 from simt.programs.cuda.held import ProtectedPages
-from simt.programs.cuda.kernels import DeviceCode, DeviceKernel
+from simt.programs.cuda.kernels import DeviceKernel
 from simt.programs.cuda.memory import Piece
-from simt.programs.cuda.tokens import FILE, Source
+from simt.programs.cuda.sources import FILE, SourceFiles
 from simt.programs.launches import Launches
 
 __all__ = ["Answer", "CudaStream", "State"]
@@ -105,23 +106,19 @@ def _handle(name: str) -> str:
 class State:
     """The state of one program while it runs.
 
-    A method `do_NAME` carries out the request NAME of `cuda_runtime.h`: it is given the line of the
+    A method `do_NAME` carries out the request NAME of `cudart.cpp`: it is given the line of the
     call, the request's numbers and its bytes.
     """
 
-    def __init__(
-        self, code: DeviceCode, source: Source, launches: Launches,
-        locate: Callable[[list[int]], int],
-    ) -> None:  # fmt: skip
+    def __init__(self, code: DeviceCode, source: SourceFiles, launches: Launches) -> None:
         self.code, self.memory, self.source, self.launches = code, code.memory, source, launches
-        self.locate = locate  # the line of addresses in the program's code
         self.line = 0  # of the call that is answered
+        self.process = 0  # the number of the program's process
         self.queue = WorkQueue(_CudaHost(self))
         self.held = ProtectedPages()
         self.printed = ""
         self.notes: list[str] = []
         self._last = self._sticky = 0
-        self._shadows: dict[int, Piece] = {}
         self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
         self._events: dict[int, Event] = {}
         self._handles = itertools.count(1 << 12, 16)
@@ -129,6 +126,10 @@ class State:
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
         self.launched = False
         self.came_back = False  # whether anybody could see a result of a kernel
+
+    def line_at(self, addresses: Sequence[int]) -> int:
+        """The line of the first of some addresses in the program's process; 0 if unknown."""
+        return self.source.locate(self.process, addresses)
 
     def find(self, kind: str, line: int, message: str) -> None:
         """Notes what is wrong."""
@@ -151,7 +152,7 @@ class State:
         """Names what a line creates after its variable, if it creates each only once."""
         all_of_line = self._created.setdefault(line, [])
         all_of_line.append(thing)
-        names = CREATION.findall("".join(t.text for t in self.source.tokens if t.line == line))
+        names = CREATION.findall(self.source.line_text(line))
         if len(all_of_line) <= len(names):
             thing.variable = names[len(all_of_line) - 1]
         else:

@@ -29,7 +29,7 @@ class LaunchCalls(State):
 
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
-        kernel, arguments = self._kernel(line, values[0], payload)
+        kernel, arguments = self._kernel(values[0], payload, values[7])
         stream = self._stream(values[6])
         detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
         prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
@@ -51,24 +51,15 @@ class LaunchCalls(State):
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
         return Answer()
 
-    def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
-        types, arguments, at = [], [], 0
+    def _kernel(
+        self, number: int, payload: bytes, together: int = 0
+    ) -> tuple[DeviceKernel, list[bytes]]:
+        arguments, at = [], 0
         while at < len(payload):
-            tag, size = struct.unpack_from("<II", payload, at)
-            content = payload[at + 8 : at + 8 + size]
-            at += 8 + size
-            if chr(tag) == "T":
-                types.append(_type_in(content.decode()))
-                if "lambda" in types[-1]:
-                    raise NotSupported(
-                        f"{self.source.place(line)}: a kernel that takes a lambda is not covered: "
-                        "write a struct with __device__ operator() in its place"
-                    )
-            elif chr(tag) == "V":  # after its type
-                types.append(f"({types.pop()}){int.from_bytes(content, 'little', signed=True)}")
-            else:
-                arguments.append(content)
-        return self.code.kernel(number, types), arguments
+            (size,) = struct.unpack_from("<I", payload, at)
+            arguments.append(payload[at + 4 : at + 4 + size])
+            at += 4 + size
+        return self.code.kernel(number, together=bool(together)), arguments
 
     def _end(
         self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
@@ -90,6 +81,8 @@ class LaunchCalls(State):
         if prepared.counters is not None or not self.launches.in_detail:
             self.launches.keep(kernel, report)
         for finding in report.findings:
+            if kernel.file != self.code.file:
+                finding.file = finding.file or kernel.file
             finding.message = self._explain(finding.message)
             self.note(finding)
         if stopped is not None:
@@ -112,7 +105,7 @@ class LaunchCalls(State):
 
     def do_blocks(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaOccupancyMaxActiveBlocksPerMultiprocessor`: by threads and shared memory."""
-        kernel, _ = self._kernel(line, values[0], payload)
+        kernel, _ = self._kernel(values[0], payload)
         threads = values[3] & 0xFFFFFFFF
         static = sum(a.size for _, a in kernel.program.own_arrays if a.space == "shared")
         each = static + values[5]
@@ -132,10 +125,6 @@ class LaunchCalls(State):
                 f"{MAX_SHARED:,} for a block",
             )
         return Answer()
-
-    def do_no_kernel(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """A launch by an address that is no kernel's."""
-        raise ApiError("cudaErrorInvalidDeviceFunction", "cudaLaunchKernel is given no kernel")
 
     # --- waiting, streams, events
 
@@ -246,14 +235,3 @@ def _shape(values: tuple[int, ...]) -> tuple[Any, Any]:
     low = 0xFFFFFFFF
     grid = (values[1] & low, values[1] >> 32, values[2])
     return grid, (values[3] & low, values[3] >> 32, values[4])
-
-
-def _type_in(pretty: str) -> str:
-    """The type that a compiler names at the end of a function's signature.
-
-    >>> _type_in("const char* simt::pretty() [with T = long unsigned int]")
-    'long unsigned int'
-    """
-    inside = pretty[pretty.index("T = ") + 4 :].rstrip("]")
-    inside = inside.partition("; ")[0]
-    return inside.replace("{anonymous}::", "").replace("(anonymous namespace)::", "")

@@ -253,7 +253,11 @@ template <typename F>
 __global__ void apply(float* x, F f) { x[threadIdx.x] = f(threadIdx.x); }
 
 int lambda() {
-    apply<<<1, 32>>>(device(), [=] __device__ (int i) { return 2.0f * i; });  // [lambda]
+    float *x = device(), first[3];
+    apply<<<1, 32>>>(x, [=] __device__ (int i) { return 2.0f * i; });
+    cudaMemcpy(first, x, sizeof first, cudaMemcpyDeviceToHost);
+    printf("%g %g %g\n", first[0], first[1], first[2]);
+    cudaFree(x);
     return 0;
 }
 

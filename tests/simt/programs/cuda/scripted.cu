@@ -1,8 +1,10 @@
 // Carries out a script of work on streams, given as text: an operation a line, with its number.
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 const int n = 6;
@@ -11,6 +13,26 @@ const size_t bytes = n * sizeof(double);
 __global__ void mix(const double* a, double* b, int count) {
     int i = threadIdx.x;
     if (i < count) b[i] = 2 * b[i] + a[i];
+}
+
+// Every line of a script calls from a function of its own, by which the test tells it.
+typedef std::function<void()> Call;
+template <int Line>
+void site(const Call& call) {
+    call();
+}
+template <int... Lines>
+std::vector<void (*)(const Call&)> sites(std::integer_sequence<int, Lines...>) {
+    return {site<Lines>...};
+}
+const auto calls = sites(std::make_integer_sequence<int, 96>());
+
+void launch(cudaStream_t stream, const double* a, double* b, int count) {
+    mix<<<1, 32, 0, stream>>>(a, b, count);
+}
+void copy(const std::string& s, cudaStream_t stream, void* to, const void* from, size_t size) {
+    if (s == "0") cudaMemcpy(to, from, size, cudaMemcpyDefault);
+    else cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream);
 }
 
 int main(int argc, char** argv) {
@@ -44,41 +66,37 @@ int main(int argc, char** argv) {
     while (script >> line >> what) {
         if (what == "kernel") {
             script >> s >> a >> i >> b >> j >> count;
-            simt::configure(1, 32, 0, streams[s], line);  // a launch with a line of its own
-            mix(arrays[a] + i, arrays[b] + j, count);
+            calls[line]([&] { launch(streams[s], arrays[a] + i, arrays[b] + j, count); });
         } else if (what == "copy") {
             script >> s >> a >> i >> b >> j >> count;
             double *to = arrays[a] + i, *from = arrays[b] + j;
             size_t size = count * sizeof(double);
-            if (s == "0") cudaMemcpy(to, from, size, cudaMemcpyDefault, line);
-            else cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, streams[s], line);
+            calls[line]([&] { copy(s, streams[s], to, from, size); });
         } else if (what == "in") {
             script >> s >> a >> i >> count >> value;
             std::vector<double> values(count, value);
             size_t size = count * sizeof(double);
-            if (s == "0") cudaMemcpy(arrays[a] + i, values.data(), size, cudaMemcpyDefault, line);
-            else cudaMemcpyAsync(arrays[a] + i, values.data(), size, cudaMemcpyDefault, streams[s], line);
+            calls[line]([&] { copy(s, streams[s], arrays[a] + i, values.data(), size); });
         } else if (what == "out") {
             script >> s >> a >> i >> count;
             std::vector<double> values(count);
             size_t size = count * sizeof(double);
-            if (s == "0") cudaMemcpy(values.data(), arrays[a] + i, size, cudaMemcpyDefault, line);
-            else cudaMemcpyAsync(values.data(), arrays[a] + i, size, cudaMemcpyDefault, streams[s], line);
+            calls[line]([&] { copy(s, streams[s], values.data(), arrays[a] + i, size); });
             seen.push_back(values);
         } else if (what == "record") {
             script >> a >> s;
-            cudaEventRecord(events[a], streams[s], line);
+            calls[line]([&] { cudaEventRecord(events[a], streams[s]); });
         } else if (what == "wait") {
             script >> a >> s;
-            cudaStreamWaitEvent(streams[s], events[a], 0, line);
+            calls[line]([&] { cudaStreamWaitEvent(streams[s], events[a], 0); });
         } else if (what == "event") {
             script >> a;
-            cudaEventSynchronize(events[a], line);
+            calls[line]([&] { cudaEventSynchronize(events[a]); });
         } else if (what == "stream") {
             script >> s;
-            cudaStreamSynchronize(streams[s], line);
+            calls[line]([&] { cudaStreamSynchronize(streams[s]); });
         } else if (what == "all") {
-            cudaDeviceSynchronize(line);
+            calls[line]([&] { cudaDeviceSynchronize(); });
         } else if (what == "host") {
             script >> a >> i >> count >> value;
             for (int k = 0; k < count; ++k) arrays[a][i + k] = value;

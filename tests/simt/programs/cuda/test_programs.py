@@ -188,9 +188,10 @@ def test_a_mistake_does_what_it_does_on_a_gpu_and_is_named_with_its_line(name, c
         assert any(one.startswith(place(mark)) and words in one for one in said), (mark, said)
 
 
-def test_a_kernel_that_takes_a_lambda_is_refused_with_what_to_write(capsys):
-    with pytest.raises(KernelError, match=f"{place('lambda')}a kernel that takes a lambda is not"):
-        run("mistakes.cu", capsys, "lambda")
+def test_a_kernel_takes_a_lambda(capsys):
+    status, printed, said, _ = run("mistakes.cu", capsys, "lambda")
+    assert (status, printed) == (0, ["0 2 4"])
+    assert said == []
 
 
 def test_checks_can_be_left_out_and_an_access_out_of_bounds_passed_over(capsys):
@@ -208,21 +209,21 @@ def test_what_a_compiler_refuses_is_named_with_file_and_line(tmp_path):
     program.write_text(
         '#include "beside.cuh"\n__global__ void k(int* x) { *x = f(); }\nint main() {}\n'
     )
-    with pytest.raises(KernelError, match=r'^p\.cu, line 2 of beside\.cuh: identifier "undefined"'):
-        CudaProgram(program)
-    program.write_text("__global__ void k(int* x) {\n  int y = 1;\n  *x = z;\n}\nint main() {}\n")
-    with pytest.raises(KernelError, match=r'^p\.cu, line 3: identifier "z" is undefined'):
+    with pytest.raises(KernelError, match=r'beside\.cuh\(2\): error: identifier "undefined" is'):
         CudaProgram(program)
     program.write_text("__global__ void k(int* x) {}\n\nint main() {\n  k<<<1, 1>>>(1.5);\n}\n")
-    with pytest.raises(KernelError, match=r"p\.cu:4:\d+: error: "):
+    with pytest.raises(KernelError, match=r"p\.cu\(4\): error: "):
         CudaProgram(program)
 
 
-def test_a_function_of_the_host_that_a_kernel_calls_is_named(tmp_path):
+def test_a_function_that_the_library_lacks_gives_an_error_and_is_named(tmp_path, capsys):
     program = tmp_path / "p.cu"
     program.write_text(
-        "int f() { return 1; }\n__global__ void k(int* x) { *x = f(); }\nint main() {}\n"
+        "int main() {\n    cudaGraph_t graph;\n"
+        "    return cudaGraphCreate(&graph, 0) != cudaErrorNotSupported;\n}\n"
     )
-    said = 'line 2: identifier "f" is undefined(.|\n)*\nf is a function of the host: write __host__'
-    with pytest.raises(KernelError, match=said):
-        CudaProgram(program)
+    launches = Launches(in_detail=False)
+    with CudaProgram(program) as built:
+        assert built.run([], launches) == 0
+    (sentence,) = launches.sentences()
+    assert sentence.endswith("p.cu:3: cudaGraphCreate is not covered: it gives cudaErrorNotSupported")

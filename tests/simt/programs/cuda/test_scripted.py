@@ -11,6 +11,7 @@ import pytest
 
 from simt.host.settings import block_order
 from simt.programs.cuda.run import CudaProgram
+from simt.programs.cuda.sources import SourceFiles, frames
 from simt.programs.launches import Launches
 
 from ...stream_programs import Program, same
@@ -65,6 +66,16 @@ class Collected(Launches):
 
     def add(self, file, finding):
         self.found.append(finding)
+
+
+@pytest.fixture(autouse=True)
+def _lines_of_the_script(monkeypatch):
+    def locate(files, process, addresses):
+        functions = (function for function, _, _ in frames(process, addresses))
+        named = (re.search(r"\bsite<(\d+)>", function) for function in functions)
+        return next((int(match[1]) for match in named if match), 0)
+
+    monkeypatch.setattr(SourceFiles, "locate", locate)
 
 
 @pytest.fixture(scope="module")

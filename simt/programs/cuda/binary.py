@@ -1,0 +1,169 @@
+"""The device code in what nvcc has built: PTX, kernels and variables."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from simt.cpp.module import parse_module
+from simt.cpp.signature import demangled_types, find_kernels, short_name
+from simt.cpp.wording import shapes
+from simt.programs.cuda.errors import ApiError, NotSupported
+from simt.programs.cuda.kernels import DeviceKernel
+from simt.programs.cuda.memory import DeviceMemory, Piece
+from simt.programs.cuda.sources import SourceFiles, text_of
+from simt.ptx.launch import PtxListing
+from simt.ptx.parse import Module
+from simt.ptx.program import Memory, PtxProgram
+
+__all__ = ["DeviceCode", "Variable"]
+
+MAGIC, PTX = 0xBA55ED50, 1  # of a fat binary; the kind of its entries that are text
+COMPRESSED = 0x3000 | 0x8000
+
+
+def ptx_of(binary: bytes) -> str:
+    """The text in a fat binary.
+
+    Raises:
+        NotSupported: there is none that can be read.
+    """
+    magic, _, head, size = struct.unpack_from("<IHHQ", binary)
+    at, compressed = head, False
+    while magic == MAGIC and at < min(head + size, len(binary)):
+        kind, _, start, length = struct.unpack_from("<HHIQ", binary, at)
+        flags = struct.unpack_from("<Q", binary, at + 40)[0]
+        if kind == PTX:
+            if not flags & COMPRESSED:
+                text = binary[at + start : at + start + length]
+                return text.partition(b"\0")[0].decode(errors="replace")
+            compressed = True
+        at += start + length
+    raise NotSupported(
+        "the program's PTX is compressed: compile it with nvcc -no-compress"
+        if compressed
+        else "the program holds no PTX, which the SIMT machine carries out: "
+        "compile it with nvcc -gencode arch=compute_80,code=compute_80"
+    )
+
+
+class Variable(NamedTuple):
+    """A variable of the device's: where it is declared, its name there, its bytes."""
+
+    module: Unit
+    symbol: str
+    size: int
+
+
+class Unit:
+    """The device code of one translation unit."""
+
+    def __init__(self, binary: bytes, memory: DeviceMemory) -> None:
+        self._binary, self._place = binary, memory
+        self.managed: dict[str, Piece] = {}  # variables that the host reaches, too
+        self.variables: dict[str, Piece] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """The PTX."""
+        return ptx_of(self._binary)
+
+    @cached_property
+    def file(self) -> str:
+        """The source that was compiled."""
+        names = re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.text, re.MULTILINE)
+        return next((n for n in names if n.endswith(".cu")), names[0] if names else "")
+
+    @cached_property
+    def source(self) -> str:
+        """Its text."""
+        return text_of(Path(self.file))
+
+    @cached_property
+    def parsed(self) -> tuple[Module, Memory]:
+        """The functions, and the variables, which have addresses from now on."""
+        module = parse_module(self.text)
+        own = Memory(module)
+        for symbol, allocation in own.allocations.items():
+            if symbol in self.managed:
+                own.allocations[symbol] = self.managed[symbol].allocation
+                self.variables[symbol] = self.managed[symbol]
+            else:
+                piece = self.variables[symbol] = self._place.place(allocation)
+                piece.name = piece.variable = short_name(symbol)
+        return module, own
+
+
+class DeviceCode:
+    """The device code of a program; its variables keep what they hold."""
+
+    def __init__(self, memory: DeviceMemory, source: SourceFiles) -> None:
+        self.memory, self.file, self._source = memory, str(source.files[0]), source
+        self.modules: list[Unit] = []
+        self.functions: dict[int, tuple[Unit, str]] = {}  # by what stands for it
+        self.shadows: dict[int, Variable] = {}
+        self.shapes: dict[str, tuple[int, ...]] = shapes(text_of(source.files[0]))
+        self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
+
+    def add(self, binary: bytes) -> int:
+        """A translation unit, and the number by which it is known from now on."""
+        self.modules.append(Unit(binary, self.memory))
+        return len(self.modules)
+
+    def variable(self, shadow: int) -> Piece:
+        """The device's variable that one of the host's stands for."""
+        if shadow not in self.shadows:
+            raise ApiError(
+                "cudaErrorInvalidSymbol",
+                "this is no __device__ or __constant__ variable: give the variable itself",
+            )
+        module, symbol, _ = self.shadows[shadow]
+        _ = module.parsed
+        return module.variables[symbol]
+
+    def kernel(self, number: int, types: Sequence[str] = (), *, together: bool) -> DeviceKernel:
+        """A kernel by the address of the host's function that stands for it."""
+        key = number, together
+        if key not in self._kernels:
+            if number not in self.functions:
+                raise ApiError(
+                    "cudaErrorInvalidDeviceFunction", "cudaLaunchKernel is given no kernel"
+                )
+            self._kernels[key] = self._made(*self.functions[number], together=together)
+        return self._kernels[key]
+
+    def _made(self, unit: Unit, symbol: str, *, together: bool) -> DeviceKernel:
+        module, memory = unit.parsed
+        if symbol not in module.functions:
+            raise NotSupported(f"the kernel {symbol} is not in the program's PTX")
+        full = _demangled(symbol)
+        count = len(module.functions[symbol].params)
+        written = find_kernels(unit.source).get(short_name(symbol))
+        names = [f"argument {k + 1}" for k in range(count)]
+        lines: dict[int, str] = {}
+        if written is not None and len(written.parameters) == count:
+            names = [p.name for p in written.parameters]
+            text = enumerate(unit.source.splitlines(), 1)
+            lines = {n: t for n, t in text if written.first <= n <= written.last}
+        types = demangled_types(full) if "(" in full else written.parameters if written else ()
+        elements = {name: p.element for name, p in zip(names, types, strict=False)}
+        title = re.sub(r"^void |\(.*$", "", full) if "(" in full else full
+        title = title.removeprefix("(anonymous namespace)::") or short_name(symbol)
+        listing = PtxListing(title, names, lines, file=unit.file)
+        program = PtxProgram(module, symbol, listing, memory, cooperative=together)
+        file = str(self._source.files[self._source.number(unit.file)])
+        return DeviceKernel(self, program, elements, file)
+
+
+def _demangled(symbol: str) -> str:
+    tool = shutil.which("c++filt")
+    if tool is None:
+        return symbol
+    process = subprocess.run([tool, symbol], capture_output=True, text=True, check=False)
+    return process.stdout.strip() or symbol

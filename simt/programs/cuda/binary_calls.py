@@ -1,0 +1,71 @@
+"""What a program that nvcc has built tells of itself, and asks of its kernels."""
+
+from __future__ import annotations
+
+import struct
+
+from simt.core.findings import Finding
+from simt.programs.cuda.binary import Variable
+from simt.programs.cuda.errors import number_of
+from simt.programs.cuda.state import Answer, State
+
+__all__ = ["BinaryCalls"]
+
+
+class BinaryCalls(State):
+    """What `cudart.cpp` tells of the program that it is linked with."""
+
+    def do_site(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The line of a call, by the addresses to which it and those around it return."""
+        addresses = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        return Answer(self.line_at([a - 1 for a in addresses if a]))
+
+    def do_binary(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The device code of a translation unit."""
+        return Answer(self.code.add(payload))
+
+    def do_function(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A kernel's name, and the address of the host's function that stands for it."""
+        module, address, *_ = values
+        self.code.functions[address] = self.code.modules[module - 1], payload.decode()
+        return Answer()
+
+    def do_device_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A device's variable, and the address of the host's that stands for it."""
+        module, shadow, size, *_ = values
+        unit = self.code.modules[module - 1]
+        self.code.shadows[shadow] = Variable(unit, payload.decode(), size)
+        return Answer()
+
+    def do_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A `__managed__` variable, for which there is memory by now."""
+        piece = self.memory.at(values[1])
+        if piece is not None:
+            self.code.modules[values[0] - 1].managed[payload.decode()] = piece
+        return Answer()
+
+    def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The address of a variable on the device."""
+        return Answer(self.code.variable(values[0]).address)
+
+    def do_symbol_size(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The bytes of a variable on the device."""
+        return Answer(self.code.variable(values[0]).size)
+
+    def do_parameters(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The bytes of each parameter of a kernel."""
+        kernel = self.code.kernel(values[0], together=False)
+        sizes = [p.size for p in kernel.program.function.params]
+        return Answer(0, struct.pack(f"<{len(sizes)}I", *sizes))
+
+    def do_static_shared(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The bytes of shared memory that a kernel declares."""
+        program = self.code.kernel(values[0], together=False).program
+        return Answer(sum(a.size for _, a in program.own_arrays if a.space == "shared"))
+
+    def do_refused(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A function of the runtime that the library lacks."""
+        message = f"{payload.decode()} is not covered: it gives cudaErrorNotSupported"
+        self.note(Finding("api-error", line or None, message))
+        self._last = number_of("cudaErrorNotSupported")
+        return Answer(error=self._last)

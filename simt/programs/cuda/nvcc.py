@@ -1,0 +1,153 @@
+"""NVIDIA's compiler nvcc and the runtime library that takes the place of NVIDIA's."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from simt.cpp.compiler import ARCHITECTURE
+from simt.errors import KernelError, MissingPackage
+from simt.programs.cuda.errors import NATIVE
+
+__all__ = ["build", "find_nvcc", "host_fault", "runtime_library"]
+
+CODE = ARCHITECTURE.replace("compute", "code=compute")
+# shared: our library stands in for NVIDIA's; -g1: lines of the host's calls
+OPTIONS = (
+    "-cudart", "shared", "-no-compress", "-gencode", f"arch={ARCHITECTURE},{CODE}", "-lineinfo",
+    "-Xcompiler", "-g1", "-extended-lambda", "-allow-unsupported-compiler",
+)  # fmt: skip
+
+
+def find_nvcc() -> Path | None:
+    """The compiler: that of Python's packages, of `CUDA_HOME`, or of the path."""
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        for file in sorted(Path(place).glob("*/bin/nvcc")):
+            if (file.parent.parent / "include" / "cuda_runtime.h").is_file():
+                return file
+    home = os.environ.get("CUDA_HOME", "")
+    found = shutil.which("nvcc", path=f"{home}/bin") if home else None
+    found = found or shutil.which("nvcc")
+    return Path(found) if found else None
+
+
+def host_fault() -> str | None:
+    """What is missing to compile a program as NVIDIA does; None if nothing is."""
+    if sys.platform != "linux":
+        return "a whole CUDA program runs on Linux only: use WSL, a container or Colab"
+    if find_nvcc() is None:
+        return (
+            "NVIDIA's compiler nvcc, which needs no GPU, is not here: "
+            "pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt"
+        )
+    if shutil.which("g++") is None:
+        return "nvcc needs g++ for the program's host part: install it"
+    return None
+
+
+def _toolkit(nvcc: Path) -> Path:
+    """The folder with the headers and libraries of a compiler."""
+    listing = subprocess.run(
+        [str(nvcc), "-dryrun", "-x", "cu", os.devnull], capture_output=True, text=True, check=False
+    )
+    top = re.search(r"^#\$ TOP=(.*)$", listing.stderr, re.MULTILINE)
+    return Path(top[1] if top else nvcc.parent / "..").resolve()
+
+
+def runtime_library() -> Path:
+    """The folder of the runtime library, which is compiled once and kept.
+
+    Raises:
+        MissingPackage: a compiler is missing.
+        KernelError: the compiler refuses the library.
+    """
+    fault = host_fault()
+    nvcc = find_nvcc()
+    if fault is not None or nvcc is None:
+        raise MissingPackage(fault or "nvcc is not here")
+    source, errors = NATIVE / "cudart.cpp", NATIVE / "simt_errors.h"
+    key = hashlib.sha256(source.read_bytes() + errors.read_bytes() + str(nvcc).encode())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "simt" / f"cudart-{key.hexdigest()[:16]}"
+    if (folder / "libcudart.so").exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+        made = Path(name) / "cudart"
+        made.mkdir()
+        _compile_library(source, _toolkit(nvcc), made)
+        try:
+            made.rename(folder)
+        except OSError:  # another process was faster
+            if not folder.is_dir():
+                raise
+    return folder
+
+
+def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
+    """Compiles the library, with an answer for each function of NVIDIA's that it lacks."""
+    flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-w"]
+    include = ["-isystem", str(toolkit / "include")]
+    target, stubs, versions = folder / "libcudart.so.13", folder / "stubs.c", folder / "versions"
+    versions.write_text("libcudart.so.13 { global: cuda*; __cuda*; local: *; };\n")
+    first = folder / "first.so"
+    _run(["g++", *flags, *include, "-o", str(first), str(source)])
+    own = set(_symbols(first))
+    names = [s for lib in sorted(toolkit.glob("lib*/libcudart.so.1*")) for s in _symbols(lib)]
+    lines = ["int simt_refused(const char*);"]
+    for symbol in sorted({s for s in names if re.match("_*cuda", s)} - own):
+        lines.append(f'int {symbol}() {{ return simt_refused("{symbol}"); }}')
+    stubs.write_text("\n".join(lines) + "\n")
+    _run(["gcc", "-c", "-fPIC", "-w", "-o", str(folder / "stubs.o"), str(stubs)])
+    _run(
+        [
+            "g++", *flags, *include, f"-Wl,-soname,{target.name},--version-script={versions}",
+            "-o", str(target), str(source), str(folder / "stubs.o"),
+        ]
+    )  # fmt: skip
+    (folder / "libcudart.so").symlink_to(target.name)
+
+
+def _symbols(library: Path) -> list[str]:
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=False
+    ).stdout
+    return [line.split()[-1].partition("@")[0] for line in listing.splitlines()]
+
+
+def _run(command: Sequence[str]) -> None:
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise KernelError(process.stderr.rstrip())
+
+
+def build(files: Sequence[str], options: Sequence[str], folder: Path, origin: Path) -> Path:
+    """A program of `.cu` and other files, linked with the runtime library.
+
+    Raises:
+        MissingPackage: a compiler is missing.
+        KernelError: the compiler refuses it; the message is its own.
+    """
+    library, executable = runtime_library(), folder / "program"
+    process = subprocess.run(
+        [
+            str(find_nvcc()), *OPTIONS, *options, "-isystem", str(NATIVE), f"-L{library}",
+            "-o", str(executable), *files,
+        ],
+        capture_output=True, text=True, check=False, cwd=origin,
+    )  # fmt: skip
+    messages = (process.stdout + process.stderr).rstrip()
+    if process.returncode:
+        raise KernelError(messages or f"nvcc ends with status {process.returncode}")
+    if messages:
+        print(messages, file=sys.stderr)
+    return executable
