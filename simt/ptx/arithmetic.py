@@ -19,6 +19,7 @@ from simt.ptx.integers import (
     absolute_difference,
     bit_field_extract,
     bit_field_insert,
+    bit_mask,
     count_bits,
     divide,
     dot_of_bytes,
@@ -220,6 +221,8 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = shift_to_highest
     elif name == "dp2a":
         function = partial(dot_of_halves, high="hi" in words)
+    elif name == "bmsk":
+        function = partial(bit_mask, wrap="wrap" in words)
     elif name == "shf":
         function = partial(funnel, "l" in words, wrap="wrap" in words)
     else:
@@ -315,6 +318,8 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
         return _to_whole(value, target)
     if modes and target == np.float32 and value.dtype.kind == "f":
         return rounded(value.astype(np.float64), modes.pop())
+    if modes and target.itemsize > 2 and value.dtype.kind in "iu":
+        return _whole_rounded(value, target, modes.pop())
     if modes and target.kind == "f":
         if target != np.float32 or value.dtype.itemsize > 4:
             raise not_covered(".".join(op))
@@ -328,6 +333,18 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
         )
     result = value.astype(target)
     return saturated(result) if "sat" in op and target.kind == "f" else result
+
+
+def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:
+    """Whole numbers as floats, rounded down (rm), up (rp) or toward zero (rz)."""
+    near = value.astype(target)
+    inside = near < 2.0 ** (8 * value.dtype.itemsize - (value.dtype.kind == "i"))
+    whole = np.where(inside, near, 0).astype(value.dtype)
+    above, below = ~inside | (whole > value), inside & (whole < value)
+    downwards = np.full(value.shape, mode == "rm") | ((mode == "rz") & (value > 0))
+    result = np.where(above & downwards, np.nextafter(near, target.type(-np.inf)), near)
+    upwards = np.full(value.shape, mode == "rp") | ((mode == "rz") & (value < 0))
+    return np.where(below & upwards, np.nextafter(near, target.type(np.inf)), result)
 
 
 def _to_whole(value: Array, target: np.dtype[Any]) -> Array:

@@ -10,6 +10,7 @@ __all__ = [
     "absolute_difference",
     "bit_field_extract",
     "bit_field_insert",
+    "bit_mask",
     "count_bits",
     "divide",
     "dot_of_bytes",
@@ -31,6 +32,16 @@ __all__ = [
 ]
 
 Array = Any  # of NumPy
+
+
+def bit_mask(start: Array, width: Array, *, wrap: bool) -> Array:
+    """`bmsk`: so many ones from a bit on; both numbers modulo 32, or at most 32."""
+    a, b = start.astype(np.uint64), width.astype(np.uint64)
+    a, b = (
+        (a & np.uint64(31), b & np.uint64(31)) if wrap else (np.minimum(a, 32), np.minimum(b, 32))
+    )
+    ones = (np.uint64(1) << b) - np.uint64(1)
+    return (ones << a).astype(np.uint32)
 
 
 def quotient(a: Array, b: Array) -> Array:

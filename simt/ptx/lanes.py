@@ -106,10 +106,9 @@ class WarpOperations(AsyncCopies):
         """The error for threads that trap, as at a barrier of the grid that cannot work."""
         message = "a thread ends the kernel by a trap"
         if "%envreg1" in self.registers and not self.program.cooperative:
-            name = self.program.source.name
             message = (
                 "a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
-                f'once: write module["{name}"].cooperative[grid, block](...)'
+                f"once: {self.program.source.together}"
             )
         return self.stop("exception", message, *self.who(who))
 

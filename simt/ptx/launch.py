@@ -30,6 +30,11 @@ class PtxListing(Listing):
         super().__init__()
 
     @property
+    def together(self) -> str:
+        """How to launch it with all its blocks on the GPU at once."""
+        return f'write module["{self._name}"].cooperative[grid, block](...)'
+
+    @property
     def file(self) -> str:
         """The cell, or a name that stands for it."""
         return self._file

@@ -176,7 +176,11 @@ class MemoryAccess(Lockstep):
         view = self._view(allocation, dtype)
         places = addresses - base
         mask = True if self.mask is None else self.mask
-        outside = ((places < 0) | (places > view.shape[0] * size - size)) & mask
+        last = view.shape[0] * size - size
+        askew = (places & (size - 1) != 0) & (places >= 0) & (places < last + size) & mask
+        if askew.any():
+            raise Stop(self._misaligned(view, places, size, askew))
+        outside = ((places < 0) | (places > last)) & mask
         if outside.any():
             finding = self._out_of_bounds(view, places, size, outside)
             if not self.findings.keep_going:
@@ -189,8 +193,6 @@ class MemoryAccess(Lockstep):
                 return np.zeros((1, 1), dtype)
             self.mask = rest
             mask = True if rest is None else rest
-        if size > 1 and ((places & (size - 1) != 0) & mask).any():
-            raise Stop(self._misaligned(view, places, size, (places & (size - 1) != 0) & mask))
         slot = np.where(mask, places, 0) // size if mask is not True else places // size
         return access(view, int(slot[0, 0]) if slot.size == 1 else slot)
 

@@ -270,6 +270,7 @@ class _Translator:
         kinds = operand_kinds(i.op)
         operands = [self.read(o, kind) for o, kind in zip(i.operands[1:], kinds, strict=False)]
         simple = len(i.op) == 2 or i.op[1:-1] in (("rn",), ("lo",), ("wrapping",))
+        simple = simple and i.op[-1] not in ("f16x2", "bf16", "bf16x2")
         function = operation(i.op)
         if simple and i.op[0] in INLINE:
             value = f"({operands[0]} {INLINE[i.op[0]]} {operands[1]})"

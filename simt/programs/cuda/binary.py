@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from simt.cpp.module import parse_module
 from simt.cpp.signature import demangled_types, find_kernels, short_name
 from simt.cpp.wording import shapes
@@ -53,6 +55,15 @@ def ptx_of(binary: bytes) -> str:
     )
 
 
+class ProgramListing(PtxListing):
+    """The source of a program's kernel."""
+
+    @property
+    def together(self) -> str:
+        """How to launch it with all its blocks on the GPU at once."""
+        return "use cudaLaunchCooperativeKernel"
+
+
 class Variable(NamedTuple):
     """A variable of the device's: where it is declared, its name there, its bytes."""
 
@@ -86,18 +97,30 @@ class Unit:
         return text_of(Path(self.file))
 
     @cached_property
-    def parsed(self) -> tuple[Module, Memory]:
-        """The functions, and the variables, which have addresses from now on."""
-        module = parse_module(self.text)
-        own = Memory(module)
-        for symbol, allocation in own.allocations.items():
+    def module(self) -> Module:
+        """The functions, and what is declared beside them."""
+        return parse_module(self.text)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The variables, which have addresses from now on."""
+        memory = Memory(self.module)
+        for symbol, allocation in memory.allocations.items():
             if symbol in self.managed:
-                own.allocations[symbol] = self.managed[symbol].allocation
+                memory.allocations[symbol] = self.managed[symbol].allocation
                 self.variables[symbol] = self.managed[symbol]
             else:
                 piece = self.variables[symbol] = self._place.place(allocation)
                 piece.name = piece.variable = short_name(symbol)
-        return module, own
+        return memory
+
+    def manage(self, symbol: str, piece: Piece) -> None:
+        """Gives a variable that the host reaches, too, its memory, with what it holds at first."""
+        content = self.module.arrays[symbol].content
+        piece.allocation.data[: len(content)] = np.frombuffer(content, np.uint8)
+        piece.name = piece.variable = short_name(symbol)
+        piece.lasts = True
+        self.managed[symbol] = piece
 
 
 class DeviceCode:
@@ -110,6 +133,11 @@ class DeviceCode:
         self.shadows: dict[int, Variable] = {}
         self.shapes: dict[str, tuple[int, ...]] = shapes(text_of(source.files[0]))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
+
+    @property
+    def has_managed(self) -> bool:
+        """Whether there are variables that the host reaches, too."""
+        return any(unit.managed for unit in self.modules)
 
     def add(self, binary: bytes) -> int:
         """A translation unit, and the number by which it is known from now on."""
@@ -124,7 +152,7 @@ class DeviceCode:
                 "this is no __device__ or __constant__ variable: give the variable itself",
             )
         module, symbol, _ = self.shadows[shadow]
-        _ = module.parsed
+        _ = module.memory
         return module.variables[symbol]
 
     def kernel(self, number: int, types: Sequence[str] = (), *, together: bool) -> DeviceKernel:
@@ -139,7 +167,7 @@ class DeviceCode:
         return self._kernels[key]
 
     def _made(self, unit: Unit, symbol: str, *, together: bool) -> DeviceKernel:
-        module, memory = unit.parsed
+        module, memory = unit.module, unit.memory
         if symbol not in module.functions:
             raise NotSupported(f"the kernel {symbol} is not in the program's PTX")
         full = _demangled(symbol)
@@ -155,7 +183,7 @@ class DeviceCode:
         elements = {name: p.element for name, p in zip(names, types, strict=False)}
         title = re.sub(r"^void |\(.*$", "", full) if "(" in full else full
         title = title.removeprefix("(anonymous namespace)::") or short_name(symbol)
-        listing = PtxListing(title, names, lines, file=unit.file)
+        listing = ProgramListing(title, names, lines, file=unit.file)
         program = PtxProgram(module, symbol, listing, memory, cooperative=together)
         file = str(self._source.files[self._source.number(unit.file)])
         return DeviceKernel(self, program, elements, file)

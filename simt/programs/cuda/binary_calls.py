@@ -41,7 +41,7 @@ class BinaryCalls(State):
         """A `__managed__` variable, for which there is memory by now."""
         piece = self.memory.at(values[1])
         if piece is not None:
-            self.code.modules[values[0] - 1].managed[payload.decode()] = piece
+            self.code.modules[values[0] - 1].manage(payload.decode(), piece)
         return Answer()
 
     def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:

@@ -143,6 +143,8 @@ class CopyCalls(State):
         """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
         to, of, size, kind, handle, asynchronous, has_payload, _ = values
         stream = self._stream(handle)
+        if not size:
+            return Answer()
         target = self._side(to, size, kind in (0, 2), "to", kind)
         origin = self._side(of, size, kind in (0, 1), "from", kind)
         self._check_direction(target, origin, kind)
@@ -200,7 +202,7 @@ class CopyCalls(State):
         """What a side of a copy lies in; None if it is the host's own."""
         block = self.memory.at(pointer)
         if block is None:
-            if self.memory.is_device(pointer) or (pointer == 0 and size):
+            if self.memory.is_device(pointer) or pointer == 0:
                 what = self.memory.of_pointer(pointer)
                 raise ApiError("cudaErrorInvalidValue", f"the copy goes {which} {what}")
             return None
@@ -245,6 +247,8 @@ class CopyCalls(State):
         """`cudaMemset(pointer, value, size)`."""
         pointer, value, size, handle, asynchronous = values[:5]
         stream = self._stream(handle)
+        if not size:
+            return Answer()
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)

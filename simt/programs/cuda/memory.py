@@ -37,6 +37,7 @@ class Piece:
     freed: int = 0  # the line where it was
     name: str = ""  # as a kernel calls it
     variable: str = ""  # as the host does
+    lasts: bool = False  # as long as the program: a variable that is managed
 
     @property
     def address(self) -> int:
@@ -67,8 +68,8 @@ class DeviceMemory:
 
     @property
     def used_bytes(self) -> int:
-        """How many bytes are in use."""
-        return sum(b.size for b in self.blocks.values() if b.kind != "variable")
+        """How many bytes of the device are in use."""
+        return sum(b.size for b in self.blocks.values() if b.kind in ("device", "managed"))
 
     def _affordable(self, size: int) -> None:
         if self.used_bytes + size > self.total:
@@ -102,7 +103,8 @@ class DeviceMemory:
         Raises:
             ApiError: there is not so much.
         """
-        self._affordable(size)
+        if kind == "managed":
+            self._affordable(size)
         number = next((n for n in SHARED if n not in self.blocks), None)
         if number is None:
             raise ApiError(

@@ -176,7 +176,7 @@ class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
         self.printed = printed
         if self._sticky or status:
             return
-        leaks = [b for b in self.memory.blocks.values() if b.kind != "variable"]
+        leaks = [b for b in self.memory.blocks.values() if b.kind != "variable" and not b.lasts]
         for line in sorted({b.line for b in leaks}):
             sizes = [b.size for b in leaks if b.line == line]
             pieces = f" in {len(sizes):,} pieces" if len(sizes) > 1 else ""

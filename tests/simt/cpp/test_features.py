@@ -49,6 +49,8 @@ GROUPS += "namespace cg = cooperative_groups;\n"
     [
         ("__half a = __float2half(v); y[t] = __half2float(__hmul(__hadd(a, a), a));", HALF,
          2 * x.astype("f2") * x.astype("f2"), 0),
+        ("__half2 a(v, 3), b = a * a + a; y[t] = __low2float(b) + __high2float(b);", HALF,
+         (x.astype("f2") * x.astype("f2") + x.astype("f2")).astype("f4") + 12, 0),
         ("__nv_bfloat16 a = __float2bfloat16(v); y[t] = __bfloat162float(a * a + a);", BF,
          x * x + x, 2e-2),
         ("auto b = cg::this_thread_block(); auto w = cg::tiled_partition<32>(b);"

@@ -216,14 +216,27 @@ def test_what_a_compiler_refuses_is_named_with_file_and_line(tmp_path):
         CudaProgram(program)
 
 
-def test_a_function_that_the_library_lacks_gives_an_error_and_is_named(tmp_path, capsys):
-    program = tmp_path / "p.cu"
-    program.write_text(
-        "int main() {\n    cudaGraph_t graph;\n"
-        "    return cudaGraphCreate(&graph, 0) != cudaErrorNotSupported;\n}\n"
-    )
-    launches = Launches(in_detail=False)
-    with CudaProgram(program) as built:
-        assert built.run([], launches) == 0
-    (sentence,) = launches.sentences()
-    assert sentence.endswith("p.cu:3: cudaGraphCreate is not covered: it gives cudaErrorNotSupported")
+# what only nvcc reads: what each function prints, and words of what is found
+WIDE = {
+    "overloads": ("7 7.5 0.0999756", None),
+    "managed": ("69", None),
+    "together": ("1 0", None),
+    "apart": ("cudaErrorAssert", "on the GPU at once: use cudaLaunchCooperativeKernel"),
+    "rounding": ("16777216 16777218 -16777216 0.099999994 16777218", None),
+    "nothing": ("0 0 0", None),
+    "askew": ("cudaErrorMisalignedAddress", "accesses 16 bytes at once from byte 4 of x on"),
+    "lacking": ("cudaErrorNotSupported", "cudaGraphCreate is not covered: it gives"),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_only_nvcc_reads(name, capsys):
+    printed, finding = WIDE[name]
+    status, out, said, _ = run("wide.cu", capsys, name)
+    assert (status, out) == (0, [printed])
+    assert len(said) == (finding is not None), said
+    assert all(re.match(r"wide\.cu:\d+: ", one) and finding in one for one in said)
+
+
+def test_a_library_of_the_toolkit_runs(capsys):
+    assert run("library.cu", capsys) == (0, ["116 of 4"], [], "")

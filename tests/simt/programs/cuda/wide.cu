@@ -1,0 +1,129 @@
+// What only NVIDIA's own compiler reads: each function prints, and its line is known to be right.
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+namespace cg = cooperative_groups;
+
+__managed__ int counter = 5;
+namespace inner {
+__constant__ float factor;
+}
+__constant__ float factor[2] = {1.5f, 2.5f};
+
+__global__ void fill(int* x) { x[threadIdx.x] = 7; }
+__global__ void fill(float* x) { x[threadIdx.x] = inner::factor * factor[1]; }
+__global__ void count() { atomicAdd(&counter, 1); }
+
+int overloads() {
+    int *whole, first;
+    float *real, other, three = 3;
+    cudaMalloc(&whole, 128);
+    cudaMalloc(&real, 128);
+    cudaMemcpyToSymbol(inner::factor, &three, sizeof three);
+    fill<< <1, 32 >> >(whole);
+    fill<<<1, 32>>>(real);
+    cudaMemcpy(&first, whole, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(&other, real, 4, cudaMemcpyDeviceToHost);
+    cudaFree(whole);
+    cudaFree(real);
+    printf("%d %g %g\n", first, other, __half2float(__float2half(0.1f)));
+    return 0;
+}
+
+int managed() {
+    count<<<2, 32>>>();
+    cudaDeviceSynchronize();
+    printf("%d\n", counter);
+    return 0;
+}
+
+__global__ void neighbors(int* x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    x[i] = i;
+    cg::this_grid().sync();
+    int next = x[(i + 1) % n];
+    cg::this_grid().sync();
+    x[i] = next;
+}
+
+int together() {
+    int *x, first, last;
+    cudaMalloc(&x, 64 * sizeof(int));
+    void* arguments[] = {&x};
+    cudaLaunchCooperativeKernel((void*)neighbors, dim3(2), dim3(32), arguments);
+    cudaMemcpy(&first, x, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(&last, x + 63, 4, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    printf("%d %d\n", first, last);
+    return 0;
+}
+
+int apart() {
+    int* x;
+    cudaMalloc(&x, 64 * sizeof(int));
+    neighbors<<<2, 32>>>(x);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+__global__ void convert(float* x, long long whole, double real) {
+    x[0] = __ll2float_rd(whole), x[1] = __ll2float_ru(whole), x[2] = __ll2float_rz(-whole);
+    x[3] = __double2float_rd(real), x[4] = __uint2float_ru((unsigned)whole);
+}
+
+int rounding() {
+    float *x, h[5];
+    cudaMalloc(&x, sizeof h);
+    convert<<<1, 1>>>(x, 16777217, 0.1);
+    cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    printf("%.0f %.0f %.0f %.9g %.0f\n", h[0], h[1], h[2], h[3], h[4]);
+    return 0;
+}
+
+int nothing() {
+    float x = 0;
+    size_t before, after, total;
+    void* pinned;
+    cudaMemGetInfo(&before, &total);
+    cudaMallocHost(&pinned, 1 << 20);
+    cudaMemGetInfo(&after, &total);
+    cudaFreeHost(pinned);
+    printf("%d %d %d\n", cudaMemcpy(&x, &x, 0, cudaMemcpyHostToDevice), cudaMemset(nullptr, 0, 0),
+           (int)(before - after));
+    return 0;
+}
+
+__global__ void sums(const float* x, float* out) {
+    float4 v = *reinterpret_cast<const float4*>(x + 4 * threadIdx.x);
+    out[threadIdx.x] = v.x + v.y + v.z + v.w;
+}
+
+int askew() {
+    float *x, *out;
+    cudaMalloc(&x, 65 * sizeof(float));
+    cudaMalloc(&out, 16 * sizeof(float));
+    cudaMemset(x, 0, 65 * sizeof(float));
+    sums<<<1, 16>>>(x + 1, out);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+int lacking() {
+    cudaGraph_t graph;
+    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    std::map<std::string, int (*)()> all{
+#define ONE(name) {#name, name}
+        ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(rounding),
+        ONE(nothing), ONE(askew), ONE(lacking),
+    };
+    return all.at(argv[1])();
+}
