@@ -167,7 +167,7 @@ def _nvrtc() -> None:
 
 @pytest.fixture
 def _host_compiler(_nvrtc: None) -> None:
-    """What whole CUDA programs need: NVRTC, and a C++ compiler for their host part."""
+    """What whole CUDA programs need: nvcc, and g++ for their host part."""
     from simt.programs.cuda.nvcc import host_fault
 
     _needs(host_fault(), "GPULEARN_REQUIRE_NVRTC")

@@ -256,10 +256,15 @@ class Chunk:
 
 
 class Write:
-    """What the active threads write into an array, each into its slot; no values: an atomic."""
+    """What the active threads write into an array, each into its slot; no values: an atomic.
 
-    def __init__(self, m: Chunk, view: View, slot: Value, values: Value) -> None:
-        self.m, self.view, self.slot, self.values = m, view, slot, values
+    `used` says of an atomic whether each thread goes by what it has found there.
+    """
+
+    def __init__(
+        self, m: Chunk, view: View, slot: Value, values: Value, *, used: bool = False
+    ) -> None:
+        self.m, self.view, self.slot, self.values, self.used = m, view, slot, values, used
         self.in_each_block = m.in_each_block(view, slot, m.mask)
 
     @cached_property

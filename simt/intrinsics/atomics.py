@@ -102,7 +102,7 @@ def update_slots(
     """
     for callback in m.events.access:
         callback(m, array, slot, place, "atomic")
-    write = Write(m, array, slot, None)
+    write = Write(m, array, slot, None, used=used)
     for callback in m.events.write:
         callback(m, write, place)
     lane, slots = m.active_slots(array, slot, m.mask)

@@ -238,7 +238,7 @@ class Races(Observer):
             if not self._write_alike(shadow, write, time):
                 lane, slots, values = write.lanes
                 a = self._access(m, shadow, view, index, "writes", lane, slots)
-                self._write(shadow, a, values, time)
+                self._write(shadow, a, values, time, used=write.used)
         if write.values is None:
             self.order.signal(m, write.lanes[0], shared=view.space != "global")
 
@@ -295,7 +295,7 @@ class Races(Observer):
         shadow.last_write = time
         return True
 
-    def _write(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
+    def _write(self, shadow: Shadow, a: _Access, values: Value, time: int, *, used: bool) -> None:
         m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
         if tables := shadow.read(floor, atomic=atomic):
@@ -314,13 +314,15 @@ class Races(Observer):
                 if not atomic and view.aligned:
                     changed = ~_same(view.flat[a.slots], values)
                 self._report_against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
-            if not atomic and shadow.atomics is not None:
+            if not atomic and shadow.atomics is not None and shadow.counted is not None:
+                # whoever counts with an atomic and finds that it is the last comes after the others
+                others = shadow.counted[a.last] != a.me[:: a.parts]
                 for table in shadow.atomics.tables:
-                    self._report_against(a, *table, floor, "writes")
+                    self._report_against(a, *table, floor, "writes", others)
         self._save_values(shadow, a, floor)
         shadow.last_write = time
         if atomic:
-            shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
+            shadow.enter_atomic(a.elements, a.me, time, floor, m.threads, used=used)
             shadow.rival(a.elements, a.me, m.threads * self.blocks)
             return
         shadow.writer[a.elements] = a.me

@@ -84,6 +84,7 @@ class Shadow:
         self.writer = np.full(count, -1, np.int64)
         self.wrote = np.zeros(count, np.int32)
         self.atomics: AccessTable | None = None
+        self.counted: Lanes | None = None  # whose atomic was the last, if it goes by what it found
         self.readers: AccessTable | None = None
         self.strong: AccessTable | None = None  # reads that an atomic may go beside
         self.rivals: Lanes | None = None  # threads that wrote where another thread did too
@@ -102,6 +103,7 @@ class Shadow:
         shadow.readers = self.readers and self.readers.repeated(self.grain)
         shadow.strong = self.strong and self.strong.repeated(self.grain)
         shadow.atomics = self.atomics and self.atomics.repeated(self.grain)
+        shadow.counted = None if self.counted is None else np.repeat(self.counted, self.grain)
         shadow.last_write, shadow.last_entered = self.last_write, self.last_entered
         shadow.noted, shadow.entered = self.noted, self.entered
         shadow.before, shadow.whole, shadow.rivals = self.before, self.whole, self.rivals
@@ -143,11 +145,15 @@ class Shadow:
         kind.enter(elements, me, time, floor, block)
         self.last_entered = max(self.last_entered, time)
 
-    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
-        """Enters an atomic by threads `me`."""
-        if self.atomics is None:
+    def enter_atomic(
+        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, used: bool
+    ) -> None:
+        """Enters an atomic by threads `me`, which go by what they have found if it is `used`."""
+        if self.atomics is None or self.counted is None:
             self.atomics = AccessTable(len(self.writer))
+            self.counted = np.full(len(self.writer), -1, np.int64)
         self.atomics.enter(elements, me, time, floor, block)
+        self.counted[elements] = me if used else -1
 
     def rival(self, elements: Lanes, me: Lanes, threads: int) -> None:
         """Notes threads that write where others wrote, and those others, of so many threads."""

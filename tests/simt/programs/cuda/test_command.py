@@ -42,7 +42,8 @@ def test_without_a_compiler_for_the_host_part_one_sentence_says_so(monkeypatch, 
     assert capsys.readouterr() == ("", said)
     monkeypatch.setattr(nvcc, "find_nvcc", lambda: None)
     assert command_line.main([str(HERE / "saxpy.cu")]) == 2
-    assert "pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt" in capsys.readouterr().err
+    said = "a CUDA program needs NVIDIA's compiler nvcc, no GPU: pip install "
+    assert capsys.readouterr().err.startswith(said)
 
 
 CELL = r"""#include <cstdio>
