@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -38,13 +38,6 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor], object]] = {
 }
 
 
-class InPlace(Protocol):
-    """An all-reduce: writes the result into `tensor` on every rank, and returns it."""
-
-    def __call__(self, tensor: Tensor, op: str = "sum") -> Tensor:
-        """Reduce over all ranks."""
-
-
 class _Addend(Tensor):
     """Numbers to which `op` is done where an algorithm adds."""
 
@@ -60,10 +53,11 @@ ADDENDS: dict[str, Any] = {
 }
 
 
-def in_place(function: Callable[[Tensor], None]) -> InPlace:
+def in_place(function: Callable[[Tensor], None]) -> Callable[..., Tensor]:
     """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is.
 
-    The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
+    It becomes an all-reduce of a tensor with an operation, which writes into the tensor and returns
+    it. The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
     that one, and so do all that are made from them.
     """
 
@@ -81,11 +75,7 @@ def in_place(function: Callable[[Tensor], None]) -> InPlace:
 
 
 def doublings(count: int) -> Iterator[int]:
-    """1, 2, 4 … as long as they are below `count`.
-
-    >>> list(doublings(6))
-    [1, 2, 4]
-    """
+    """1, 2, 4 … as long as they are below `count`."""
     distance = 1
     while distance < count:
         yield distance
@@ -115,8 +105,7 @@ def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
 def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
     """Combine the tensors of all ranks into the root's, by a binomial tree: ⌈log₂N⌉ rounds.
 
-    Returns:
-        The same tensor; on the other ranks it stays as it was.
+    Returns the same tensor; on the other ranks it stays as it was.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: reduce(torch.tensor(gl.parallel.rank()), root=0).item(), 3).results
@@ -179,13 +168,8 @@ def gather_rows(rows: Tensor) -> None:
 def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
     """Combine the tensors of all ranks, and leave each rank one part: (N−1)(α + Sβ/N).
 
-    Args:
-        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does: into N
-            parts whose lengths differ by at most one.
-        op: "sum", "product", "max" or "min".
-
-    Returns:
-        A new tensor: part r of the result on rank r.
+    The tensor of shape (m, …) is cut along its first axis as `torch.tensor_split` does: into N
+    parts whose lengths differ by at most one. Returns a new tensor: part r of the result on rank r.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: reduce_scatter(torch.tensor([1, 10, 100])).tolist(), 3).results
@@ -205,11 +189,8 @@ def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
 def all_to_all(tensor: Tensor) -> Tensor:
     """Send part s of each rank's tensor to rank s: (N−1)(α + Sβ/N).
 
-    Args:
-        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does.
-
-    Returns:
-        A new tensor: what ranks 0, 1 … sent, one after another along the first axis.
+    The tensor of shape (m, …) is cut along its first axis as `torch.tensor_split` does. Returns a
+    new tensor: what ranks 0, 1 … sent, one after another along the first axis.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: all_to_all(torch.arange(2) + 10 * rank()).tolist(), 2).results

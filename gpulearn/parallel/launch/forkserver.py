@@ -31,13 +31,8 @@ def context() -> Any:
 
     A copy of this process ("fork") would inherit locks of threads that it does not have: torch
     hangs in it after any OpenMP work. A server that has loaded torch and done nothing is copied
-    in a few milliseconds. Where there is none, each rank loads torch itself ("spawn").
-
-    Windows has no server either, but its pipes cannot be waited for as here, and it has no
-    signals: nothing of this was tried there, so `launch` refuses and names WSL.
+    in a few milliseconds. Windows has none, and nothing of this was tried there: `launch` refuses.
     """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
     _forget_anothers_server()
     multiprocessing.set_forkserver_preload(PRELOADED)
     return multiprocessing.get_context("forkserver")
@@ -83,9 +78,8 @@ def meeting_place() -> Iterator[Path]:
     The server is started here if there is none. It outlives an interrupt, and a launcher that is
     killed: then it takes its own folder away, with all that lies in it.
     """
-    chosen = context()
-    folder = start_server() if chosen.get_start_method() == "forkserver" else None
-    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=folder) as inner:
+    context()
+    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=start_server()) as inner:
         yield Path(inner)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 from gpulearn.parallel.launch.failures import LOG, too_much
-from gpulearn.parallel.launch.forkserver import context, start_server, surroundings
+from gpulearn.parallel.launch.forkserver import context, surroundings
 from gpulearn.parallel.launch.messages import (
     STUCK,
     Calls,
@@ -32,7 +32,6 @@ from gpulearn.parallel.launch.messages import (
 from gpulearn.parallel.launch.streams import RankLines
 
 ASKING = 5  # files that are opened to ask the server for a process: a socket and two pipes
-PATIENCE = (0.1, 0.5, 2.0, None)  # seconds until a server that ends is known to have ended
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
@@ -45,63 +44,51 @@ class _Member:
     """One rank as the launcher sees it."""
 
     def __init__(self, job: Job, chosen: Any, known: set[str]) -> None:
-        self.rank = job.rank
-        self.answer = bytearray()
-        self.stack = bytearray()
-        self.calls = bytearray()
-        self.errors = b""
+        self._job = job
+        self._errors = b""
         self.outcome: Result | Failure | None = None
-        ends = [chosen.Pipe(duplex=False) for _ in range(5)]
-        life, self.life = chosen.Pipe(duplex=False)
-        self.pipes: list[Connection] = [reader for reader, _ in ends]
-        writers = [writer for _, writer in ends]
+        (out, to_out), (err, to_err), (life, self.life) = (
+            chosen.Pipe(duplex=False) for _ in range(3)
+        )
+        self.pipes: list[Connection] = [out, err]
         self.lines = [
             RankLines(job.rank, sys.stdout),
             RankLines(job.rank, sys.stderr, but=LOG, known=known),
         ]
-        self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
-        self._start(life)
-        for connection in (*writers, life):
+        self.process = chosen.Process(
+            target=rank.run, args=(job, to_out, to_err, life), daemon=True
+        )
+        with surroundings():
+            with contextlib.ExitStack() as opened:
+                # OSError where no more files can be opened: a server that is connected to and
+                # then told nothing ends, and the next launches would find it gone
+                for _ in range(ASKING):
+                    opened.callback(os.close, os.dup(life.fileno()))
+            self.process.start()
+        for connection in (to_out, to_err, life):
             connection.close()
 
-    def _start(self, life: Connection) -> None:
-        """Start the process; where the server has just ended, with another one."""
-        for seconds in PATIENCE:
-            with surroundings():
-                with contextlib.ExitStack() as opened:
-                    # OSError where no more files can be opened: a server that is connected to and
-                    # then told nothing ends, and the next launches would find it gone
-                    for _ in range(ASKING):
-                        opened.callback(os.close, os.dup(life.fileno()))
-                try:
-                    self.process.start()
-                    break
-                except (EOFError, ConnectionError):
-                    if seconds is None:
-                        raise
-            time.sleep(seconds)
-            start_server()
-
     def take(self, number: int, piece: bytes) -> None:
-        """Take what came through pipe `number`: output, errors, the answer, a stack, calls."""
-        if number < 2:
-            self.lines[number].feed(piece)
-            if number == 1:
-                self.errors = self.errors[-LAST_WORDS:] + piece
-        else:
-            (self.answer, self.stack, self.calls)[number - 2].extend(piece)
+        """Take what came through pipe `number`: output or errors."""
+        self.lines[number].feed(piece)
+        if number == 1:
+            self._errors = self._errors[-LAST_WORDS:] + piece
+
+    def reported(self, what: str) -> bytes:
+        """What the rank has written into one of its files so far."""
+        file = self._job.report(what)
+        return file.read_bytes() if file.exists() else b""
 
     def frames(self) -> tuple[TraceFrame, ...]:
         """Where the rank said it was, outermost first."""
-        lines = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
-        return without_launcher(
-            [TraceFrame(file, int(line), name) for file, line, name in reversed(lines)]
-        )
+        stack = _own_thread(self.reported("stack").decode(errors="replace"))
+        lines = reversed(STACK_LINE.findall(stack))
+        return without_launcher([TraceFrame(file, int(line), name) for file, line, name in lines])
 
     def recorded(self) -> Calls | None:
         """The collectives that a stuck rank says it has called; None while it has said nothing."""
         try:
-            calls: Calls = pickle.loads(self.calls)
+            calls: Calls = pickle.loads(self.reported("calls"))
         except Exception:  # not all of it has come
             return None
         return calls
@@ -110,9 +97,9 @@ class _Member:
         """Note how the rank ended; its process is no more."""
         self.process.join()
         try:
-            self.outcome = pickle.loads(self.answer)
+            self.outcome = pickle.loads(self.reported("answer"))
         except Exception:
-            message = too_much(self.errors.decode(errors="replace"))
+            message = too_much(self._errors.decode(errors="replace"))
             self.outcome = Failure("", message or _manner(self.process.exitcode), self.frames())
 
 
@@ -205,7 +192,8 @@ class Group:
                 member.life.send_bytes(b"calls")
         until = time.monotonic() + STACK_SECONDS
         while time.monotonic() < until and not all(
-            m.stack.endswith(b"in <module>\n") and m.recorded() is not None for m in stuck
+            m.reported("stack").endswith(b"in <module>\n") and m.recorded() is not None
+            for m in stuck
         ):
             self._pump(0.05)
         for member in self._running():
