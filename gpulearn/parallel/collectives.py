@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput, about
 from gpulearn.parallel.communicator import (
-    existing_ranks,
+    need_rank,
     need_tensor,
     rank,
     recv,
@@ -25,7 +24,6 @@ from gpulearn.parallel.communicator import (
     sendrecv,
     world_size,
 )
-from gpulearn.require import shown
 
 __all__ = ["all_gather", "all_to_all", "broadcast", "gather_rows", "reduce", "reduce_scatter"]
 
@@ -93,7 +91,7 @@ def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
     """
     need_tensor(tensor)
     count = world_size()
-    place = (rank() - _root(root)) % count  # as if the root were rank 0
+    place = (rank() - need_rank("root", root, count)) % count  # as if the root were rank 0
     for distance in reversed(list(doublings(count))):
         if place % (2 * distance) == distance:
             recv(tensor, (place - distance + root) % count)
@@ -114,7 +112,7 @@ def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
     need_tensor(tensor)
     op = require.choice("op", op, OPERATIONS)
     count = world_size()
-    place = (rank() - _root(root)) % count
+    place = (rank() - need_rank("root", root, count)) % count
     part = tensor.detach() if place == 0 else tensor.detach().clone()
     arrived = torch.empty_like(part)
     for distance in doublings(count):
@@ -204,11 +202,3 @@ def all_to_all(tensor: Tensor) -> Tensor:
         to, source = (me + shift) % count, (me - shift) % count
         sendrecv(parts[to], to, arrived[source], source)
     return torch.cat(arrived)
-
-
-def _root(value: int) -> int:
-    count = world_size()
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        error = BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
-        raise about("no such rank", error)
-    return value

@@ -206,14 +206,18 @@ def existing_ranks(count: int) -> str:
     return f"there are {count} ranks, 0 to {count - 1}." if count > 1 else "there is rank 0 alone."
 
 
-def _peer(name: str, value: object, channel: Channel) -> int:
+def need_rank(name: str, value: object, count: int) -> int:
+    """The number of a rank that there is."""
     with contextlib.suppress(TypeError):
         number = operator.index(value)  # type: ignore[arg-type]
-        if 0 <= number < channel.size and number != channel.rank and not isinstance(value, bool):
+        if 0 <= number < count and not isinstance(value, bool):
             return number
+    raise about("no such rank", BadInput(f"{name} is {shown(value)}: {existing_ranks(count)}"))
+
+
+def _peer(name: str, value: object, channel: Channel) -> int:
     if value == channel.rank:
         error = BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
         first = name == "to" and channel.rank == 0
         raise about("rank 0 sends to itself" if first else "speaks to itself", error)
-    error = BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
-    raise about("no such rank", error)
+    return need_rank(name, value, channel.size)

@@ -25,7 +25,6 @@ from gpulearn.parallel.launch.messages import (
 )
 from gpulearn.parallel.process_group import MAX_TIMEOUT
 from gpulearn.parallel.simulate.simulate import simulate
-from gpulearn.require import shown
 from simt.device import selection
 
 R = TypeVar("R")
@@ -74,8 +73,6 @@ def launch(
     """
     ranks = require.whole("nprocs", nprocs)
     require.above_zero("timeout", timeout)
-    if not callable(fn):
-        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
     budget = require.from_zero("restarts", restarts)
     if backend == "simulated" and budget:
         raise BadInput(

@@ -157,6 +157,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 def traveling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     """A function and its arguments as bytes."""
+    if not callable(fn):
+        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
     try:
         return packed((fn, args))
     except Exception:

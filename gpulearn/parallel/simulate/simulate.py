@@ -32,7 +32,6 @@ from gpulearn.parallel.simulate.deadlock import MAX_LISTED, deadlock, frames_of_
 from gpulearn.parallel.simulate.network import Network, SimulatedChannel
 from gpulearn.parallel.simulate.scheduler import RankStop, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
-from gpulearn.require import shown
 from simt.device.selection import waited_seconds
 
 
@@ -97,10 +96,7 @@ def simulate(
     if ranks > MAX_RANKS:
         raise BadInput(f"nprocs is {ranks}: at most {MAX_RANKS:,} ranks can be simulated.")
     require.above_zero("timeout", timeout)
-    if not callable(fn):
-        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
-    payload = traveling_call(fn, args)
-    return _Run[R](payload, ranks, as_link(link)).run(float(timeout))
+    return _Run[R](traveling_call(fn, args), ranks, as_link(link)).run(float(timeout))
 
 
 class _Run(Generic[R]):
