@@ -22,7 +22,6 @@ PRELOADED = ["gpulearn.parallel.launch.preloaded"]  # what the server imports fo
 MAX_BYTES = 55
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
-_launcher = os.getpid()
 _folder: str | None = None  # the server's
 
 
@@ -33,23 +32,8 @@ def context() -> Any:
     hangs in it after any OpenMP work. A server that has loaded torch and done nothing is copied
     in a few milliseconds. Windows has none, and nothing of this was tried there: `launch` refuses.
     """
-    _forget_anothers_server()
     multiprocessing.set_forkserver_preload(PRELOADED)
     return multiprocessing.get_context("forkserver")
-
-
-def _forget_anothers_server() -> None:
-    """In a copy of the process that launched before: the server is that one's child, not ours."""
-    global _launcher, _folder
-    if os.getpid() == _launcher:
-        return
-    from multiprocessing import forkserver
-
-    _launcher, _folder = os.getpid(), None
-    known: Any = forkserver._forkserver
-    if getattr(known, "_forkserver_alive_fd", None) is not None:
-        os.close(known._forkserver_alive_fd)  # or that server would outlive its own process
-    known.__init__()
 
 
 @contextlib.contextmanager
@@ -117,7 +101,7 @@ def processes() -> list[int]:
     from multiprocessing import forkserver
 
     known: Any = forkserver._forkserver
-    if known._forkserver_pid is None or os.getpid() != _launcher:
+    if known._forkserver_pid is None:
         return []
     server = known._forkserver_pid
     try:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -33,28 +32,6 @@ from gpulearn.parallel.simulate.network import Network, SimulatedChannel
 from gpulearn.parallel.simulate.scheduler import RankStop, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
 from simt.device.selection import waited_seconds
-
-
-@contextlib.contextmanager
-def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
-    """While simulated ranks run, `os._exit` in one of them, by `rank_of` its thread, fails it."""
-    before, process = os._exit, os.getpid()
-
-    def leave(status: int) -> Any:
-        # a process that a rank has made, such as a loader's worker, may end as it likes
-        if os.getpid() != process or rank_of() is None:
-            return before(status)
-        raise SystemExit(
-            f"os._exit({status}) would end the notebook, in whose process simulated ranks run: "
-            f"return instead, or let gl.launch start real ranks"
-        )
-
-    os._exit = leave
-    try:
-        yield
-    finally:
-        os._exit = before
-
 
 R = TypeVar("R")
 MAX_RANKS = 1024
@@ -124,7 +101,6 @@ class _Run(Generic[R]):
                 alone,
                 torch.random.fork_rng(devices=[]),
                 prefixed_output(rank_of_this_thread),
-                exits_fail(rank_of_this_thread),
                 simulation(lambda: self._channels[self._scheduler.holder]),
             ):
                 try:

@@ -103,22 +103,6 @@ def test_temporary_files_may_lie_in_a_folder_that_no_address_can_name(tmp_path, 
     assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_copy_of_the_process_that_launched_can_launch_too():
-    launch(int, 1)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
-            os.write(writer, repr(launch(gl.parallel.rank, 2, timeout=20)).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        assert answer.read() == "[0, 1]"
-    os.waitpid(child, 0)
-    assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]  # its own server is still there
-
-
 def test_a_rank_may_load_its_data_with_workers(monkeypatch, tmp_path):
     class Numbers(Dataset):
         def __len__(self):

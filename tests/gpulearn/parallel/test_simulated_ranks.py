@@ -1,7 +1,6 @@
 """Simulated ranks: the same functions, in turns; what goes wrong is told at once, by name."""
 
 import itertools
-import os
 import random
 import sys
 import threading
@@ -14,7 +13,6 @@ import torch
 import gpulearn as gl
 from gpulearn.errors import RankError
 from gpulearn.parallel.simulate import simulate as simulating
-from gpulearn.parallel.simulate.simulate import exits_fail
 
 LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 
@@ -290,19 +288,6 @@ def test_a_result_that_cannot_be_loaded_is_told():
 
     with pytest.raises(RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"):
         gl.simulate(Sealed, 2)
-
-
-def test_a_rank_that_would_end_the_notebook_fails_alone(monkeypatch):
-    ended = []
-    monkeypatch.setattr(os, "_exit", ended.append)
-    leave = os._exit
-    with pytest.raises(RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"):
-        gl.simulate(lambda: os._exit(3) if gl.parallel.rank() == 1 else gl.parallel.barrier(), 2)
-    assert os._exit == leave
-    with exits_fail(lambda: 0):
-        monkeypatch.setattr(os, "getpid", lambda: -1)  # as a loader's worker that a rank has made
-        os._exit(7)
-    assert ended == [7]
 
 
 def test_ranks_may_simulate_ranks():
