@@ -104,7 +104,7 @@ class _Member:
 
 
 class Group:
-    """Ranks that run together; `with Group(jobs) as group` leaves no process behind."""
+    """Ranks that run together."""
 
     def __init__(self, jobs: Sequence[Job], timeout: float) -> None:
         self._jobs = jobs
@@ -112,33 +112,31 @@ class Group:
         self._members: list[_Member] = []
         self._selector = selectors.DefaultSelector()
 
-    def __enter__(self) -> Group:
+    def run(self) -> list[Result | Failure]:
+        """The outcome of each rank, in order of rank; no process is left behind."""
         chosen, known = context(), set[str]()
         try:
             for job in self._jobs:
-                self._members.append(_Member(job, chosen, known))
-        except BaseException:
-            self.__exit__()
-            raise
-        for member in self._members:
-            for number, pipe in enumerate(member.pipes):
-                os.set_blocking(pipe.fileno(), False)
-                self._selector.register(pipe.fileno(), selectors.EVENT_READ, (member, number))
-            self._selector.register(member.process.sentinel, selectors.EVENT_READ, (member, None))
-        return self
+                member = _Member(job, chosen, known)
+                self._members.append(member)
+                for number, pipe in enumerate(member.pipes):
+                    os.set_blocking(pipe.fileno(), False)
+                    self._selector.register(pipe.fileno(), selectors.EVENT_READ, (member, number))
+                sentinel = member.process.sentinel
+                self._selector.register(sentinel, selectors.EVENT_READ, (member, None))
+            self._wait()
+            return [member.outcome for member in self._members if member.outcome]
+        finally:
+            for member in self._members:
+                _kill(member.process)
+            for member in self._members:
+                member.process.join()
+                member.process.close()
+                for connection in (*member.pipes, member.life):
+                    connection.close()
+            self._selector.close()
 
-    def __exit__(self, *exception: object) -> None:
-        for member in self._members:
-            _kill(member.process)
-        for member in self._members:
-            member.process.join()
-            member.process.close()
-            for connection in (*member.pipes, member.life):
-                connection.close()
-        self._selector.close()
-
-    def wait(self) -> list[Result | Failure]:
-        """Wait for all ranks; the outcome of each, in order of rank."""
+    def _wait(self) -> None:
         quiet_since: float | None = None
         while running := self._running():
             over = len(running) < len(self._members)
@@ -154,7 +152,6 @@ class Group:
         for member in self._members:
             for lines in member.lines:
                 lines.close()
-        return [member.outcome for member in self._members if member.outcome]
 
     def _running(self) -> list[_Member]:
         return [member for member in self._members if member.outcome is None]

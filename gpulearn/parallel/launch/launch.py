@@ -118,8 +118,7 @@ def launch(
 def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
     """Start the ranks and wait for all; what became of each."""
     try:
-        with Group(jobs, timeout) as group:
-            return group.wait()
+        return Group(jobs, timeout).run()
     except OSError as refused:
         if refused.errno not in (errno.EMFILE, errno.ENFILE):
             raise
