@@ -27,16 +27,12 @@ from .communicator import world_size as world_size
 from .costs import all_reduce_cost as all_reduce_cost
 from .costs import all_reduce_seconds as all_reduce_seconds
 from .costs import fit_alpha_beta as fit_alpha_beta
-from .costs import fit_link as fit_link
 from .costs import halving_doubling_cost as halving_doubling_cost
 from .costs import ring_bytes_per_rank as ring_bytes_per_rank
-from .data_parallel import BucketedDataParallel as BucketedDataParallel
-from .data_parallel import NaiveDataParallel as NaiveDataParallel
 from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
 from .data_parallel import send_when_full as send_when_full
 from .links import Link as Link
 from .links import link as link
 from .process_group import init_process_group as init_process_group
-from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 import torch
@@ -12,24 +12,17 @@ from torch import Tensor, nn
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.communicator import world_size
-from gpulearn.parallel.torch_collectives import (
-    PendingSum,
-    begin_sum,
-    copy_from,
-    largest_over_ranks,
-    sum_over_ranks,
-)
+from gpulearn.parallel.torch_collectives import copy_from, largest_over_ranks, sum_over_ranks
 from gpulearn.require import shown
 
 P = ParamSpec("P")
-NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
 
 def _averageable(args: dict[str, Any]) -> None:
     if not isinstance(args["model"], nn.Module):
-        raise BadInput(f"model is {require.shown(args['model'])}: give the model.")
-    _count_of_samples(args["samples"])
+        raise BadInput(f"model is {shown(args['model'])}: give the model.")
+    if args["samples"] != 0:
+        require.above_zero("samples", args["samples"])
     for parameter in args["model"].parameters():
         if parameter.grad is not None:
             need_dense(parameter.grad)
@@ -43,7 +36,7 @@ def _with_samples(average: Callable[P, None]) -> Callable[P, None]:
         try:
             average(*args, **kwargs)
         except ZeroDivisionError:
-            raise BadInput(NO_SAMPLES) from None
+            raise BadInput("samples is 0 on every rank: there is no gradient to average.") from None
 
     return checked
 
@@ -86,25 +79,6 @@ def average_gradients(model: nn.Module, samples: int = 1) -> None:
             sum_over_ranks(parameter.grad)
 
 
-def share_of(samples: int | None) -> float:
-    """This rank's weight in the mean: nᵣ / Σ nᵣ, or 1/N if all have as many.
-
-    Every rank must call; all give a count, or all give None.
-    """
-    if samples is None:
-        return 1 / world_size()
-    _count_of_samples(samples)
-    total = sum_over_ranks(torch.tensor(float(samples), dtype=torch.float64)).item()
-    if total == 0:
-        raise BadInput(NO_SAMPLES)
-    return samples / total
-
-
-def _count_of_samples(value: Any) -> None:
-    if value != 0:
-        require.above_zero("samples", value)
-
-
 def need_dense(gradient: Tensor) -> None:
     """Check that a gradient is a plain tensor."""
     if gradient.is_sparse:
@@ -140,9 +114,6 @@ def broadcast_weights(model: nn.Module, root: int = 0) -> None:
         )
     for _, value in entries:
         copy_from(root, value)
-
-
-MEGABYTE = 1 << 20
 
 
 def _tensors(value: object) -> None:
@@ -185,53 +156,3 @@ def bucket_gradients(
         buckets[-1].append(parameter)
         filled += parameter.nbytes
     return buckets
-
-
-class Bucket:
-    """The gradients of some parameters, one after another in one flat tensor.
-
-    Behind them stands one number for each parameter: how many ranks have a gradient for it. So
-    ranks learn what the others used without another message.
-    """
-
-    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
-        self.parameters = list(parameters)
-        first = self.parameters[0]
-        sizes = [parameter.numel() for parameter in self.parameters]
-        self.flat = torch.empty(sum(sizes) + len(sizes), dtype=first.dtype, device=first.device)
-        *parts, self._used = self.flat.split([*sizes, len(sizes)])
-        self._views = [
-            part.view(parameter.shape)
-            for part, parameter in zip(parts, self.parameters, strict=True)
-        ]
-        self.summing: PendingSum | None = None  # while it is on its way
-        self.filled: dict[int, bool] = {}  # the parameters that are in, and who has a gradient
-
-    def fill(self, number: int, share: float) -> None:
-        """Take in `share` times one gradient: this rank's part of the mean."""
-        parameter, view = self.parameters[number], self._views[number]
-        gradient = parameter.grad
-        if gradient is None or share == 0:  # without samples the gradient is NaN, not 0
-            view.zero_()
-        else:
-            need_dense(gradient)
-            torch.mul(gradient, share, out=view)
-        self.filled[number] = gradient is not None
-
-    def begin(self, share: float) -> None:
-        """Take in what is missing, and send it on its way."""
-        for number in range(len(self.parameters)):
-            if number not in self.filled:
-                self.fill(number, share)
-        self._used.copy_(torch.tensor([used for _, used in sorted(self.filled.items())]))
-        self.summing = begin_sum(self.flat)
-
-    def finish(self) -> None:
-        """Wait for the sums; they become the parameters' gradients, without a copy."""
-        if self.summing is not None:
-            self.summing.wait()
-        for number, ranks in enumerate(self._used.tolist()):
-            if ranks > 0:
-                self.parameters[number].grad = self._views[number]
-        self.summing = None
-        self.filled.clear()

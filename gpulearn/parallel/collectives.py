@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput, about
 from gpulearn.parallel.communicator import (
-    existing_ranks,
+    need_rank,
     need_tensor,
     rank,
     recv,
@@ -25,7 +24,6 @@ from gpulearn.parallel.communicator import (
     sendrecv,
     world_size,
 )
-from gpulearn.require import shown
 
 __all__ = ["all_gather", "all_to_all", "broadcast", "gather_rows", "reduce", "reduce_scatter"]
 
@@ -36,13 +34,6 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor], object]] = {
     "max": lambda into, other: torch.maximum(into, other, out=into),
     "min": lambda into, other: torch.minimum(into, other, out=into),
 }
-
-
-class InPlace(Protocol):
-    """An all-reduce: writes the result into `tensor` on every rank, and returns it."""
-
-    def __call__(self, tensor: Tensor, op: str = "sum") -> Tensor:
-        """Reduce over all ranks."""
 
 
 class _Addend(Tensor):
@@ -60,10 +51,11 @@ ADDENDS: dict[str, Any] = {
 }
 
 
-def in_place(function: Callable[[Tensor], None]) -> InPlace:
+def in_place(function: Callable[[Tensor], None]) -> Callable[..., Tensor]:
     """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is.
 
-    The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
+    It becomes an all-reduce of a tensor with an operation, which writes into the tensor and returns
+    it. The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
     that one, and so do all that are made from them.
     """
 
@@ -81,11 +73,7 @@ def in_place(function: Callable[[Tensor], None]) -> InPlace:
 
 
 def doublings(count: int) -> Iterator[int]:
-    """1, 2, 4 … as long as they are below `count`.
-
-    >>> list(doublings(6))
-    [1, 2, 4]
-    """
+    """1, 2, 4 … as long as they are below `count`."""
     distance = 1
     while distance < count:
         yield distance
@@ -103,7 +91,7 @@ def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
     """
     need_tensor(tensor)
     count = world_size()
-    place = (rank() - _root(root)) % count  # as if the root were rank 0
+    place = (rank() - need_rank("root", root, count)) % count  # as if the root were rank 0
     for distance in reversed(list(doublings(count))):
         if place % (2 * distance) == distance:
             recv(tensor, (place - distance + root) % count)
@@ -115,8 +103,7 @@ def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
 def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
     """Combine the tensors of all ranks into the root's, by a binomial tree: ⌈log₂N⌉ rounds.
 
-    Returns:
-        The same tensor; on the other ranks it stays as it was.
+    Returns the same tensor; on the other ranks it stays as it was.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: reduce(torch.tensor(gl.parallel.rank()), root=0).item(), 3).results
@@ -125,7 +112,7 @@ def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
     need_tensor(tensor)
     op = require.choice("op", op, OPERATIONS)
     count = world_size()
-    place = (rank() - _root(root)) % count
+    place = (rank() - need_rank("root", root, count)) % count
     part = tensor.detach() if place == 0 else tensor.detach().clone()
     arrived = torch.empty_like(part)
     for distance in doublings(count):
@@ -179,13 +166,8 @@ def gather_rows(rows: Tensor) -> None:
 def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
     """Combine the tensors of all ranks, and leave each rank one part: (N−1)(α + Sβ/N).
 
-    Args:
-        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does: into N
-            parts whose lengths differ by at most one.
-        op: "sum", "product", "max" or "min".
-
-    Returns:
-        A new tensor: part r of the result on rank r.
+    The tensor of shape (m, …) is cut along its first axis as `torch.tensor_split` does: into N
+    parts whose lengths differ by at most one. Returns a new tensor: part r of the result on rank r.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: reduce_scatter(torch.tensor([1, 10, 100])).tolist(), 3).results
@@ -205,11 +187,8 @@ def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
 def all_to_all(tensor: Tensor) -> Tensor:
     """Send part s of each rank's tensor to rank s: (N−1)(α + Sβ/N).
 
-    Args:
-        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does.
-
-    Returns:
-        A new tensor: what ranks 0, 1 … sent, one after another along the first axis.
+    The tensor of shape (m, …) is cut along its first axis as `torch.tensor_split` does. Returns a
+    new tensor: what ranks 0, 1 … sent, one after another along the first axis.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: all_to_all(torch.arange(2) + 10 * rank()).tolist(), 2).results
@@ -223,11 +202,3 @@ def all_to_all(tensor: Tensor) -> Tensor:
         to, source = (me + shift) % count, (me - shift) % count
         sendrecv(parts[to], to, arrived[source], source)
     return torch.cat(arrived)
-
-
-def _root(value: int) -> int:
-    count = world_size()
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        error = BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
-        raise about("no such rank", error)
-    return value

@@ -134,17 +134,6 @@ def isend(tensor: Tensor, to: int, tag: int = 0) -> Handle:
     """Begin to send and go on at once; `wait()` of the handle ends it.
 
     The tensor must stay as it is until then.
-
-    >>> import gpulearn as gl
-    >>> import torch
-    >>> def swap():
-    ...     other, arrived = 1 - rank(), torch.empty(2)
-    ...     on_its_way = isend(torch.full((2,), float(rank())), to=other)
-    ...     recv(arrived, source=other)
-    ...     on_its_way.wait()
-    ...     return arrived.tolist()
-    >>> gl.launch(swap, 2, backend="simulated")
-    [[1.0, 1.0], [0.0, 0.0]]
     """
     channel = current()
     need_tensor(tensor)
@@ -161,24 +150,8 @@ def irecv(tensor: Tensor, source: int, tag: int = 0) -> Handle:
 def wait_any(handles: Sequence[Handle]) -> int:
     """Wait until one of several messages is there that were begun with `irecv`; say which.
 
-    MPI calls it Waitany. The others stay under way, and may be waited for again.
-
-    Returns:
-        The place in `handles` of the one that came first; its tensor holds what came.
-
-    >>> import gpulearn as gl
-    >>> import torch
-    >>> def first_come():
-    ...     if rank() > 0:
-    ...         compute(1 / rank())
-    ...         return send(torch.tensor(rank()), to=0)
-    ...     waiting = [irecv(torch.tensor(0), source) for source in (1, 2, 3)]
-    ...     order = []
-    ...     while waiting:
-    ...         order.append(waiting.pop(wait_any(waiting)).wait().item())
-    ...     return order
-    >>> gl.launch(first_come, 4, backend="simulated")[0]
-    [3, 2, 1]
+    MPI calls it Waitany. The others stay under way, and may be waited for again. Returns the place
+    in `handles` of the one that came first; its tensor holds what came.
     """
     if not handles:
         raise BadInput("handles is empty: give what irecv returned, one or more of them.")
@@ -190,14 +163,6 @@ def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor
 
     Two ranks that send to each other with `send` wait for ever, since each waits until the
     other receives. Here both directions are under way at once.
-
-    >>> import gpulearn as gl
-    >>> import torch
-    >>> def swap():
-    ...     other = 1 - rank()
-    ...     return sendrecv(torch.tensor(rank()), other, torch.tensor(-1), other).item()
-    >>> gl.launch(swap, 2, backend="simulated")
-    [1, 0]
     """
     channel = current()
     need_tensor(outgoing)
@@ -215,10 +180,6 @@ def compute(seconds: float) -> None:
     """Take time for computing: a simulated rank's clock moves on.
 
     In a real process it does nothing, since real work takes its own time.
-
-    >>> import gpulearn as gl
-    >>> gl.simulate(lambda: compute(0.5 * rank()), 3).clocks
-    (0.0, 0.5, 1.0)
     """
     if seconds != 0:
         require.above_zero("seconds", seconds)
@@ -245,16 +206,18 @@ def existing_ranks(count: int) -> str:
     return f"there are {count} ranks, 0 to {count - 1}." if count > 1 else "there is rank 0 alone."
 
 
-def _peer(name: str, value: object, channel: Channel) -> int:
-    if type(value) is int and 0 <= value < channel.size and value != channel.rank:
-        return value
+def need_rank(name: str, value: object, count: int) -> int:
+    """The number of a rank that there is."""
     with contextlib.suppress(TypeError):
         number = operator.index(value)  # type: ignore[arg-type]
-        if 0 <= number < channel.size and number != channel.rank and not isinstance(value, bool):
+        if 0 <= number < count and not isinstance(value, bool):
             return number
+    raise about("no such rank", BadInput(f"{name} is {shown(value)}: {existing_ranks(count)}"))
+
+
+def _peer(name: str, value: object, channel: Channel) -> int:
     if value == channel.rank:
         error = BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
         first = name == "to" and channel.rank == 0
         raise about("rank 0 sends to itself" if first else "speaks to itself", error)
-    error = BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
-    raise about("no such rank", error)
+    return need_rank(name, value, channel.size)

@@ -9,11 +9,9 @@ Int. J. of High Performance Computing Applications 19(1), 2005.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpulearn import require
 from gpulearn.errors import BadInput
@@ -54,29 +52,19 @@ def halving_doubling_cost(ranks: int, size: float, link: Link) -> tuple[int, flo
     return rounds, sent, rounds * link.latency + sent / link.bandwidth
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What an all-reduce costs on any link.
+class Cost(NamedTuple):
+    """What an all-reduce costs on any link."""
 
-    Attributes:
-        rounds: messages one after another, on the longest way: each costs α.
-        path_bytes: bytes one after another, on the longest way: each costs β.
-        messages: messages in all.
-        total_bytes: bytes in all.
-        busiest_bytes: the most bytes that one rank sends.
-    """
-
-    rounds: int
-    path_bytes: float
-    messages: int
-    total_bytes: float
-    busiest_bytes: float
+    rounds: int  # messages one after another, on the longest way: each costs α
+    path_bytes: float  # bytes one after another, on the longest way: each costs β
 
     def seconds(self, link: Link) -> float:
         """Seconds on this link: rounds · α + path_bytes · β."""
         return self.rounds * link.latency + self.path_bytes / link.bandwidth
 
 
+@require.sizes("ranks")
+@require.positive(or_zero=("size",))
 def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
     """The cost of one of our all-reduces: "root", "tree", "doubling", "ring" or "halving".
 
@@ -84,13 +72,21 @@ def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
     elements, or large.
 
     >>> all_reduce_cost("ring", ranks=4, size=1000)
-    Cost(rounds=6, path_bytes=1500.0, messages=24, total_bytes=6000.0, busiest_bytes=1500.0)
+    Cost(rounds=6, path_bytes=1500.0)
     """
-    chosen = require.choice("algorithm", algorithm, _COSTS)
-    ranks = require.whole("ranks", ranks)
-    if size != 0:
-        require.above_zero("size", size)
-    return _COSTS[chosen](ranks, size)
+    around = 2 * (ranks - 1)
+    up_and_down = 2 * (ranks - 1).bit_length()
+    exchanges = ranks.bit_length() - 1
+    core = 1 << exchanges
+    beyond = 2 if ranks > core else 0  # the others hand theirs to a partner, and get the result
+    costs = {
+        "root": Cost(around, around * size),
+        "tree": Cost(up_and_down, up_and_down * size),
+        "doubling": Cost(exchanges + beyond, (exchanges + beyond) * size),
+        "ring": Cost(around, around / ranks * size),
+        "halving": Cost(2 * exchanges + beyond, 2 * (core - 1) / core * size + beyond * size),
+    }
+    return costs[require.choice("algorithm", algorithm, costs)]
 
 
 def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str) -> float:
@@ -107,77 +103,18 @@ def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str
     return all_reduce_cost(algorithm, ranks, size).seconds(as_link(link))
 
 
-def _root(ranks: int, size: float) -> Cost:
-    steps = 2 * (ranks - 1)
-    return Cost(steps, steps * size, steps, steps * size, (ranks - 1) * size)
-
-
-def _tree(ranks: int, size: float) -> Cost:
-    depth = (ranks - 1).bit_length()
-    messages = 2 * (ranks - 1)
-    return Cost(2 * depth, 2 * depth * size, messages, messages * size, depth * size)
-
-
-def _doubling(ranks: int, size: float) -> Cost:
-    depth = ranks.bit_length() - 1
-    core = 1 << depth
-    beyond = ranks - core  # ranks that hand theirs to a partner, and get the result back
-    rounds = depth + (2 if beyond else 0)
-    messages = core * depth + 2 * beyond
-    busiest = depth + (1 if beyond else 0)
-    return Cost(rounds, rounds * size, messages, messages * size, busiest * size)
-
-
-def _ring(ranks: int, size: float) -> Cost:
-    steps = 2 * (ranks - 1)
-    each = ring_bytes_per_rank(ranks, size)
-    return Cost(steps, each, ranks * steps, ranks * each, each)
-
-
-def _halving(ranks: int, size: float) -> Cost:
-    depth = ranks.bit_length() - 1
-    core = 1 << depth
-    beyond = ranks - core
-    each = ring_bytes_per_rank(core, size)
-    whole = 2 * size if beyond else 0  # there and back
-    return Cost(
-        2 * depth + (2 if beyond else 0),
-        each + whole,
-        core * 2 * depth + 2 * beyond,
-        core * each + 2 * beyond * size,
-        each + whole / 2,
-    )
-
-
-_COSTS = {
-    "root": _root, "tree": _tree, "doubling": _doubling, "ring": _ring, "halving": _halving,
-}  # fmt: skip
-
-
-def _need_sizes(sizes: object) -> None:
-    values = _numbers("sizes", sizes)
-    if values.ndim != 1 or np.any(values < 0) or np.unique(values).size < 2:
-        raise BadInput(f"sizes is {shown(sizes)}: give at least two different ones, in bytes.")
-
-
-def _need_seconds(seconds: object) -> None:
-    values = _numbers("seconds", seconds)
-    if np.any(values <= 0):
-        raise BadInput(f"seconds is {shown(seconds)}: each time must be above zero.")
-
-
-def _numbers(name: str, values: object) -> NDArray[Any]:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([np.nan])
-    if not np.all(np.isfinite(numbers)):
-        raise BadInput(f"{name} is {shown(values)}: give a list of numbers.")
-    return numbers
+def _measured(args: dict[str, Any]) -> None:
+    sizes, seconds = (require.real_array(name, args[name]) for name in ("sizes", "seconds"))
+    if not (np.isfinite(sizes) & (sizes >= 0)).all() or np.unique(sizes).size < 2:
+        raise BadInput(
+            f"sizes is {shown(args['sizes'])}: give at least two different ones, in bytes."
+        )
+    if not (np.isfinite(seconds) & (seconds > 0)).all():
+        raise BadInput(f"seconds is {shown(args['seconds'])}: each time must be above zero.")
 
 
 @require.same_length("sizes", "seconds")
-@require.checked(sizes=_need_sizes, seconds=_need_seconds)
+@require.together(_measured)
 def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
     """Fit seconds = α + β · size to measured times, by least squares.
 
@@ -198,49 +135,3 @@ def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[fl
     rows = terms / scale * weights[:, None]
     (alpha, beta), *_ = np.linalg.lstsq(rows, np.ones(len(sizes)))
     return float(alpha / scale[0]), float(beta / scale[1])
-
-
-@require.same_length("ranks", "sizes", "seconds")
-def fit_link(
-    algorithm: str, ranks: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]
-) -> Link:
-    """The link that explains measured all-reduces best; it predicts those not measured.
-
-    Solves rounds · α + path_bytes · β = seconds by least squares of the relative errors, over
-    all measurements at once; neither α nor β can come out below zero. Each measurement has its
-    number of ranks, at least 2, its bytes of the tensor and its seconds.
-
-    >>> from gpulearn.parallel.costs import all_reduce_seconds
-    >>> true = Link(20e-6, 2e9)
-    >>> seconds = [all_reduce_seconds("ring", 4, size, true) for size in (1e3, 1e5, 1e7)]
-    >>> print(fit_link("ring", [4, 4, 4], [1e3, 1e5, 1e7], seconds))
-    fitted to ring (20 µs, 2 GB/s)
-    """
-    _need_seconds(seconds)
-    if any(require.whole("an entry of ranks", count) < 2 for count in ranks):
-        raise BadInput(f"ranks is {shown(list(ranks))}: one rank alone sends nothing.")
-    costs = [all_reduce_cost(algorithm, n, s) for n, s in zip(ranks, sizes, strict=True)]
-    terms = np.array([[cost.rounds, cost.path_bytes] for cost in costs], dtype=float)
-    scale = terms.max(axis=0, initial=0.0)
-    rows = terms / np.where(scale > 0, scale, 1) / np.asarray(seconds, dtype=float)[:, None]
-    if len(costs) < 2 or np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max()) < 2:
-        raise BadInput(
-            f"sizes is {shown(list(sizes))}: give at least two different ones, in bytes."
-        )
-    alpha, beta = _not_below_zero(rows) / scale
-    if beta == 0:
-        raise BadInput(
-            f"seconds is {shown(list(seconds))}: they do not grow with the size; measure "
-            f"larger ones."
-        )
-    return Link(float(alpha), float(1 / beta), f"fitted to {algorithm}", "measured")
-
-
-def _not_below_zero(rows: NDArray[Any]) -> NDArray[Any]:
-    """Least squares of rows · x = 1 with no x below zero: for two unknowns, try each alone."""
-    ones = np.ones(len(rows))
-    best: NDArray[Any] = np.linalg.lstsq(rows, ones)[0]
-    if np.all(best >= 0):
-        return best
-    scales = [max(0.0, float(values @ ones) / float(values @ values)) for values in rows.T]
-    return min(np.diag(scales), key=lambda x: float(np.sum((rows @ x - 1) ** 2)))

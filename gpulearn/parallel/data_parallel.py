@@ -1,17 +1,16 @@
-"""Data parallelism three ways: naive, in buckets, and with communication during `backward`.
+"""Data parallelism: a model's replica whose gradients are averaged while `backward` computes.
 
-Each wraps this rank's replica of a model. The same loop serves all three:
-
-    replica = OverlappingDataParallel(model)
-    loss = loss_of(replica(images), labels)
-    loss.backward()
-    replica.average()  # then every rank holds the same gradients
-    optimizer.step()
+replica = OverlappingDataParallel(model)
+loss = loss_of(replica(images), labels)
+loss.backward()
+replica.average()  # then every rank holds the same gradients
+optimizer.step()
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -20,16 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn.parallel.averaging import (
-    MEGABYTE,
-    Bucket,
-    average_gradients,
-    broadcast_weights,
-    bucket_gradients,
-    share_of,
-)
+from gpulearn.parallel.averaging import broadcast_weights, bucket_gradients, need_dense
 from gpulearn.parallel.communicator import world_size
-from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
+from gpulearn.parallel.torch_collectives import PendingSum, begin_sum, copy_from
 from gpulearn.require import shown
 
 
@@ -51,7 +43,6 @@ class Replica(nn.Module):
                 )
         self.module = module
         self._exchanges = True
-        self._samples: int | None = None
         self._waiting: int | None = None  # the weights' version, from backward to average()
         broadcast_weights(module)
 
@@ -83,14 +74,6 @@ class Replica(nn.Module):
         finally:
             self._exchanges = before
 
-    def weigh(self, samples: int) -> None:
-        """Say before `backward` that this rank's mean loss is over so many samples.
-
-        For uneven shards: every rank says it, and it holds for one step. A rank with 0 samples
-        may leave `backward` out, and also the model itself if that has no buffers.
-        """
-        self._samples = samples
-
     def average(self) -> None:
         """Replace each gradient by its mean over all ranks: after `backward`, before the step.
 
@@ -101,7 +84,7 @@ class Replica(nn.Module):
         try:
             self._average()
         finally:
-            self._samples = self._waiting = None
+            self._waiting = None
 
     def _average(self) -> None:
         raise NotImplementedError
@@ -149,50 +132,54 @@ def send_when_full(
     ]
 
 
-class NaiveDataParallel(Replica):
-    """After `backward`, one all-reduce for each parameter, one after another.
+class OverlappingDataParallel(Replica):
+    """Gradients travel in buckets of at most `most_bytes`, while `backward` goes on computing.
 
-    >>> import gpulearn as gl
-    >>> import torch
-    >>> def weight_after_a_step():
-    ...     replica = NaiveDataParallel(nn.Linear(1, 1, bias=False))
-    ...     replica(torch.tensor([[1.0 + gl.parallel.rank()]])).sum().backward()
-    ...     replica.average()
-    ...     return replica.module.weight.grad.item()
-    >>> gl.launch(weight_after_a_step, 2, backend="simulated")
-    [1.5, 1.5]
+    Every rank must send its buckets in the same order, or sums of different buckets would meet.
+    So a full bucket waits until those before it have left; what no `backward` fills leaves in
+    `average`, with zeros for the parameters that this rank did not use.
     """
 
-    def _average(self) -> None:
-        # who says nothing would count as 1 sample, beside the counts that others give
-        weighed = sum_over_ranks(torch.tensor(float(self._samples is not None))).item()
-        if 0 < weighed < world_size():
-            raise TrainingError(
-                f"weigh() was called on {weighed:.0f} of {world_size()} ranks: call it on all, or "
-                f"on none."
-            )
-        average_gradients(self.module, 1 if self._samples is None else self._samples)
-
-
-class BucketedDataParallel(Replica):
-    """After `backward`, one all-reduce for each bucket of gradients, of at most `most_bytes`.
-
-    Afterwards gradients are views into the buckets: the next step overwrites them, so clone one
-    that is to be kept.
-    """
-
-    def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
+    def __init__(self, module: nn.Module, most_bytes: int = 25 << 20) -> None:
         super().__init__(module)
-        groups = bucket_gradients(list(module.parameters()), most_bytes)
-        self._buckets = [Bucket(group) for group in groups]
-        self._equal = self._share = share_of(None)  # this rank's weight in the mean
+        self._buckets = bucket_gradients(list(module.parameters()), most_bytes)
+        self._ready: set[Tensor] = set()  # the parameters whose gradients this backward has made
+        self._under_way: list[tuple[Tensor, PendingSum]] = []  # the buckets that have left
+        for parameter in itertools.chain(*self._buckets):
+            parameter.register_post_accumulate_grad_hook(self._note)
 
-    def weigh(self, samples: int) -> None:
-        """Say before `backward` that this rank's mean loss is over so many samples."""
-        self._share = share_of(samples)
+    def _note(self, parameter: Tensor) -> None:
+        """Called by `backward` when this parameter has its gradient."""
+        if not self._exchanges:
+            return
+        if parameter in self._ready:
+            raise TrainingError(
+                "Two backward passes without average() between them: call it after each, or put "
+                "all passes of a step but the last under no_sync()."
+            )
+        self._ready.add(parameter)
+        for bucket in self._buckets[len(self._under_way) :]:
+            if not self._ready.issuperset(bucket):
+                break
+            self._send(bucket)
+
+    def _send(self, bucket: Sequence[nn.Parameter]) -> None:
+        """Begin to sum the gradients of a bucket, one after another in one flat tensor.
+
+        Behind them stands one number for each parameter, above zero on the ranks that have a
+        gradient for it. So ranks learn what the others used without another message.
+        """
+        parts = []
+        for parameter in bucket:
+            gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            need_dense(gradient)
+            parts.append(gradient.flatten())
+        used = torch.tensor([parameter.grad is not None for parameter in bucket]).to(parts[0])
+        flat = torch.cat([*parts, used]).mul_(1 / world_size())
+        self._under_way.append((flat, begin_sum(flat)))
 
     def _average(self) -> None:
-        bucketed = {parameter for bucket in self._buckets for parameter in bucket.parameters}
+        bucketed = set(itertools.chain(*self._buckets))
         for name, parameter in self.module.named_parameters():
             # what is in no bucket would differ from rank to rank, and nobody would notice
             if parameter.requires_grad and parameter not in bucketed:
@@ -200,49 +187,13 @@ class BucketedDataParallel(Replica):
                     f"{name} was frozen or not there when {type(self).__name__} took the model: "
                     f"wrap it once all that will be trained is there and needs gradients."
                 )
-        try:
-            for bucket in self._buckets:
-                if bucket.summing is None:
-                    bucket.begin(self._share)
-            for bucket in self._buckets:
-                bucket.finish()
-        finally:
-            self._share = self._equal
-
-
-class OverlappingDataParallel(BucketedDataParallel):
-    """Each bucket leaves as soon as it is full, while `backward` goes on computing.
-
-    Every rank must send its buckets in the same order, or sums of different buckets would meet.
-    So a full bucket waits until those before it have left; what no `backward` fills leaves in
-    `average`, with zeros for the parameters that this rank did not use.
-    """
-
-    def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
-        super().__init__(module, most_bytes)
-        self._hooks = [
-            parameter.register_post_accumulate_grad_hook(partial(self._ready, bucket, number))
-            for bucket in self._buckets
-            for number, parameter in enumerate(bucket.parameters)
-        ]
-
-    def release(self) -> None:
-        """Leave the model without hooks, as it was before."""
-        for hook in self._hooks:
-            hook.remove()
-
-    def _ready(self, bucket: Bucket, number: int, parameter: Tensor) -> None:
-        """Called by `backward` when this parameter has its gradient."""
-        if not self._exchanges:
-            return
-        if number in bucket.filled:
-            raise TrainingError(
-                "Two backward passes without average() between them: call it after each, or put "
-                "all passes of a step but the last under no_sync()."
-            )
-        bucket.fill(number, self._share)
-        for next_bucket in self._buckets:
-            if len(next_bucket.filled) < len(next_bucket.parameters):
-                break
-            if next_bucket.summing is None:
-                next_bucket.begin(self._share)
+        for bucket in self._buckets[len(self._under_way) :]:
+            self._send(bucket)
+        for bucket, (flat, pending) in zip(self._buckets, self._under_way, strict=True):
+            pending.wait()
+            *parts, used = flat.split([*(parameter.numel() for parameter in bucket), len(bucket)])
+            for parameter, part, ranks in zip(bucket, parts, used.tolist(), strict=True):
+                if ranks > 0:
+                    parameter.grad = part.view(parameter.shape)
+        self._ready.clear()
+        self._under_way.clear()

@@ -22,35 +22,19 @@ class Link:
     α is the latency and β = 1/bandwidth (Hockney, "The communication challenge for MPP:
     Intel Paragon and Meiko CS-2", Parallel Computing 20(3), 1994).
 
-    Attributes:
-        latency: α in seconds, for each message however small.
-        bandwidth: bytes per second, in one direction.
-        name: what figures call it.
-        source: where its numbers are from.
-
     >>> Link(latency=10e-6, bandwidth=1e9).seconds(1_000_000)
     0.00101
     """
 
-    latency: float
-    bandwidth: float
-    name: str = field(default="", compare=False)
-    source: str = field(default="", compare=False)
+    latency: float  # α in seconds, for each message however small
+    bandwidth: float  # bytes per second, in one direction
+    name: str = field(default="", compare=False)  # what figures call it
+    source: str = field(default="", compare=False)  # where its numbers are from
 
     def __post_init__(self) -> None:
         if self.latency != 0:
             require.above_zero("latency", self.latency)
         require.above_zero("bandwidth", self.bandwidth)
-
-    @property
-    def alpha(self) -> float:
-        """Seconds for each message."""
-        return self.latency
-
-    @property
-    def beta(self) -> float:
-        """Seconds for each byte."""
-        return 1 / self.bandwidth
 
     def seconds(self, size: float) -> float:
         """Seconds for one message of `size` bytes: α + S·β."""

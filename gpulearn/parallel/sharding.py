@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import torch
-from torch.utils.data import Sampler
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.communicator import rank as this_rank
-from gpulearn.parallel.communicator import world_size
-
-UNEVEN = ("pad", "drop", "keep")
 
 
 def _sensible(args: dict[str, Any]) -> None:
-    args["uneven"] = require.choice("uneven", args["uneven"], UNEVEN)
+    args["uneven"] = require.choice("uneven", args["uneven"], ("pad", "drop", "keep"))
     args["epoch"] = require.from_zero("epoch", args["epoch"])
     args["rank"] = require.from_zero("rank", args["rank"])
     if args["seed"] is not None:
@@ -69,41 +62,3 @@ def shard_indices(
     elif uneven == "drop":
         order = order[: count // size * size]
     return order[rank::size]
-
-
-class ShardSampler(Sampler[int]):
-    """`shard_indices` for a `DataLoader`, as `torch.utils.data.DistributedSampler`.
-
-    Rank and size are those of the caller if None.
-
-    >>> sampler = ShardSampler(6, rank=0, size=2, seed=0)
-    >>> first, again = list(sampler), list(sampler)
-    >>> sampler.set_epoch(1)
-    >>> first == again, first == list(sampler)
-    (True, False)
-    """
-
-    def __init__(
-        self,
-        count: int,
-        rank: int | None = None,
-        size: int | None = None,
-        *,
-        uneven: str = "pad",
-        seed: int | None = 0,
-    ) -> None:
-        rank = this_rank() if rank is None else rank
-        size = world_size() if size is None else size
-        self._indices = partial(shard_indices, count, rank, size, uneven=uneven, seed=seed)
-        self._epoch = 0
-        self._length = len(self._indices())
-
-    def set_epoch(self, epoch: int) -> None:
-        """Shuffle anew: without this call every epoch has the order of the first."""
-        self._epoch = require.from_zero("epoch", epoch)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._indices(epoch=self._epoch))
-
-    def __len__(self) -> int:
-        return self._length

@@ -52,17 +52,9 @@ def begin_sum(tensor: Tensor) -> PendingSum:
 
     Until `wait()` of what is returned, the tensor belongs to the sum: neither read nor change it.
     It is contiguous, of one shape and dtype on all ranks.
-
-    >>> import gpulearn as gl
-    >>> def total():
-    ...     mine = torch.tensor([1.0, 10.0]) * (gl.parallel.rank() + 1)
-    ...     begin_sum(mine).wait()
-    ...     return mine.tolist()
-    >>> gl.launch(total, 3, backend="simulated")
-    [[6.0, 60.0], [6.0, 60.0], [6.0, 60.0]]
     """
     if isinstance(current(), TorchChannel):
-        work: PendingSum = dist.all_reduce(tensor.detach(), async_op=True)  # the library's own
+        work: PendingSum = dist.all_reduce(tensor.detach(), async_op=True)
         return work
     return _DirectSum(tensor)
 

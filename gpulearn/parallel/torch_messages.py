@@ -17,9 +17,8 @@ import time
 import weakref
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
@@ -33,18 +32,59 @@ LOOK_SECONDS = 0.1
 LOWEST = 1 << 30  # tags below are left to those who call torch's own send
 
 
-@dataclass(slots=True, eq=False)
-class Side:
-    """One side of a message, which is to be sent or received."""
+@dataclass(eq=False)
+class Transfer:
+    """One side of a message on its way between two processes."""
 
     sends: bool
     peer: int
     tag: int
-    number: int  # of the messages with this tag from the one rank to the other
-    count: int
-    kind: str
+    tensor: Tensor
+    wire: Tensor  # what travels; kept until the message is through
+    checks: MessageChecks | None
+    number: int = 0  # of the messages with this tag from the one rank to the other
     since: float = field(default_factory=time.monotonic)
     wrong: str = ""
+    work: Any = None
+    arrival: float | None = None  # when it was through, if somebody watches it
+    _watcher: threading.Thread | None = None
+    _error: BaseException | None = None
+
+    @property
+    def content(self) -> tuple[int, str]:
+        """How many numbers of which dtype travel."""
+        return self.wire.numel(), str(self.wire.dtype).removeprefix("torch.")
+
+    def watch(self, arrived: threading.Condition) -> None:
+        """Let a thread of its own wait for this message: gloo can only be asked by waiting."""
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._watch, args=(arrived,), daemon=True)
+            self._watcher.start()
+
+    def _watch(self, arrived: threading.Condition) -> None:
+        try:
+            self.work.wait()
+        except Exception as error:
+            self._error = error  # whoever waits for the message is told
+        with arrived:
+            self.arrival = time.monotonic()
+            arrived.notify_all()
+
+    def wait(self) -> Tensor:
+        """Wait until it is through."""
+        try:
+            if self._watcher is None:
+                self.work.wait()
+            else:  # a message can be waited for once
+                self._watcher.join()
+            if self._error is not None:
+                raise self._error
+        finally:
+            if self.checks is not None:
+                self.checks.end(self)
+        if self.wire is not self.tensor:
+            self.tensor.detach().copy_(self.wire)
+        return self.tensor
 
 
 class MessageChecks:
@@ -55,23 +95,21 @@ class MessageChecks:
         self._rank = group.rank()
         self._store = dist.distributed_c10d._get_default_store()
         self._numbers: defaultdict[tuple[bool, int, int], Any] = defaultdict(itertools.count)
-        self._open: dict[Side, None] = {}
+        self._open: dict[Transfer, None] = {}
         self._written: list[Any] = []
-        self._answers: dict[Side, Any] = {}
+        self._answers: dict[Transfer, Any] = {}
         self._watcher: threading.Thread | None = None
 
-    def begin(self, sends: bool, peer: int, tag: int, tensor: Tensor) -> Side:
-        """Note one side of a message that begins."""
-        number = next(self._numbers[sends, peer, tag])
-        kind = str(tensor.dtype).removeprefix("torch.")
-        side = Side(sends, peer, tag, number, tensor.numel(), kind)
+    def begin(self, side: Transfer) -> int:
+        """Note one side of a message that begins; the tag under which it meets the other."""
+        side.number = next(self._numbers[side.sends, side.peer, side.tag])
         self._open[side] = None
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch, daemon=True)
             self._watcher.start()
-        return side
+        return _wire_tag(side.tag, side.number, *side.content)
 
-    def end(self, side: Side) -> None:
+    def end(self, side: Transfer) -> None:
         """Note that one side is through; `BadInput` if the other was of another size or dtype."""
         self._open.pop(side, None)
         if side.wrong:
@@ -86,9 +124,7 @@ class MessageChecks:
     def _look(self) -> None:
         longest = time.monotonic() - PATIENCE_SECONDS
         late = [side for side in tuple(self._open) if side.since < longest]
-        descriptions = [
-            (s.sends, s.peer, s.tag, s.number, s.count, s.kind, bool(s.wrong)) for s in late
-        ]
+        descriptions = [(s.sends, s.peer, s.tag, s.number, *s.content, bool(s.wrong)) for s in late]
         if descriptions and descriptions != self._written:
             self._store.set(_key(self._rank), json.dumps(descriptions))
             self._written = descriptions
@@ -98,12 +134,12 @@ class MessageChecks:
             theirs = {tuple(d[:4]): d[4:] for d in json.loads(self._store.get(_key(peer)))}
             for mine in late:
                 other = theirs.get((not mine.sends, self._rank, mine.tag, mine.number))
-                if mine.peer == peer and other and other[:2] != [mine.count, mine.kind]:
+                if mine.peer == peer and other and other[:2] != [*mine.content]:
                     self._tell(mine, *other)
 
-    def _tell(self, mine: Side, count: int, kind: str, knows: bool) -> None:
+    def _tell(self, mine: Transfer, count: int, kind: str, knows: bool) -> None:
         """Say what is wrong; give the other side what it waits for, once it knows of it too."""
-        own = (self._rank, mine.count, mine.kind)
+        own = (self._rank, *mine.content)
         other = (mine.peer, count, kind)
         mine.wrong = misfit(*own, *other) if mine.sends else misfit(*other, *own)
         if knows and mine not in self._answers:
@@ -130,52 +166,6 @@ def _wire_tag(tag: int, number: int, count: int, kind: str) -> int:
 
 def _key(rank: int) -> str:
     return f"gpulearn/late/{rank}"
-
-
-class Transfer:
-    """A message on its way between two processes."""
-
-    def __init__(
-        self, work: Any, tensor: Tensor, wire: Tensor, end: Callable[[], None] | None
-    ) -> None:
-        self._work = work
-        self._tensor = tensor
-        self._wire = wire  # kept until the message is through, even if nobody else needs it
-        self._end = end
-        self._watcher: threading.Thread | None = None
-        self._error: BaseException | None = None
-        self.arrival: float | None = None  # when it was through, if somebody watches it
-
-    def watch(self, arrived: threading.Condition) -> None:
-        """Let a thread of its own wait for this message: gloo can only be asked by waiting."""
-        if self._watcher is None:
-            self._watcher = threading.Thread(target=self._watch, args=(arrived,), daemon=True)
-            self._watcher.start()
-
-    def _watch(self, arrived: threading.Condition) -> None:
-        try:
-            self._work.wait()
-        except Exception as error:
-            self._error = error  # whoever waits for the message is told
-        with arrived:
-            self.arrival = time.monotonic()
-            arrived.notify_all()
-
-    def wait(self) -> Tensor:
-        """Wait until it is through."""
-        try:
-            if self._watcher is None:
-                self._work.wait()
-            else:  # a message can be waited for once
-                self._watcher.join()
-            if self._error is not None:
-                raise self._error
-        finally:
-            if self._end is not None:
-                self._end()
-        if self._wire is not self._tensor:
-            self._tensor.detach().copy_(self._wire)
-        return self._tensor
 
 
 class TorchChannel:
@@ -242,11 +232,11 @@ class TorchChannel:
         return time.perf_counter()
 
     def _begin(self, act: Any, peer: int, tag: int, tensor: Tensor, wire: Tensor) -> Transfer:
-        if self._checks is None:
-            return Transfer(act(wire, peer, tag=tag), tensor, wire, None)
-        side = self._checks.begin(act is dist.isend, peer, tag, wire)
-        work = act(wire, peer, tag=_wire_tag(tag, side.number, side.count, side.kind))
-        return Transfer(work, tensor, wire, partial(self._checks.end, side))
+        transfer = Transfer(act is dist.isend, peer, tag, tensor, wire, self._checks)
+        if self._checks is not None:
+            tag = self._checks.begin(transfer)
+        transfer.work = act(wire, peer, tag=tag)
+        return transfer
 
     def _landing(self, tensor: Tensor) -> Tensor:
         """The tensor itself where the backend can write into it, else one of the same shape."""

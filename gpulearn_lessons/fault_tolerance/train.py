@@ -29,13 +29,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput, CheckpointError, GpulearnError, RankError, TrainingError
 from gpulearn.parallel.data_parallel import OverlappingDataParallel
 from gpulearn.parallel.process_group import RankInfo, init_process_group
-from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
 from gpulearn.train.models import MLP, LeNet
@@ -93,9 +92,12 @@ def _epochs(
     """All remaining epochs."""
     data = digits()
     images, labels = torch.from_numpy(data.train_images), torch.from_numpy(data.train_labels)
-    sampler = ShardSampler(len(labels), place.rank, place.size, uneven="drop", seed=options.seed)
+    pairs = TensorDataset(images, labels)
+    sampler: DistributedSampler[Any] = DistributedSampler(
+        pairs, place.size, place.rank, seed=options.seed, drop_last=True
+    )
     loader = DataLoader(
-        TensorDataset(images, labels),
+        pairs,
         batch_size=options.batch // place.size,
         sampler=sampler,
         drop_last=True,

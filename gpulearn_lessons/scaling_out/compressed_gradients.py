@@ -138,10 +138,6 @@ class CompressedDataParallel(Replica):
         self._residuals: dict[nn.Parameter, Tensor] = {}
         self.bytes_sent = self.bytes_whole = 0
 
-    def weigh(self, samples: int) -> None:
-        """Not for compressed gradients."""
-        raise BadInput("Compressed gradients are averaged evenly: give all ranks as many samples.")
-
     def _average(self) -> None:
         self.bytes_sent = self.bytes_whole = 0
         for parameter in self.module.parameters():

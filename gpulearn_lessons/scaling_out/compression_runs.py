@@ -13,7 +13,7 @@ from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import rank, world_size
-from gpulearn.parallel.data_parallel import BucketedDataParallel, Replica
+from gpulearn.parallel.data_parallel import OverlappingDataParallel, Replica
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import sum_over_ranks
@@ -82,7 +82,7 @@ def _train_all(names: Sequence[str], *work: Any) -> dict[str, CompressedRun]:
 
 def _wrapped(name: str, model: nn.Module, keep: float) -> Replica:
     if name == "none":
-        return BucketedDataParallel(model)
+        return OverlappingDataParallel(model)
     if name == "float16":
         return CompressedDataParallel(model, name)
     return CompressedDataParallel(model, "top-k", keep, feedback="no feedback" not in name)

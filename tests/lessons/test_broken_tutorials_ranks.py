@@ -6,18 +6,17 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, DistributedSampler
 
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import all_gather
 from gpulearn.parallel.communicator import rank, recv, send, world_size
-from gpulearn.parallel.sharding import ShardSampler
 
 
 def by_a_loader(weights, losses_of, count, batch, epochs, lr):
-    sampler = ShardSampler(count, seed=1)
+    sampler = DistributedSampler(range(count), world_size(), rank(), seed=1)
     for epoch in range(epochs):
         sampler.set_epoch(epoch)
         for numbers in DataLoader(range(count), batch_size=batch, sampler=sampler):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
+import os
 import re
 import sys
 import threading
@@ -46,17 +46,8 @@ def absent(message: str) -> str | None:
     return f"rank{many} {ranks} did not come to this collective within {int(match[2]) / 1e3:g} s"
 
 
-def from_transport(message: str) -> bool:
-    """Whether gloo, which carries the messages, says so, and not the reader's own code."""
-    return bool(PLACE.search(message))
-
-
 def too_much(errors: str) -> str | None:
-    """What a process that gloo ended has to say of it, by what it wrote to standard error.
-
-    >>> too_much("  what():  [… pair.cc:456] … 12 vs 8. Received data size doesn't match …")
-    'was sent 12 bytes where it had room for 8: every rank must give as many numbers of one dtype'
-    """
+    """What a process that gloo ended has to say of it, by what it wrote to standard error."""
     match = TOO_MUCH.search(errors)
     return match and (
         f"was sent {match[1]} bytes where it had room for {match[2]}: every rank must give as many "
@@ -80,7 +71,7 @@ def plain(message: str) -> str:
         return f"{MISMATCH}: {', '.join(calls)}" if calls else message
     if missing := absent(message):
         return missing
-    if not from_transport(message):
+    if not PLACE.search(message):
         return message
     return ADVICE.sub("", PORT.sub("", PLACE.sub("", message))).rstrip(". ")
 
@@ -101,7 +92,7 @@ ECHO = re.compile(
 MAX_FRAMES = 6
 MAX_NAMED = 8  # ranks in one sentence
 PARALLEL = Path(__file__).parents[1]
-OURS = {PARALLEL, PARALLEL.parents[1] / "gpulearn_lessons"}
+OURS = (f"{PARALLEL}{os.sep}", f"{PARALLEL.parents[1] / 'gpulearn_lessons'}{os.sep}")
 # what lies between a rank's function and its messages
 MACHINERY = {
     *(str(PARALLEL / f"{name}.py") for name in ("communicator", "torch_messages")),
@@ -200,8 +191,8 @@ def _happened(failure: Failure) -> str:
 
 
 def _lost(failure: Failure) -> bool:
-    """Whether a rank lost those it waited for, and none of them failed."""
-    return _order(failure) == 2 or (_order(failure) > 2 and from_transport(failure.message))
+    """Whether a rank lost those it waited for, as torch or gloo says, and none of them failed."""
+    return _order(failure) == 2 or (_order(failure) > 2 and bool(PLACE.search(failure.message)))
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -238,13 +229,8 @@ def own_frames(frames: Sequence[TraceFrame]) -> Sequence[TraceFrame]:
     installed packages; none if the machinery alone was at work.
     """
     ours = [frame for frame in frames if "site-packages" not in frame.file]
-    readers = [f for f in ours if not _of_this_package(f.file) and f.file not in MACHINERY]
+    readers = [f for f in ours if not f.file.startswith(OURS) and f.file not in MACHINERY]
     return readers or [f for f in ours or frames if f.file not in MACHINERY]
-
-
-@functools.lru_cache(maxsize=1024)
-def _of_this_package(file: str) -> bool:
-    return bool(OURS & set(Path(file).parents))
 
 
 def _stack(frames: Sequence[TraceFrame]) -> list[str]:

@@ -22,7 +22,6 @@ PRELOADED = ["gpulearn.parallel.launch.preloaded"]  # what the server imports fo
 MAX_BYTES = 55
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
-_launcher = os.getpid()
 _folder: str | None = None  # the server's
 
 
@@ -31,30 +30,10 @@ def context() -> Any:
 
     A copy of this process ("fork") would inherit locks of threads that it does not have: torch
     hangs in it after any OpenMP work. A server that has loaded torch and done nothing is copied
-    in a few milliseconds. Where there is none, each rank loads torch itself ("spawn").
-
-    Windows has no server either, but its pipes cannot be waited for as here, and it has no
-    signals: nothing of this was tried there, so `launch` refuses and names WSL.
+    in a few milliseconds. Windows has none, and nothing of this was tried there: `launch` refuses.
     """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    _forget_anothers_server()
     multiprocessing.set_forkserver_preload(PRELOADED)
     return multiprocessing.get_context("forkserver")
-
-
-def _forget_anothers_server() -> None:
-    """In a copy of the process that launched before: the server is that one's child, not ours."""
-    global _launcher, _folder
-    if os.getpid() == _launcher:
-        return
-    from multiprocessing import forkserver
-
-    _launcher, _folder = os.getpid(), None
-    known: Any = forkserver._forkserver
-    if getattr(known, "_forkserver_alive_fd", None) is not None:
-        os.close(known._forkserver_alive_fd)  # or that server would outlive its own process
-    known.__init__()
 
 
 @contextlib.contextmanager
@@ -83,9 +62,8 @@ def meeting_place() -> Iterator[Path]:
     The server is started here if there is none. It outlives an interrupt, and a launcher that is
     killed: then it takes its own folder away, with all that lies in it.
     """
-    chosen = context()
-    folder = start_server() if chosen.get_start_method() == "forkserver" else None
-    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=folder) as inner:
+    context()
+    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=start_server()) as inner:
         yield Path(inner)
 
 
@@ -123,7 +101,7 @@ def processes() -> list[int]:
     from multiprocessing import forkserver
 
     known: Any = forkserver._forkserver
-    if known._forkserver_pid is None or os.getpid() != _launcher:
+    if known._forkserver_pid is None:
         return []
     server = known._forkserver_pid
     try:

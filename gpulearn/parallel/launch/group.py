@@ -19,7 +19,7 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 from gpulearn.parallel.launch.failures import LOG, too_much
-from gpulearn.parallel.launch.forkserver import context, start_server, surroundings
+from gpulearn.parallel.launch.forkserver import context, surroundings
 from gpulearn.parallel.launch.messages import (
     STUCK,
     Calls,
@@ -32,7 +32,6 @@ from gpulearn.parallel.launch.messages import (
 from gpulearn.parallel.launch.streams import RankLines
 
 ASKING = 5  # files that are opened to ask the server for a process: a socket and two pipes
-PATIENCE = (0.1, 0.5, 2.0, None)  # seconds until a server that ends is known to have ended
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
@@ -45,63 +44,51 @@ class _Member:
     """One rank as the launcher sees it."""
 
     def __init__(self, job: Job, chosen: Any, known: set[str]) -> None:
-        self.rank = job.rank
-        self.answer = bytearray()
-        self.stack = bytearray()
-        self.calls = bytearray()
-        self.errors = b""
+        self._job = job
+        self._errors = b""
         self.outcome: Result | Failure | None = None
-        ends = [chosen.Pipe(duplex=False) for _ in range(5)]
-        life, self.life = chosen.Pipe(duplex=False)
-        self.pipes: list[Connection] = [reader for reader, _ in ends]
-        writers = [writer for _, writer in ends]
+        (out, to_out), (err, to_err), (life, self.life) = (
+            chosen.Pipe(duplex=False) for _ in range(3)
+        )
+        self.pipes: list[Connection] = [out, err]
         self.lines = [
             RankLines(job.rank, sys.stdout),
             RankLines(job.rank, sys.stderr, but=LOG, known=known),
         ]
-        self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
-        self._start(life)
-        for connection in (*writers, life):
+        self.process = chosen.Process(
+            target=rank.run, args=(job, to_out, to_err, life), daemon=True
+        )
+        with surroundings():
+            with contextlib.ExitStack() as opened:
+                # OSError where no more files can be opened: a server that is connected to and
+                # then told nothing ends, and the next launches would find it gone
+                for _ in range(ASKING):
+                    opened.callback(os.close, os.dup(life.fileno()))
+            self.process.start()
+        for connection in (to_out, to_err, life):
             connection.close()
 
-    def _start(self, life: Connection) -> None:
-        """Start the process; where the server has just ended, with another one."""
-        for seconds in PATIENCE:
-            with surroundings():
-                with contextlib.ExitStack() as opened:
-                    # OSError where no more files can be opened: a server that is connected to and
-                    # then told nothing ends, and the next launches would find it gone
-                    for _ in range(ASKING):
-                        opened.callback(os.close, os.dup(life.fileno()))
-                try:
-                    self.process.start()
-                    break
-                except (EOFError, ConnectionError):
-                    if seconds is None:
-                        raise
-            time.sleep(seconds)
-            start_server()
-
     def take(self, number: int, piece: bytes) -> None:
-        """Take what came through pipe `number`: output, errors, the answer, a stack, calls."""
-        if number < 2:
-            self.lines[number].feed(piece)
-            if number == 1:
-                self.errors = self.errors[-LAST_WORDS:] + piece
-        else:
-            (self.answer, self.stack, self.calls)[number - 2].extend(piece)
+        """Take what came through pipe `number`: output or errors."""
+        self.lines[number].feed(piece)
+        if number == 1:
+            self._errors = self._errors[-LAST_WORDS:] + piece
+
+    def reported(self, what: str) -> bytes:
+        """What the rank has written into one of its files so far."""
+        file = self._job.report(what)
+        return file.read_bytes() if file.exists() else b""
 
     def frames(self) -> tuple[TraceFrame, ...]:
         """Where the rank said it was, outermost first."""
-        lines = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
-        return without_launcher(
-            [TraceFrame(file, int(line), name) for file, line, name in reversed(lines)]
-        )
+        stack = _own_thread(self.reported("stack").decode(errors="replace"))
+        lines = reversed(STACK_LINE.findall(stack))
+        return without_launcher([TraceFrame(file, int(line), name) for file, line, name in lines])
 
     def recorded(self) -> Calls | None:
         """The collectives that a stuck rank says it has called; None while it has said nothing."""
         try:
-            calls: Calls = pickle.loads(self.calls)
+            calls: Calls = pickle.loads(self.reported("calls"))
         except Exception:  # not all of it has come
             return None
         return calls
@@ -110,14 +97,14 @@ class _Member:
         """Note how the rank ended; its process is no more."""
         self.process.join()
         try:
-            self.outcome = pickle.loads(self.answer)
+            self.outcome = pickle.loads(self.reported("answer"))
         except Exception:
-            message = too_much(self.errors.decode(errors="replace"))
+            message = too_much(self._errors.decode(errors="replace"))
             self.outcome = Failure("", message or _manner(self.process.exitcode), self.frames())
 
 
 class Group:
-    """Ranks that run together; `with Group(jobs) as group` leaves no process behind."""
+    """Ranks that run together."""
 
     def __init__(self, jobs: Sequence[Job], timeout: float) -> None:
         self._jobs = jobs
@@ -125,33 +112,31 @@ class Group:
         self._members: list[_Member] = []
         self._selector = selectors.DefaultSelector()
 
-    def __enter__(self) -> Group:
+    def run(self) -> list[Result | Failure]:
+        """The outcome of each rank, in order of rank; no process is left behind."""
         chosen, known = context(), set[str]()
         try:
             for job in self._jobs:
-                self._members.append(_Member(job, chosen, known))
-        except BaseException:
-            self.__exit__()
-            raise
-        for member in self._members:
-            for number, pipe in enumerate(member.pipes):
-                os.set_blocking(pipe.fileno(), False)
-                self._selector.register(pipe.fileno(), selectors.EVENT_READ, (member, number))
-            self._selector.register(member.process.sentinel, selectors.EVENT_READ, (member, None))
-        return self
+                member = _Member(job, chosen, known)
+                self._members.append(member)
+                for number, pipe in enumerate(member.pipes):
+                    os.set_blocking(pipe.fileno(), False)
+                    self._selector.register(pipe.fileno(), selectors.EVENT_READ, (member, number))
+                sentinel = member.process.sentinel
+                self._selector.register(sentinel, selectors.EVENT_READ, (member, None))
+            self._wait()
+            return [member.outcome for member in self._members if member.outcome]
+        finally:
+            for member in self._members:
+                _kill(member.process)
+            for member in self._members:
+                member.process.join()
+                member.process.close()
+                for connection in (*member.pipes, member.life):
+                    connection.close()
+            self._selector.close()
 
-    def __exit__(self, *exception: object) -> None:
-        for member in self._members:
-            _kill(member.process)
-        for member in self._members:
-            member.process.join()
-            member.process.close()
-            for connection in (*member.pipes, member.life):
-                connection.close()
-        self._selector.close()
-
-    def wait(self) -> list[Result | Failure]:
-        """Wait for all ranks; the outcome of each, in order of rank."""
+    def _wait(self) -> None:
         quiet_since: float | None = None
         while running := self._running():
             over = len(running) < len(self._members)
@@ -167,7 +152,6 @@ class Group:
         for member in self._members:
             for lines in member.lines:
                 lines.close()
-        return [member.outcome for member in self._members if member.outcome]
 
     def _running(self) -> list[_Member]:
         return [member for member in self._members if member.outcome is None]
@@ -205,7 +189,8 @@ class Group:
                 member.life.send_bytes(b"calls")
         until = time.monotonic() + STACK_SECONDS
         while time.monotonic() < until and not all(
-            m.stack.endswith(b"in <module>\n") and m.recorded() is not None for m in stuck
+            m.reported("stack").endswith(b"in <module>\n") and m.recorded() is not None
+            for m in stuck
         ):
             self._pump(0.05)
         for member in self._running():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -22,15 +23,11 @@ from gpulearn.parallel.launch.messages import (
     results_of,
     traveling_call,
 )
-from gpulearn.parallel.links import Link
+from gpulearn.parallel.process_group import MAX_TIMEOUT
 from gpulearn.parallel.simulate.simulate import simulate
-from gpulearn.require import shown
 from simt.device import selection
 
-__all__ = ["launch"]
-
 R = TypeVar("R")
-MAX_TIMEOUT = 1e8  # seconds that torch can be told to wait: three years
 BACKENDS = ("gloo", "nccl", "simulated")
 
 
@@ -41,7 +38,6 @@ def launch(
     timeout: float = 30.0,
     debug: bool = False,
     backend: str | None = None,
-    link: Link | str | None = None,
     restarts: int = 0,
 ) -> RankResults[R]:
     """Run a function on several ranks at once: real processes that can communicate.
@@ -63,48 +59,35 @@ def launch(
             slower, but ranks that do different things are told at once.
         backend: "gloo", or "nccl" with a GPU for each rank; chosen by what is here if None.
             "simulated": threads that take turns, as `gl.simulate` describes.
-        link: what lies between two simulated ranks; of no effect on what they return.
         restarts: how often all ranks may be started again when one has failed, as with
             `torchrun --max-restarts`. The function begins anew each time, so it should go on from
             a checkpoint. The environment variable TORCHELASTIC_RESTART_COUNT tells it how often
             that was so far.
 
-    Returns:
-        What each rank returned, a list in order of rank; its `restarts` is how often they were
-        started again, and its `failures` are the errors that made it necessary.
-
-    Raises:
-        BadInput: there is no such number of ranks, or something cannot travel to them.
-        RankError: a rank failed; the first to fail is named, with its line and its causes. What
-            Python said there in full is the error's `traceback`.
+    Returns what each rank returned, a list in order of rank; its `restarts` is how often they were
+    started again. A `RankError` names the first rank to fail, with its line and its causes; what
+    Python said there in full is the error's `traceback`.
 
     >>> launch(pow, 2, 7, 2)
     [49, 49]
     """
     ranks = require.whole("nprocs", nprocs)
     require.above_zero("timeout", timeout)
-    if not callable(fn):
-        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
     budget = require.from_zero("restarts", restarts)
     if backend == "simulated" and budget:
         raise BadInput(
             f"restarts is {budget}: simulated ranks are not started again; leave backend out."
         )
     if backend == "simulated":
-        return RankResults(
-            simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
-        )
-    if link is not None:
-        raise BadInput(f"link is {shown(link)}: only simulated ranks have one to choose.")
+        return RankResults(simulate(fn, ranks, *args, timeout=timeout).results)
     if not hasattr(os, "fork"):
         raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
     payload = traveling_call(fn, args)
     chosen = _backend(backend, ranks)
-    failures: list[RankError] = []
     with meeting_place() as folder:
-        while True:
+        for count in itertools.count():
             environment = os.environ | {
-                "TORCHELASTIC_RESTART_COUNT": str(len(failures)),
+                "TORCHELASTIC_RESTART_COUNT": str(count),
                 "TORCHELASTIC_MAX_RESTARTS": str(budget),
             }
             jobs = [
@@ -113,7 +96,7 @@ def launch(
                     rank=rank,
                     size=ranks,
                     backend=chosen,
-                    rendezvous=str(folder / f"rendezvous {len(failures)}"),
+                    rendezvous=str(folder / f"rendezvous {count}"),
                     timeout=min(float(timeout), MAX_TIMEOUT),
                     threads=max(1, selection.cores() // ranks),
                     debug=debug,
@@ -124,20 +107,18 @@ def launch(
             outcomes = _run(jobs, float(timeout))
             if (error := error_of(outcomes)) is None:
                 break
-            if len(failures) == budget:
+            if count == budget:
                 raise error from None
-            failures.append(error)
             message = str(error).partition("\n")[0].rstrip(".")
-            print(f"{message}. All ranks start again: {len(failures)} of {budget}.", flush=True)
+            print(f"{message}. All ranks start again: {count + 1} of {budget}.", flush=True)
     results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
-    return RankResults(results, failures)
+    return RankResults(results, count)
 
 
 def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
     """Start the ranks and wait for all; what became of each."""
     try:
-        with Group(jobs, timeout) as group:
-            return group.wait()
+        return Group(jobs, timeout).run()
     except OSError as refused:
         if refused.errno not in (errno.EMFILE, errno.ENFILE):
             raise

@@ -43,6 +43,10 @@ class Job:
     debug: bool  # whether torch compares the collectives of all ranks before each
     environment: Mapping[str, str]  # the launcher's
 
+    def report(self, what: str) -> Path:
+        """The file for the rank's "answer", or where it is ("stack"), or what it has called."""
+        return Path(f"{self.rendezvous} {what} {self.rank}")
+
 
 @dataclass(frozen=True)
 class TraceFrame:
@@ -83,26 +87,20 @@ class Failure:
     message: str
     frames: tuple[TraceFrame, ...] = ()  # outermost first, without the launcher's own
     calls: Calls = field(default_factory=dict)
-    causes: tuple[str, ...] = ()  # "KeyError: 'a'" and so on, what it was raised from
+    causes: tuple[
+        str, ...
+    ] = ()  # "KeyError: 'a'" and so on, what it was raised from, nearest first
     traceback: str = ""  # what Python says of it, in full
     about: str = ""  # in a word, where it is a mistake in the use of ranks
     moment: float = field(default_factory=time.monotonic)  # by the clock of all processes
 
 
 class RankResults(list[R]):
-    """What each rank returned, in order of rank.
+    """What each rank returned, in order of rank."""
 
-    `failures` are what made it necessary to start all ranks again, the first one first.
-    """
-
-    def __init__(self, results: Iterable[R], failures: Iterable[RankError] = ()) -> None:
+    def __init__(self, results: Iterable[R], restarts: int = 0) -> None:
         super().__init__(results)
-        self.failures = tuple(failures)
-
-    @property
-    def restarts(self) -> int:
-        """How often all ranks were started again."""
-        return len(self.failures)
+        self.restarts = restarts  # how often all ranks were started again
 
 
 def without_launcher(frames: Sequence[TraceFrame]) -> tuple[TraceFrame, ...]:
@@ -111,27 +109,23 @@ def without_launcher(frames: Sequence[TraceFrame]) -> tuple[TraceFrame, ...]:
     return tuple(frames[own[-1] + 1 :] if own else frames)
 
 
-def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
-    """The stack of an exception, without the launcher's frames."""
+def failure(error: BaseException, calls: Calls | None = None) -> Failure:
+    """What a rank has to say of an exception."""
     stack = traceback.extract_tb(error.__traceback__)
-    return without_launcher([TraceFrame(f.filename, f.lineno or 0, f.name) for f in stack])
-
-
-def causes_of(error: BaseException) -> tuple[str, ...]:
-    """The exceptions that it was raised from (`raise … from …`), the nearest first."""
-    causes: list[str] = []
-    while (error := error.__cause__) is not None and len(causes) < MAX_CAUSES:  # type: ignore[assignment]
-        causes.append(traceback.format_exception_only(error)[-1].strip())
-    return tuple(causes)
-
-
-def traceback_of(error: BaseException) -> str:
-    """What Python says of an exception, with its causes; empty if even that fails."""
+    frames = without_launcher([TraceFrame(f.filename, f.lineno or 0, f.name) for f in stack])
     try:
-        text = "".join(traceback.format_exception(error))
+        message, full = str(error).strip(), "".join(traceback.format_exception(error))
     except Exception:  # an exception of the reader's own that cannot be printed
-        return ""
-    return text.encode(errors="backslashreplace").decode()
+        message = full = ""
+    message, full = (t.encode(errors="backslashreplace").decode() for t in (message, full))
+    causes: list[str] = []
+    cause = error.__cause__
+    while cause is not None and len(causes) < MAX_CAUSES:
+        causes.append(traceback.format_exception_only(cause)[-1].strip())
+        cause = cause.__cause__
+    about = getattr(error, "about", "")
+    about = about if isinstance(about, str) else ""
+    return Failure(type(error).__name__, message, frames, calls or {}, tuple(causes), full, about)
 
 
 def packed(value: Any) -> bytes:
@@ -163,6 +157,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 def traveling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     """A function and its arguments as bytes."""
+    if not callable(fn):
+        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
     try:
         return packed((fn, args))
     except Exception:

@@ -6,22 +6,19 @@ import codecs
 import contextlib
 import re
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")  # as Python writes it
-BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
 
 
 class RankLines:
     """Joins pieces of a rank's output into lines and writes each at once.
 
-    A progress bar returns to the start of its line again and again. Bars of several ranks
-    would overwrite one another, so a bar is shown once a second, and when it ends. Left out are
-    a line that begins like `but`, and a warning that is in `known`, which it joins, with the line
-    that it quotes: each rank gives the same ones. Without a target, as under
-    `redirect_stdout(None)`, nothing is written.
+    Of a progress bar, which returns to the start of its line again and again, the end is shown:
+    bars of several ranks would overwrite one another. Left out are a line that begins like `but`,
+    and a warning that is in `known`, which it joins, with the line that it quotes: each rank gives
+    the same ones. Without a target, as under `redirect_stdout(None)`, nothing is written.
     """
 
     def __init__(
@@ -38,30 +35,18 @@ class RankLines:
         self._target = target
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._pending = ""
-        self._bar = ""
-        self._shown = time.monotonic()
 
     def feed(self, piece: bytes) -> None:
         """Take bytes as they come; write the lines that are complete."""
-        self._write(self._lines(self._decode(piece)))
+        *whole, rest = (self._pending + self._decode(piece)).split("\n")
+        self._pending = _visible(rest) + "\r" * rest.endswith("\r")
+        self._write(whole)
 
     def close(self) -> None:
         """Write what has no end of line."""
-        rest = self._pending + self._decode(b"", final=True) or self._bar
-        self._write([rest] if rest else [])
-        self._pending = self._bar = ""
-
-    def _lines(self, text: str) -> Iterator[str]:
-        *whole, self._pending = re.split(r"(?<=[\r\n])", self._pending + text)
-        for line in whole:
-            if line.endswith("\n"):
-                yield line.rstrip("\r\n") or self._bar
-                self._bar = ""
-            elif line.rstrip("\r"):
-                self._bar = line.rstrip("\r")
-                if time.monotonic() - self._shown > BAR_SECONDS:
-                    self._shown = time.monotonic()
-                    yield self._bar
+        if rest := self._pending + self._decode(b"", final=True):
+            self._write([rest])
+        self._pending = ""
 
     def _again(self, line: str) -> bool:
         """Whether a line is of a warning that another rank, or this one, has given already."""
@@ -75,10 +60,10 @@ class RankLines:
             self._known.add(line)
         return self._quoted
 
-    def _write(self, lines: Iterator[str] | list[str]) -> None:
+    def _write(self, lines: Sequence[str]) -> None:
         text = "".join(
             f"{self._prefix}{line}\n"
-            for line in lines
+            for line in map(_visible, lines)
             if not (self._but and self._but.match(line)) and not self._again(line)
         )
         if text and self._target is not None:
@@ -87,6 +72,11 @@ class RankLines:
             except UnicodeEncodeError:  # an ASCII terminal: the rank's work must not end for that
                 self._target.write(text.encode("ascii", "backslashreplace").decode())
             self._target.flush()
+
+
+def _visible(line: str) -> str:
+    """What is left of a line that overwrites itself."""
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 class PrefixedOutput:

@@ -5,29 +5,20 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from types import FrameType
+from collections.abc import Mapping, Sequence
 
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import location, own_frames
 from gpulearn.parallel.launch.messages import TraceFrame
 from gpulearn.parallel.simulate.network import AnyRequest, Request
 
-MAX_RANKS = 8  # that are listed
-
-
-def frames_of_error(error: BaseException) -> tuple[TraceFrame, ...]:
-    """The stack of an exception, outermost first, as far as it is the reader's."""
-    return _own(traceback.walk_tb(error.__traceback__))
+MAX_LISTED = 8  # that are listed
 
 
 def frames_of_thread(thread: threading.Thread) -> tuple[TraceFrame, ...]:
     """Where a thread is now, outermost first, as far as it is the reader's."""
     frame = sys._current_frames().get(thread.ident or 0)
-    return _own(reversed(list(traceback.walk_stack(frame) if frame else ())))
-
-
-def _own(stack: Iterable[tuple[FrameType, int]]) -> tuple[TraceFrame, ...]:
+    stack = reversed(list(traceback.walk_stack(frame) if frame else ()))
     frames = [TraceFrame(f.f_code.co_filename, line, f.f_code.co_name) for f, line in stack]
     return tuple(own_frames(frames))
 
@@ -42,19 +33,19 @@ def deadlock(
     ring = _ring(waiting)
     ranks = ring or sorted(waiting)
     lines = [f"deadlock: {len(waiting)} of {len(threads)} ranks wait, and none can go on."]
-    for rank in ranks[:MAX_RANKS]:
+    for rank in ranks[:MAX_LISTED]:
         frames = frames_of_thread(threads[rank])
         where = f" in {location(frames[-1])}" if frames else ""
         suffix = "" if waiting[rank].peer in waiting else ", which has ended"
         lines.append(f"  rank {rank} {waiting[rank]}{where}{suffix}")
-    if (more := len(waiting) - len(ranks[:MAX_RANKS])) > 0:
+    if (more := len(waiting) - len(ranks[:MAX_LISTED])) > 0:
         lines.append(f"  and {more} more")
     lines.append(_advice([waiting[rank] for rank in ranks], bool(ring)))
     error = RankError("\n".join(lines))
     error.rank, error.kind = ranks[0], "deadlock"
     error.waits = tuple(
         (rank, waiting[rank].verb, waiting[rank].peer, waiting[rank].peer not in waiting)
-        for rank in ranks[:MAX_RANKS]
+        for rank in ranks[:MAX_LISTED]
     )
     return error
 

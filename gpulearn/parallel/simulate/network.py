@@ -7,6 +7,7 @@ time, receives one. A sender goes on when its message has arrived, as with gloo.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -93,18 +94,15 @@ class Request:
 class AnyRequest:
     """What a rank waits for that goes on with the first of several messages."""
 
-    def __init__(self, requests: Sequence[Request]) -> None:
-        self._requests = tuple(requests)
-        self.peer = requests[0].peer
-        self.sends = False
-        self.verb = requests[0].verb if len(requests) == 1 else "receives from any of"
+    sends = False
+    verb = "receives from any of"
 
-    def __contains__(self, request: Request) -> bool:
-        return request in self._requests
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests = requests
+        self.peer = requests[0].peer
 
     def __str__(self) -> str:
-        peers = ", ".join(str(request.peer) for request in self._requests)
-        return f"receives from any of ranks {peers}" if "," in peers else str(self._requests[0])
+        return f"receives from any of ranks {', '.join(str(r.peer) for r in self.requests)}"
 
 
 class Network:
@@ -122,11 +120,6 @@ class Network:
         self._out_free = [0.0] * size
         self._in_free = [0.0] * size
         self._unmatched: defaultdict[tuple[int, int, int], deque[Request]] = defaultdict(deque)
-
-    @property
-    def count(self) -> int:
-        """How many messages have begun."""
-        return len(self.moved) // 5
 
     def post(self, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool) -> Request:
         """Send or receive: the message begins if the other side is there already."""
@@ -160,21 +153,9 @@ class Network:
             waits = self.waiting.get(request.owner)
             if waits is request:
                 self.scheduler.ready(request.owner, end)
-            elif isinstance(waits, AnyRequest) and request in waits:
+            elif isinstance(waits, AnyRequest) and request in waits.requests:
                 del self.waiting[request.owner]  # the others do not wake it once more
                 self.scheduler.ready(request.owner, end)
-
-    def first_of(self, owner: int, requests: Sequence[Request]) -> int:
-        """Wait for the first of several messages; its place."""
-        if all(request.end is None for request in requests):
-            self.waiting[owner] = AnyRequest(requests)
-            self.scheduler.pause(owner)
-        # a port receives one message after another, so nothing that begins later ends sooner
-        ends = [(request.end, place) for place, request in enumerate(requests)
-                if request.end is not None]  # fmt: skip
-        place = min(ends)[1]
-        requests[place].wait()
-        return place
 
 
 class SimulatedChannel:
@@ -204,7 +185,14 @@ class SimulatedChannel:
 
     def wait_any(self, handles: Sequence[Request]) -> int:
         """Wait until one of several messages has come."""
-        return self._network.first_of(self.rank, handles)
+        if all(request.end is None for request in handles) and len(handles) > 1:
+            self._network.waiting[self.rank] = AnyRequest(handles)
+            self._network.scheduler.pause(self.rank)
+        # a port receives one message after another, so nothing that begins later ends sooner
+        ends = [request.end if request.end is not None else math.inf for request in handles]
+        place = ends.index(min(ends))
+        handles[place].wait()
+        return place
 
     def barrier(self) -> None:
         """Wait for all: messages without content over distances 1, 2, 4 … (dissemination).

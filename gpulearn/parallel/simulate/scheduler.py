@@ -92,7 +92,9 @@ class Scheduler:
             with self._raising:
                 waits = self._at_gate[rank] or self._left[rank]
                 if rank == self.holder and not waits and thread.ident:
-                    _raise_in(thread.ident)  # it is in code of its own
+                    # it is in code of its own: raise at its next line of Python
+                    ident, stop = ctypes.c_ulong(thread.ident), ctypes.py_object(RankStop)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, stop)
             with contextlib.suppress(RuntimeError):  # open already
                 self._gates[rank].release()
             if thread.is_alive():
@@ -116,8 +118,3 @@ class Scheduler:
         """
         with self._raising:
             self._left[rank] = True
-
-
-def _raise_in(ident: int) -> None:
-    """Raise `RankStop` in a thread at its next line of Python."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(RankStop))

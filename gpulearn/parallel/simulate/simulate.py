@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -17,43 +16,22 @@ from gpulearn import require
 from gpulearn.errors import BadInput, RankError, about
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
-from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, traveling_call
-from gpulearn.parallel.launch.rank import failure, traveling
+from gpulearn.parallel.launch.messages import (
+    Failure,
+    Result,
+    failure,
+    own_copy,
+    results_of,
+    traveling_call,
+)
+from gpulearn.parallel.launch.rank import traveling
 from gpulearn.parallel.launch.streams import prefixed_output
 from gpulearn.parallel.links import Link, as_link
-from gpulearn.parallel.simulate.deadlock import MAX_RANKS as MAX_LISTED
-from gpulearn.parallel.simulate.deadlock import deadlock, frames_of_error, frames_of_thread
+from gpulearn.parallel.simulate.deadlock import MAX_LISTED, deadlock, frames_of_thread
 from gpulearn.parallel.simulate.network import Network, SimulatedChannel
 from gpulearn.parallel.simulate.scheduler import RankStop, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
-from gpulearn.require import shown
-from gpulearn.train.history import progress_bar
 from simt.device.selection import waited_seconds
-
-
-@contextlib.contextmanager
-def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
-    """While simulated ranks run, `os._exit` in one of them, by `rank_of` its thread, fails it."""
-    before, process = os._exit, os.getpid()
-
-    def leave(status: int) -> Any:
-        # a process that a rank has made, such as a loader's worker, may end as it likes
-        if os.getpid() != process or rank_of() is None:
-            return before(status)
-        raise SystemExit(
-            f"os._exit({status}) would end the notebook, in whose process simulated ranks run: "
-            f"return instead, or let gl.launch start real ranks"
-        )
-
-    os._exit = leave
-    try:
-        yield
-    finally:
-        os._exit = before
-
-
-PATIENCE_SECONDS = 1.0  # a run that takes less shows nothing
-
 
 R = TypeVar("R")
 MAX_RANKS = 1024
@@ -84,29 +62,18 @@ def simulate(
         link: the link between any two ranks, or the name of one (`gl.parallel.link`).
         timeout: seconds (real ones) that a rank may run without speaking to another.
 
-    Returns:
-        Results, simulated clocks, messages, bytes, and a timeline.
-
     >>> import gpulearn as gl
-    >>> def pass_on():
-    ...     import torch
-    ...     value = torch.tensor([7.0])
-    ...     if gl.parallel.rank() == 0:
-    ...         gl.parallel.send(value, to=1)
-    ...         return 0.0
-    ...     return gl.parallel.recv(torch.empty(1), source=0).item()
-    >>> run = simulate(pass_on, 2, link=gl.parallel.Link(latency=1e-6, bandwidth=1e9))
-    >>> run.results, run.bytes_sent, run.seconds
-    ([0.0, 7.0], [4, 0], 1.004e-06)
+    >>> def total():
+    ...     return gl.parallel.all_reduce(torch.tensor(gl.parallel.rank())).item()
+    >>> run = simulate(total, 2, link=gl.parallel.Link(latency=1e-6, bandwidth=1e9))
+    >>> run.results, run.bytes_sent
+    ([1, 1], [8, 8])
     """
     ranks = require.whole("nprocs", nprocs)
     if ranks > MAX_RANKS:
         raise BadInput(f"nprocs is {ranks}: at most {MAX_RANKS:,} ranks can be simulated.")
     require.above_zero("timeout", timeout)
-    if not callable(fn):
-        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
-    payload = traveling_call(fn, args)
-    return _Run[R](payload, ranks, as_link(link)).run(float(timeout))
+    return _Run[R](traveling_call(fn, args), ranks, as_link(link)).run(float(timeout))
 
 
 class _Run(Generic[R]):
@@ -116,6 +83,7 @@ class _Run(Generic[R]):
         self._link = link
         self._scheduler = Scheduler(size)
         self._network = Network(size, link, self._scheduler)
+        self._channels = [SimulatedChannel(self._network, rank, size) for rank in range(size)]
         self._results: dict[int, bytes] = {}
         self._failures: dict[int, Failure] = {}
         self._threads = [
@@ -128,25 +96,12 @@ class _Run(Generic[R]):
     def run(self, timeout: float) -> Simulation[R]:
         # a rank that simulates others has the turn, so nobody comes between
         alone = _one_at_a_time if rank_of_this_thread() is None else contextlib.nullcontext()
-        with alone:
-            self._run(timeout)
-        network = self._network
-        return Simulation(
-            results_of([self._results[rank] for rank in range(self._size)]),
-            self._link,
-            tuple(self._scheduler.clocks),
-            network.moved,
-            network.blocked,
-            network.computed,
-        )
-
-    def _run(self, timeout: float) -> None:
-        state = torch.get_rng_state()
         try:
             with (
+                alone,
+                torch.random.fork_rng(devices=[]),
                 prefixed_output(rank_of_this_thread),
-                exits_fail(rank_of_this_thread),
-                simulation(self._turn),
+                simulation(lambda: self._channels[self._scheduler.holder]),
             ):
                 try:
                     for thread in self._threads:
@@ -158,16 +113,21 @@ class _Run(Generic[R]):
                     self._scheduler.end(self._threads)
         except KeyboardInterrupt:
             raise Interrupted(f"you ended the {self._size:,} simulated ranks.") from None
-        finally:
-            torch.set_rng_state(state)
         if error:
             raise error from None
+        return Simulation(
+            results_of([self._results[rank] for rank in range(self._size)]),
+            self._link,
+            tuple(self._scheduler.clocks),
+            self._network.moved,
+            self._network.blocked,
+            self._network.computed,
+        )
 
     def _be(self, rank: int) -> None:
-        channel = SimulatedChannel(self._network, rank, self._size)
         with contextlib.suppress(RankStop):
             try:
-                with using_channel(channel):
+                with using_channel(self._channels[rank]):
                     self._scheduler.take(rank)
                     function, args = own_copy(self._payload)
                     result = function(*args)
@@ -178,13 +138,10 @@ class _Run(Generic[R]):
             except RankStop:
                 raise
             except BaseException as error:
-                self._failures[rank] = _explained(failure(error, frames_of_error(error)))
+                self._failures[rank] = _explained(failure(error))
                 self._scheduler.leave(rank, failed=True)
             else:
                 self._scheduler.leave(rank, failed=False)
-
-    def _turn(self) -> SimulatedChannel:
-        return SimulatedChannel(self._network, self._scheduler.holder, self._size)
 
     def _wait(self, timeout: float) -> None:
         """Wait until nobody can go on, or one rank has kept the turn for too long.
@@ -193,26 +150,18 @@ class _Run(Generic[R]):
         """
         over, scheduler = self._scheduler.over, self._scheduler
         turn, waited = (scheduler.holder, scheduler.since), self._waited()
-        start, bar, ranks = time.monotonic(), None, f"{self._size:,} ranks"
-        with contextlib.ExitStack() as stack:
-            while not over.wait(min(0.5, max(0.05, scheduler.since + timeout - time.monotonic()))):
-                if bar is None and time.monotonic() - start > PATIENCE_SECONDS:
-                    # without an end, since nobody knows how many messages there will be
-                    shown_bar = progress_bar(True, None, doing=ranks, unit=" messages", stays=False)
-                    bar = stack.enter_context(shown_bar)
-                if bar is not None:
-                    bar.update(self._network.count - bar.n)
-                if turn != (turn := (scheduler.holder, scheduler.since)):
-                    waited = self._waited()
-                ran = time.monotonic() - scheduler.since - (self._waited() - waited)
-                if self._size > 1 and ran > timeout:
-                    self._failures[scheduler.holder] = Failure(
-                        "",
-                        f"ran for {timeout:g} seconds without speaking to another rank",
-                        frames_of_thread(self._threads[scheduler.holder]),
-                        about="endless",
-                    )
-                    return
+        while not over.wait(min(0.5, max(0.05, scheduler.since + timeout - time.monotonic()))):
+            if turn != (turn := (scheduler.holder, scheduler.since)):
+                waited = self._waited()
+            ran = time.monotonic() - scheduler.since - (self._waited() - waited)
+            if self._size > 1 and ran > timeout:
+                self._failures[scheduler.holder] = Failure(
+                    "",
+                    f"ran for {timeout:g} seconds without speaking to another rank",
+                    frames_of_thread(self._threads[scheduler.holder]),
+                    about="endless",
+                )
+                return
 
     def _waited(self) -> float:
         """Seconds that the rank whose turn it is has waited for a core so far."""
@@ -225,7 +174,7 @@ class _Run(Generic[R]):
             if not waiting:
                 return None
             stuck = deadlock(waiting, self._threads)
-            stuck.messages = self._network.count
+            stuck.messages = len(self._network.moved) // 5
             return stuck
         outcomes: list[Result | Failure] = [Result(b"")] * self._size
         for rank in sorted(waiting)[:MAX_LISTED]:

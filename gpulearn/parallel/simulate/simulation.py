@@ -13,7 +13,6 @@ from gpulearn.parallel.links import Link
 from gpulearn.perf.timing import format_seconds
 
 R = TypeVar("R")
-KINDS = ("compute", "send", "receive", "wait")
 
 
 class Interval(NamedTuple):
@@ -89,16 +88,10 @@ class Simulation(Generic[R]):
                 intervals.append(Interval(rank, "wait", start, end))
         return tuple(sorted(intervals))
 
-    def share(self, kind: str, rank: int | None = None) -> float:
-        """The part of the run that a rank, or all on average, spent on one of `KINDS`, 0 to 1.
-
-        >>> import gpulearn as gl
-        >>> gl.simulate(lambda: gl.parallel.compute(gl.parallel.rank()), 3).share("compute", rank=1)
-        0.5
-        """
-        total = self.seconds * (len(self.clocks) if rank is None else 1)
-        spent = sum(i.end - i.start for i in self.timeline
-                    if i.kind == kind and rank in (None, i.rank))  # fmt: skip
+    def share(self, kind: str) -> float:
+        """The part of the run that a rank on average spent on an interval's `kind`, 0 to 1."""
+        total = self.seconds * len(self.clocks)
+        spent = sum(i.end - i.start for i in self.timeline if i.kind == kind)
         return spent / total if total else 0.0
 
     @property
@@ -109,10 +102,9 @@ class Simulation(Generic[R]):
             own = [i for i in self.timeline if i.rank == rank]
             messages = [i[2:4] for i in own if i.kind in ("send", "receive")]
             computing = [i[2:4] for i in own if i.kind == "compute"]
-            alone = sum(b - a for a, b in _without(list(_merged(messages)), computing))
-            total = sum(b - a for a, b in _merged(messages))
-            moving += total
-            covered += total - alone
+            moving += _length(messages)
+            both = _length(messages) + _length(computing) - _length(messages + computing)
+            covered += max(0.0, both)
         return covered / moving if moving else 0.0
 
     def __str__(self) -> str:
@@ -136,18 +128,13 @@ def _by_sender(pairs: Counter[tuple[int, int]], size: int) -> list[int]:
     return total
 
 
-def _merged(spans: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Spans that overlap become one."""
-    current: tuple[float, float] | None = None
+def _length(spans: Sequence[tuple[float, float]]) -> float:
+    """How long spans last that may overlap."""
+    total, reached = 0.0, 0.0
     for start, end in sorted(spans):
-        if current and start <= current[1]:
-            current = current[0], max(current[1], end)
-            continue
-        if current:
-            yield current
-        current = start, end
-    if current:
-        yield current
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def _without(

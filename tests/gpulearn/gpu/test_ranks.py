@@ -18,8 +18,6 @@ GPUS = torch.cuda.device_count()
 PLACE = "cuda" if GPUS else "cpu"
 SHARED = pytest.mark.skipif(GPUS > 1, reason="each rank has a GPU of its own here")
 OURS = {
-    "naive": gl.parallel.NaiveDataParallel,
-    "bucketed": functools.partial(gl.parallel.BucketedDataParallel, most_bytes=40_000),
     "overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000),
 }
 

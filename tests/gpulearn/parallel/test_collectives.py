@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.parallel.allreduce import ALGORITHMS
-from gpulearn.parallel.costs import all_reduce_cost
 
 LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8, torch.float16]
@@ -120,16 +119,12 @@ def test_a_leaf_that_wants_gradients_is_reduced():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("count", range(1, 10))
-def test_messages_bytes_and_seconds_are_those_of_the_formulas(algorithm, count):
+def test_seconds_are_those_of_the_formulas(algorithm, count):
     numbers = 40 * count  # a multiple of N: all chunks of the ring are equal
     run = gl.simulate(
         lambda: gl.parallel.all_reduce(torch.ones(numbers), algorithm=algorithm), count, link=LINK
     )
     size = 4 * numbers
-    cost = all_reduce_cost(algorithm, count, size)
-    assert run.messages.total() == cost.messages
-    assert run.bytes_moved.total() == cost.total_bytes
-    assert max(run.bytes_sent) == cost.busiest_bytes
     seconds = gl.parallel.all_reduce_seconds(algorithm, count, size, LINK)
     assert run.seconds == pytest.approx(seconds, rel=1e-12)
 

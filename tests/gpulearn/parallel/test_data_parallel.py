@@ -12,11 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 import gpulearn as gl
 from gpulearn.parallel.communicator import rank, world_size
 
-OURS = {
-    "naive": gl.parallel.NaiveDataParallel,
-    "bucketed": functools.partial(gl.parallel.BucketedDataParallel, most_bytes=40_000),
-    "overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000),
-}
+OURS = functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000)
 STEPS, BATCH = 5, 24
 
 
@@ -52,34 +48,29 @@ def flat(tensors):
     return torch.cat([tensor.detach().flatten() for tensor in tensors])
 
 
-def trained(wrapper, kind="LeNet", dtype=torch.float32, accumulate=1, sizes=None):
+def trained(ours=True, kind="LeNet", dtype=torch.float32, accumulate=1):
     """This rank's weights after some steps on its shards."""
     # each rank starts elsewhere: the wrapper has to make them alike
     model = new_model(kind, dtype, seed=rank())
-    replica = OURS[wrapper](model) if wrapper in OURS else DistributedDataParallel(model)
+    replica = OURS(model) if ours else DistributedDataParallel(model)
     optimizer = sgd(model)
     for step in range(STEPS):
-        me, size = rank(), world_size()
-        images, labels = (
-            (t.split(sizes) if sizes else t.tensor_split(size))[me] for t in batch(step, dtype)
-        )
-        if sizes:
-            replica.weigh(len(labels))
+        images, labels = (t.tensor_split(world_size())[rank()] for t in batch(step, dtype))
         optimizer.zero_grad()
         parts = list(zip(images.chunk(accumulate), labels.chunk(accumulate), strict=True))
         for number, (some, wanted) in enumerate(parts):
             with replica.no_sync() if number < len(parts) - 1 else contextlib.nullcontext():
                 (functional.cross_entropy(replica(some), wanted) / len(parts)).backward()
-        if wrapper in OURS:
+        if ours:
             replica.average()
         optimizer.step()
     return flat(model.parameters())
 
 
-def unused(wrapper):
+def unused():
     """Gradients where ranks use different layers."""
     model = Forks()
-    replica = OURS[wrapper](model)
+    replica = OURS(model)
     for _ in range(2):  # the second time from views into the buckets
         model.zero_grad()
         replica(torch.ones(2, 4) * (rank() + 1), left=rank() == 0).sum().backward()
@@ -87,11 +78,11 @@ def unused(wrapper):
     return [None if p.grad is None else p.grad.clone() for p in model.parameters()]
 
 
-def buffers(wrapper):
+def buffers():
     """Batch statistics after a forward pass, before which they are made alike."""
     model = nn.BatchNorm1d(2)
     model.running_mean += 5 * rank()
-    replica = OURS[wrapper](model)
+    replica = OURS(model)
     first = model.running_mean.tolist()
     replica(torch.full((3, 2), float(rank())))
     replica(torch.full((3, 2), float(rank())))
@@ -100,20 +91,16 @@ def buffers(wrapper):
 
 def everything():
     torch.set_num_threads(1)
-    results = {name: trained(name) for name in (*OURS, "library")}
-    results["again"] = trained("overlapping")
-    results["accumulated"] = trained("overlapping", accumulate=3)
-    results["accumulated, library"] = trained("library", accumulate=3)
-    results["double"] = trained("overlapping", "MLP", torch.float64)
-    others = world_size() - 1
-    uneven = [BATCH - 3 * others, *[3] * others]
-    without = [BATCH - 2, 2, *[0] * (others - 1)] if others > 1 else uneven
-    for name in OURS:
-        results[f"uneven, {name}"] = trained(name, "MLP", torch.float64, sizes=uneven)
-        results[f"without, {name}"] = trained(name, "MLP", torch.float64, sizes=without)
-        results[f"unused, {name}"] = unused(name)
-        results[f"buffers, {name}"] = buffers(name)
-    return results
+    return {
+        "ours": trained(),
+        "library": trained(ours=False),
+        "again": trained(),
+        "accumulated": trained(accumulate=3),
+        "accumulated, library": trained(ours=False, accumulate=3),
+        "double": trained(kind="MLP", dtype=torch.float64),
+        "unused": unused(),
+        "buffers": buffers(),
+    }
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -139,16 +126,14 @@ def one_process(kind="LeNet", dtype=torch.float32, shards=1):
 
 
 def test_ranks_and_runs_are_equal_to_the_bit(ranks):
-    for name in ("naive", "bucketed", "overlapping", "accumulated", "double", "uneven, overlapping",
-                 "without, naive", "without, bucketed"):  # fmt: skip
+    for name in ("ours", "accumulated", "double"):
         assert all(torch.equal(ranks[0][name], other[name]) for other in ranks[1:]), name
-    assert torch.equal(ranks[0]["overlapping"], ranks[0]["again"])
+    assert torch.equal(ranks[0]["ours"], ranks[0]["again"])
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("name", OURS)
-def test_two_ranks_are_one_process_with_their_shards_to_the_bit(ranks, name):
-    same(ranks[0][name], one_process(shards=len(ranks)), ranks)
+def test_two_ranks_are_one_process_with_their_shards_to_the_bit(ranks):
+    same(ranks[0]["ours"], one_process(shards=len(ranks)), ranks)
 
 
 def same(result, expected, ranks, atol=1e-6):
@@ -158,55 +143,49 @@ def same(result, expected, ranks, atol=1e-6):
 
 def test_double_precision_leaves_rounding_alone(ranks):
     alone = one_process("MLP", torch.float64)
-    names = [n for n in ranks[0] if n == "double" or n.startswith(("uneven", "without"))]
-    assert len(names) == 7
-    for name in names:
-        assert (ranks[0][name] - alone).abs().max() <= 1e-14, name
+    assert (ranks[0]["double"] - alone).abs().max() <= 1e-14
 
 
-@pytest.mark.parametrize("name", [*OURS, "accumulated"])
+@pytest.mark.parametrize("name", ["ours", "accumulated"])
 def test_ours_is_the_library(ranks, name):
     theirs = ranks[0]["accumulated, library" if name == "accumulated" else "library"]
     same(ranks[0][name], theirs, ranks)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_layer_that_not_all_ranks_use_counts_as_zero_there(ranks, name):
+def test_a_layer_that_not_all_ranks_use_counts_as_zero_there(ranks):
     wanted = []
     for number in range(len(ranks)):
         model = Forks()
         model(torch.ones(2, 4) * (number + 1), left=number == 0).sum().backward()
         wanted.append([p.grad for p in model.parameters()])
     for results in ranks:
-        for gradient, *parts in zip(results[f"unused, {name}"], *wanted, strict=True):
+        for gradient, *parts in zip(results["unused"], *wanted, strict=True):
             parts = [part for part in parts if part is not None]
             torch.testing.assert_close(gradient, sum(parts) / len(ranks) if parts else None)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_buffers_start_as_those_of_rank_0_and_are_made_alike(ranks, name):
+def test_buffers_start_as_those_of_rank_0_and_are_made_alike(ranks):
     for number, results in enumerate(ranks):
-        first, last = results[f"buffers, {name}"]
+        first, last = results["buffers"]
         assert first == [0, 0]
         # rank 0 sees zeros: what it hands on stays 0, then 0.1 of the rank's own batch is added
         assert last == pytest.approx(0.1 * number)
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("name", OURS)
-def test_simulated_ranks_are_real_ones(ranks, name):
-    simulated = gl.simulate(lambda: (trained(name), unused(name)), len(ranks)).results
+def test_simulated_ranks_are_real_ones(ranks):
+    simulated = gl.simulate(lambda: (trained(), unused()), len(ranks)).results
     for (weights, gradients), real in zip(simulated, ranks, strict=True):
-        same(weights, real[name], ranks)
-        same(gradients, real[f"unused, {name}"], ranks, atol=1e-5)
+        same(weights, real["ours"], ranks)
+        same(gradients, real["unused"], ranks, atol=1e-5)
 
 
 def test_a_full_bucket_travels_while_backward_goes_on():
-    def run(wrapper):
+    def run():
         model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
         for layer in model:
             layer.register_full_backward_pre_hook(lambda *_: gl.parallel.compute(1e-3))
-        replica = wrapper(model, most_bytes=64 * 65 * 4)
+        replica = gl.parallel.OverlappingDataParallel(model, most_bytes=64 * 65 * 4)
         begin = gl.parallel.clock()
         replica(torch.ones(1, 64, requires_grad=True)).sum().backward()
         replica.average()
@@ -215,12 +194,9 @@ def test_a_full_bucket_travels_while_backward_goes_on():
     link = gl.parallel.Link(
         latency=0, bandwidth=64 * 65 * 4 / 1e-3
     )  # a layer's gradient takes 1 ms
-    late, overlapped = (
-        gl.simulate(run, 2, wrapper, link=link).results[0]
-        for wrapper in (gl.parallel.BucketedDataParallel, gl.parallel.OverlappingDataParallel)
-    )
-    assert late == pytest.approx(8e-3, rel=0.01)  # four of backward, then four of messages
-    assert overlapped == pytest.approx(5e-3, rel=0.01)  # but the last message, all beside it
+    overlapped = gl.simulate(run, 2, link=link).results[0]
+    # four of backward, and the last of four messages: the others travel beside it
+    assert overlapped == pytest.approx(5e-3, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +206,6 @@ def test_a_full_bucket_travels_while_backward_goes_on():
         ("no_sync", "average() under no_sync()"),
         ("models", "The ranks' models differ"),
         ("sparse", "A gradient is sparse"),
-        ("samples", "samples is -1"),
         ("module", "give the model"),
         ("frozen", "in which are frozen"),
         ("thawed", "weight was frozen or not there when OverlappingDataParallel took the model"),
@@ -240,14 +215,12 @@ def test_a_full_bucket_travels_while_backward_goes_on():
 def test_mistakes_are_named(mistake, said):
     def run():
         if mistake == "module":
-            gl.parallel.NaiveDataParallel("model")
+            gl.parallel.OverlappingDataParallel("model")
         model = nn.Linear(2, 1 + rank() * (mistake == "models"))
         if mistake == "sparse":
             model = nn.Embedding(4, 2, sparse=True)
         model.weight.requires_grad_(mistake != "thawed" and (mistake != "frozen" or rank() > 0))
         replica = gl.parallel.OverlappingDataParallel(model)
-        if mistake == "samples":
-            replica.weigh(-1)
         x = torch.tensor([1, 2]) if mistake == "sparse" else torch.ones(1, 2)
         replica(x).sum().backward()
         if mistake == "no_sync":
@@ -263,22 +236,6 @@ def test_mistakes_are_named(mistake, said):
     with pytest.raises(gl.errors.RankError) as caught:
         gl.simulate(run, 2)
     assert said in " ".join(str(caught.value).split())
-
-
-@pytest.mark.parametrize("saying", [(0,), (0, 2), (1, 2)])
-def test_some_ranks_alone_cannot_weigh(saying):
-    def run():
-        replica = gl.parallel.NaiveDataParallel(nn.Linear(2, 1))
-        if rank() in saying:
-            replica.weigh(1)  # the count that a rank has which says nothing
-        replica(torch.ones(1, 2)).sum().backward()
-        with pytest.raises(gl.errors.TrainingError) as caught:
-            replica.average()
-        replica.average()  # what was said is forgotten
-        return str(caught.value)
-
-    said = f"weigh() was called on {len(saying)} of 3 ranks: call it on all, or on none."
-    assert gl.simulate(run, 3).results == [said] * 3
 
 
 @pytest.mark.parametrize(
@@ -300,23 +257,11 @@ def test_samples_are_counts_and_some_rank_has_some(samples, said):
     assert said in " ".join(str(caught.value).split())
 
 
-def test_released_hooks_leave_the_model_as_it_was():
-    def run():
-        model = nn.Linear(2, 1)
-        gl.parallel.OverlappingDataParallel(model).release()
-        model(torch.ones(1, 2) * rank()).sum().backward()
-        model(torch.ones(1, 2) * rank()).sum().backward()
-        return model.weight.grad.tolist()
-
-    assert gl.simulate(run, 2).results == [[[0, 0]], [[2, 2]]]
-
-
-@pytest.mark.parametrize("wrapper", OURS)
-def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
+def test_a_model_with_batch_statistics_may_run_twice_before_backward():
     def gradients():
         torch.manual_seed(rank())
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
-        replica = OURS[wrapper](model)
+        replica = OURS(model)
         images = torch.randn(8, 3)
         (replica(images).square().mean() + replica(2 * images).square().mean()).backward()
         replica.average()
@@ -331,19 +276,16 @@ def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
 @pytest.mark.parametrize("backend", ["gloo", "simulated"])
 def test_a_replica_of_a_replica_is_refused(backend):
     def twice():
-        gl.parallel.NaiveDataParallel(
-            nn.Sequential(gl.parallel.OverlappingDataParallel(nn.Linear(3, 1)))
-        )
+        OURS(nn.Sequential(OURS(nn.Linear(3, 1))))
 
     said = r"holds a replica \(Overl.* the model itself, its .mod"
     with pytest.raises(gl.errors.RankError, match=said):
         gl.launch(twice, 2, backend=backend)
 
 
-@pytest.mark.parametrize("wrapper", OURS.values(), ids=OURS)
-def test_a_step_without_average_is_told(wrapper):
+def test_a_step_without_average_is_told():
     def forgets():
-        replica = wrapper(new_model("MLP", torch.float32))
+        replica = OURS(new_model("MLP", torch.float32))
         optimizer = sgd(replica)
         for step in range(2):
             images, labels = batch(step)

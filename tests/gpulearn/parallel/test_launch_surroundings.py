@@ -1,9 +1,8 @@
-"""Ranks start wherever the notebook is: after other threads' work, in odd folders, by spawn."""
+"""Ranks start wherever the notebook is: after other threads' work, in odd folders."""
 
 import contextlib
 import gc
 import io
-import multiprocessing
 import os
 import random
 import signal
@@ -18,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
 import gpulearn as gl
@@ -103,44 +101,6 @@ def test_temporary_files_may_lie_in_a_folder_that_no_address_can_name(tmp_path, 
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_copy_of_the_process_that_launched_can_launch_too():
-    launch(int, 1)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
-            os.write(writer, repr(launch(gl.parallel.rank, 2, timeout=20)).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        assert answer.read() == "[0, 1]"
-    os.waitpid(child, 0)
-    assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]  # its own server is still there
-
-
-def test_without_a_server_ranks_are_spawned(monkeypatch, capfd):
-    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
-    launched = []
-    spawn = multiprocessing.get_context("spawn").Process
-    monkeypatch.setattr(
-        spawn, "start", lambda self: launched.append(self) or super(spawn, self).start()
-    )
-
-    def speaks():
-        print("here")
-        mine = torch.ones(1)
-        dist.all_reduce(mine)
-        if dist.get_rank() == 1:
-            raise ValueError("no such digit")
-        dist.barrier()
-
-    with pytest.raises(RankError, match="rank 1 of 2 raised ValueError: no such digit"):
-        launch(speaks, 2, timeout=20)
-    assert len(launched) == 2
-    assert sorted(capfd.readouterr().out.splitlines()) == ["[rank 0] here", "[rank 1] here"]
 
 
 def test_a_rank_may_load_its_data_with_workers(monkeypatch, tmp_path):

@@ -3,10 +3,9 @@
 import re
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DistributedSampler
 
 import gpulearn as gl
 
@@ -22,27 +21,9 @@ def test_shards_are_those_of_the_library(count, size, uneven, seed, epoch):
             range(count), size, rank, shuffle=seed is not None, seed=seed or 0,
             drop_last=uneven == "drop",
         )  # fmt: skip
-        ours = gl.parallel.ShardSampler(count, rank, size, uneven=uneven, seed=seed)
         theirs.set_epoch(epoch)
-        ours.set_epoch(epoch)
-        assert list(ours) == list(theirs)
-        assert len(ours) == len(theirs) == len(list(ours))
-        assert list(ours) == gl.parallel.shard_indices(
-            count, rank, size, uneven=uneven, seed=seed, epoch=epoch
-        )
-
-
-def test_a_loader_takes_the_sampler():
-    sampler = gl.parallel.ShardSampler(10, rank=1, size=4, seed=None)
-    batches = DataLoader(torch.arange(10), batch_size=2, sampler=sampler)
-    assert [batch.tolist() for batch in batches] == [[1, 5], [9]]
-
-
-def test_a_sampler_asks_which_rank_it_is_on():
-    shards = gl.simulate(
-        lambda: list(gl.parallel.ShardSampler(5, uneven="keep", seed=None)), 2
-    ).results
-    assert shards == [[0, 2, 4], [1, 3]]
+        ours = gl.parallel.shard_indices(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+        assert ours == list(theirs)
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,11 @@ def one_of_many():
     model = gl.train.MLP((64, 16, 10), seed=3)
     images, labels = (torch.from_numpy(array) for array in few()[:2])
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    sampler = gl.parallel.ShardSampler(len(labels), uneven="keep", seed=5)
     for epoch in range(EPOCHS):
-        sampler.set_epoch(epoch)
-        for part in torch.tensor(list(sampler)).split(BATCH // gl.parallel.world_size()):
+        mine = gl.parallel.shard_indices(
+            len(labels), gl.parallel.rank(), 4, uneven="keep", seed=5, epoch=epoch
+        )
+        for part in torch.tensor(mine).split(BATCH // gl.parallel.world_size()):
             optimizer.zero_grad()
             functional.cross_entropy(model(images[part]), labels[part]).backward()
             gl.parallel.average_gradients(model, len(part))

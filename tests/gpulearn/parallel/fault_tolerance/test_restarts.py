@@ -43,7 +43,7 @@ def test_a_group_is_started_again_as_often_as_it_may(capsys):
     got = launch(dies, 2, {0: 1, 1: 0}, restarts=2, backend="gloo")
     assert got == [(2.0, 2, "2")] * 2
     assert isinstance(got, list)
-    assert (got.restarts, [one.rank for one in got.failures]) == (2, [1, 0])
+    assert got.restarts == 2
     assert capsys.readouterr().out.splitlines() == [
         "rank 1 of 2 was killed by SIGKILL. All ranks start again: 1 of 2.",
         "rank 0 of 2 was killed by SIGKILL. All ranks start again: 2 of 2.",
@@ -58,7 +58,7 @@ def test_an_exception_is_a_death_as_well(capsys):
         "rank 1 of 2 raised ValueError: no such file. All ranks start again: 1 of 3.\n"
     )
     undisturbed = launch(raises, 2, 0, backend="gloo")
-    assert (undisturbed, undisturbed.restarts, undisturbed.failures) == ([0, 0], 0, ())
+    assert (undisturbed, undisturbed.restarts) == ([0, 0], 0)
 
 
 def test_restarts_are_a_whole_number_and_of_real_ranks():
