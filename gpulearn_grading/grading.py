@@ -329,6 +329,6 @@ def _bounded(verdict: Verdict) -> Verdict:
 def hidden(folder: Path, results: Path, settings: GradingSettings) -> list[Path]:
     """Folders that are to look empty; of Python and the package in them, only these are seen."""
     own = [Path(place.rpartition(":")[0]).parent for place in settings.exercises if ":" in place]
-    own += [settings.home] if settings.home else []
+    own += [settings.file.parent] if settings.file else []
     candidates = [*map(Path, (*SOCKETS, *HOMES)), Path.home(), folder, results, *own]
     return list(dict.fromkeys(path.resolve() for path in candidates if path.is_dir()))

@@ -41,9 +41,9 @@ from gpulearn_grading.slices import answer_in
 from gpulearn_grading.submissions import SubmittedCode
 
 SENTENCES = {
-    "processes": "it starts more than {processes} processes, and was ended.",
-    "memory": "it takes more than {memory} MiB of memory, and was ended.",
-    "output": "it prints more than {output} MiB, and was ended.",
+    "processes": "it starts more than {processes:g} processes, and was ended.",
+    "memory": "it takes more than {memory_mib:g} MiB of memory, and was ended.",
+    "output": "it prints more than {output_mib:g} MiB, and was ended.",
     "ended": "it ends the process in which it runs.",
     "time": "what it needs of the submission did not end within {seconds:g} s.",
 }
@@ -62,6 +62,7 @@ SYMPTOMS = (
 BORROWED = "it is the library's own: write it yourself."
 LONG = 6  # lines, that two people do not write alike
 PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
+READ = re.compile(r"gpulearn\.judge\b|gpulearn_grading\b")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,56 +134,47 @@ class Judge:
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []
-        text: str | None = None  # of an answer in CUDA C++
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
             if not boxes:
                 boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
+                instructors = exercise.file and not closed
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source=text or "".join(statement.text for statement in statements),
+                        source="".join(statement.text for statement in statements),
                         name=exercise.name,
-                        kernel=exercise.kernel if text else "",
                         reference=_place_of(exercise) if closed and not exercise.kernel else "",
                         exercise="" if closed else place,
                         files=code.beside(file),
-                        text=""
-                        if closed or not exercise.file
-                        else rebuilt.without_solution(exercise),
+                        text=rebuilt.without_solution(exercise) if instructors else "",
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
 
         def values(names: list[str]) -> dict[str, Any]:
             reply = opened().ask("values", names=names)
-            data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
+            data = {name: decoded(reply[name]) for name in names if name in reply}
             return {name: value for name, value in data.items() if value is not None}
 
-        forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
+            answer: Any
             if exercise.kernel:
-                text = rebuilt.text_of(statements, exercise.name)
-                if text is None:  # it may be put together
-                    value = values([exercise.name]).get(exercise.name)
-                    text = value if isinstance(value, str) else None
-                    loaded = boxes.pop()
-                    loaded.close()
-                    notes |= loaded.notes
-                answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
-                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
+                answer = values([exercise.name]).get(exercise.name)
+                if isinstance(answer, str):
+                    answer = ways.CompiledElsewhere(exercise, answer, opened)
             elif way == "text":
-                answer, forget = rebuilt.kernel(statements, exercise.name, values)
+                answer = rebuilt.kernel(statements, exercise.name, values)
                 if answer is not None and answer is exercise.reference:
-                    raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
+                    raise _NotLoaded("borrowed", BORROWED)
             else:
-                shape, forget = rebuilt.function_shown(statements, exercise.name)
+                shape = rebuilt.function_shown(statements, exercise.name)
                 answer = ways.proxy(exercise, shape, opened)
-                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
                 if not stubs.is_stub(answer):
                     opened()
+            exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             count = examined(exercise, answer, self._limits.seconds)
             own = exercise.reference
             long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
@@ -192,13 +184,14 @@ class Judge:
                 raise BoxLost(boxes[0].ended)
             return "passed", f"right in all {count} cases."
         except _NotLoaded as error:
-            return str(error.args[0]), str(error.args[1])
+            kind, sentence = error.args
+            return kind, f"{exercise.name}: {sentence}"
         except TimeoutError:
             return "time", f"{exercise.name}: {self._sentence('time')}"
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
-            if text and boxes and boxes[0].ended:  # while it was compiled
+            if exercise.kernel and boxes and boxes[0].ended:  # while it was compiled
                 return boxes[0].ended, f"{exercise.name}: {self._sentence(boxes[0].ended)}"
             kind = _kind(str(error))
             self._share = error.share if kind in ("wrong", "raises") else 0.0
@@ -220,15 +213,13 @@ class Judge:
             odd = f"{exercise.name}: what it gives cannot be compared ({type(error).__name__})."
             return "not judged", odd
         finally:
-            forget()
+            rebuilt.forget()
             for box in boxes:
                 box.close()
                 notes |= {what: about for what, about in box.notes.items() if what not in notes}
 
     def _sentence(self, ended: str) -> str:
-        limits = vars(self._limits)
-        mebibytes = {name: limits[name] >> 20 for name in ("memory", "output")}
-        return SENTENCES[ended].format(**limits | mebibytes)
+        return SENTENCES[ended].format(**vars(self._limits))
 
 
 class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
@@ -238,10 +229,10 @@ class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
 def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
     name = exercise.name
     if loaded.get("borrowed"):
-        raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
+        raise _NotLoaded("borrowed", BORROWED)
     if error := loaded.get("failed"):
         sentence = f"what {name} needs of the submission raises {shorten(str(error), 300)}"
-        raise _NotLoaded(_kind(f"it raises {error}"), f"{name}: {sentence}")
+        raise _NotLoaded(_kind(f"it raises {error}"), sentence)
     if loaded.get("missing"):
         raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
     if not loaded.get("callable") and not exercise.kernel:
@@ -255,20 +246,19 @@ def _kind(sentence: str) -> str:
 def _patches(code: SubmittedCode) -> dict[str, str]:
     """Statements that set something of the package's, which they cannot reach here."""
     notes = {}
-    for statement in code.statements:
-        for node in ast.walk(statement.node):
-            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            changed: list[ast.expr] = [t for t in targets if isinstance(t, ast.Attribute)]
-            match node:
-                case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
-                    changed = [target]
-            for text in map(ast.unparse, changed):
-                if PATCHED.match(text):
-                    notes["changes the library"] = text
-            if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
-                text = ast.unparse(node)
-                if re.search(r"gpulearn\.judge\b|gpulearn_grading\b", text):
-                    notes["reads the catalogue of answers"] = shorten(text, 80)
+    for node in (node for part in code.statements for node in ast.walk(part.node)):
+        match node:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) as changed:
+                pass
+            case ast.Call(ast.Name("setattr"), [changed, *_]):
+                pass
+            case _:
+                changed = ast.Constant(None)
+        if PATCHED.match(text := ast.unparse(changed)):
+            notes["changes the library"] = text
+        if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
+            if READ.search(text := ast.unparse(node)):
+                notes["reads the catalogue of answers"] = shorten(text, 80)
     return notes
 
 

@@ -65,70 +65,24 @@ def way(place: str) -> str:
     def elsewhere(*work: Any) -> Any:
         raise NotData("a step of its demand")
 
+    def is_right(case: Case, outcome: Any) -> bool:
+        failed = isinstance(outcome, Failure)
+        return not failed and not exercise.difference(outcome, exercise.expected(case))
+
     vars(through)["elsewhere"] = elsewhere
-    try:
+    with contextlib.suppress(NotData):
         apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
         ready = exercise.ready(through)
         outcomes = [tried(apart, ready, case) for case in cases]
-        right = not any(map(_differs, [exercise] * len(cases), cases, outcomes))
-        if right and exercise.demand(ready, outcomes) is None:
+        if all(map(is_right, cases, outcomes)) and exercise.demand(ready, outcomes) is None:
             return "calls"
-    except NotData:
-        pass
     ready = exercise.ready(exercise.reference)
     outcomes = [
         received(sent(tried(exercise, ready, case), case, strict=True), case) for case in cases
     ]
-    if not any(map(_differs, [exercise] * len(cases), cases, outcomes)):
+    if all(map(is_right, cases, outcomes)):
         return "outcomes"
     raise NotData(f"{exercise.name} cannot be judged apart: its outcomes are no plain data.")
-
-
-def _differs(exercise: Exercise, case: Case, outcome: Any) -> bool:
-    failed = isinstance(outcome, Failure)
-    return failed or bool(exercise.difference(outcome, exercise.expected(case)))
-
-
-def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
-    """What stands for an answer that runs elsewhere; it looks like the answer."""
-
-    def answer(*args: Any, **options: Any) -> Any:
-        return _called(opened(), exercise, shape, args, options)
-
-    answer.__name__ = answer.__qualname__ = exercise.name
-    if shape is not None:
-        functools.update_wrapper(answer, shape)
-    vars(answer).update(opened=opened, elsewhere=_elsewhere(opened))
-    return answer
-
-
-def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
-    """Takes steps of a demand in the process of an answer; what comes back is data."""
-
-    def taken(*work: Any) -> Any:
-        reply = opened().ask("step", work=base64.b64encode(pickle.dumps(work)).decode())
-        return decoded(str(reply.get("result")).encode())
-
-    return taken
-
-
-class CompiledElsewhere(CppSource):
-    """An answer in CUDA C++, compiled in its own process: what comes back is a text as well."""
-
-    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
-        super().__init__(exercise.name, text, exercise.kernel)
-        self.opened, self.elsewhere = opened, _elsewhere(opened)
-
-    @functools.cached_property
-    def compiled(self) -> CppKernel:
-        """The kernel, made of the PTX that the process sends."""
-        reply = self.opened().ask("compile")
-        if "refused" in reply:
-            raise KernelError(shorten(str(reply["refused"]), 4000))
-        ptx = str(reply.get("ptx", ""))
-        if len(ptx) > MAX_PTX or "large" in reply:
-            raise KernelError(f"what the compiler makes of it is larger than {MAX_PTX >> 20} MiB")
-        return CppModule(self.text, ptx=ptx)[self.kernel]
 
 
 @functools.cache
@@ -148,21 +102,56 @@ def by_outcomes(place: str) -> Exercise:
     return dataclasses.replace(exercise, run=run, ready=ready, expect=exercise.expected)
 
 
-def _called(
-    box: Box, exercise: Exercise, shape: Any, args: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    """Call an answer in its process; its result, or its exception."""
-    reply = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
-    if reply.get("borrowed"):
-        raise Violation(f"it calls the library's {exercise.name}: write it yourself")
-    if "large" in reply:
-        raise Violation("it returns more than 64 MiB")
-    for number, new in dict(reply.get("changed", {})).items():
-        _write_back(args[int(number)], decoded(str(new).encode()))
-    if "raised" in reply:
-        kind, message, line = reply["raised"]
-        _raise_in(shape, _exception(str(kind), str(message)), int(line))
-    return identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
+def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
+    """What stands for an answer that runs elsewhere; it looks like the answer."""
+
+    def answer(*args: Any, **options: Any) -> Any:
+        reply = opened().ask("call", args=encoded(args), options=encoded(options))
+        if reply.get("borrowed"):
+            raise Violation(f"it calls the library's {exercise.name}: write it yourself")
+        if "large" in reply:
+            raise Violation("it returns more than 64 MiB")
+        for number, new in dict(reply.get("changed", {})).items():
+            _write_back(args[int(number)], decoded(new))
+        if "raised" in reply:
+            kind, message, line = reply["raised"]
+            _raise_in(shape, _exception(str(kind), str(message)), int(line))
+        return identified(decoded(reply["result"]), reply.get("same"), args)
+
+    answer.__name__ = answer.__qualname__ = exercise.name
+    if shape is not None:
+        functools.update_wrapper(answer, shape)
+    vars(answer).update(opened=opened, elsewhere=_elsewhere(opened))
+    return answer
+
+
+class CompiledElsewhere(CppSource):
+    """An answer in CUDA C++, compiled in its own process: what comes back is a text as well."""
+
+    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
+        super().__init__(exercise.name, text, exercise.kernel)
+        self.opened, self.elsewhere = opened, _elsewhere(opened)
+
+    @functools.cached_property
+    def compiled(self) -> CppKernel:
+        """The kernel, made of the PTX that the process sends."""
+        reply = self.opened().ask("compile", text=self.text)
+        if "refused" in reply:
+            raise KernelError(shorten(str(reply["refused"]), 4000))
+        ptx = str(reply.get("ptx", ""))
+        if len(ptx) > MAX_PTX or "large" in reply:
+            raise KernelError(f"what the compiler makes of it is larger than {MAX_PTX >> 20} MiB")
+        return CppModule(self.text, ptx=ptx)[self.kernel]
+
+
+def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
+    """Takes steps of a demand in the process of an answer; what comes back is data."""
+
+    def taken(*work: Any) -> Any:
+        reply = opened().ask("step", work=base64.b64encode(pickle.dumps(work)).decode())
+        return decoded(reply.get("result"))
+
+    return taken
 
 
 def _write_back(old: Any, new: Any) -> None:
@@ -181,10 +170,9 @@ def _write_back(old: Any, new: Any) -> None:
 def _exception(kind: str, message: str) -> BaseException:
     """An exception of that class name; those that would stop the judge are others of that name."""
     known = getattr(builtins, kind, None)
-    plain = isinstance(known, type) and issubclass(known, Exception)
-    if plain or kind == "SystemExit":
+    if isinstance(known, type) and issubclass(known, Exception | SystemExit):
         with contextlib.suppress(Exception):
-            error: BaseException = known(message)  # type: ignore[misc]
+            error = known(message)
             if str(error) == message:
                 return error
     name = kind if kind.isidentifier() else "Exception"
@@ -197,11 +185,9 @@ def _raise_in(shape: Any, error: BaseException, line: int) -> None:
     code = getattr(shape, "__code__", None)
     if code is None or line not in {n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n}:
         raise error
-    name, number = code.co_name, code.co_firstlineno + line - 1
-    safe = name if name.isidentifier() else "answer"
-    text = "\n" * (number - 1) + f"def {safe}(error): raise error"
     space: dict[str, Any] = {}
+    text = "\n" * (code.co_firstlineno + line - 2) + "def answer(error): raise error"
     exec(compile(text, code.co_filename, "exec"), space)
-    function = space[safe]
-    function.__code__ = function.__code__.replace(co_name=name)
+    function = space["answer"]
+    function.__code__ = function.__code__.replace(co_name=code.co_name)
     function(error)

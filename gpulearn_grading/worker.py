@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import resource
-import select
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
+from multiprocessing.connection import Connection
 
 from gpulearn_grading.apart import sandbox
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel, start
-from gpulearn_grading.apart.limits import Confinement, Limits
+from gpulearn_grading.apart.limits import MIB, Confinement, Limits
 from gpulearn_grading.judge import Judge, Verdict
 from gpulearn_grading.submissions import Submission, read
 from simt.device.selection import data_bytes
@@ -32,19 +30,17 @@ class Worker:
 
     def __init__(self, confinement: Confinement) -> None:
         # in a session of its own: Ctrl-C is the grader's to deal with
-        self._process, end = start(__spec__.name, confinement, start_new_session=True)
-        self._channel = MessageChannel(end)
+        self._process, self._channel = start(__spec__.name, confinement, start_new_session=True)
         self._seconds = MAX_SECONDS + 8 * confinement.limits.seconds
 
     def verdict(self, submission: Submission, place: str) -> tuple[Verdict, str]:
         """What becomes of an answer, and which walls it lacked."""
-        files = [str(file) for file in submission.files]
         try:
-            self._channel.send({"student": submission.student, "files": files, "place": place})
-            if not select.select([self._channel.end], [], [], self._seconds)[0]:
+            self._channel.end.send((submission, place))
+            if not self._channel.end.poll(self._seconds):
                 raise WorkerLost("the judge does not answer")
             reply = self._channel.receive()
-        except ChannelClosed:
+        except (ChannelClosed, OSError):
             raise WorkerLost("the judge ended") from None
         lacks = reply.pop("lacks")
         return Verdict(**{**reply, "notes": tuple(reply["notes"])}), lacks
@@ -59,29 +55,29 @@ class Worker:
             self._process.wait()
 
 
-def main(arguments: list[str]) -> int:
-    """Judge what comes, message by message."""
+def main(end: Connection) -> None:
+    """Judge what comes, answer by answer, until the grader is gone."""
     sandbox.bury_with(os.getppid())
     if sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody looks into the judge
-    channel = MessageChannel(socket.socket(fileno=int(arguments[0])))
-    confinement = Confinement.read(arguments[1])
+    confinement = end.recv()
     judge = Judge(confinement)
     # what answers send may be large once it is read; an answer's own limit is no business of this
-    most = data_bytes() + max(confinement.limits.memory, Limits().memory)
     if sys.platform == "linux":
+        most = max(confinement.limits.memory_mib, Limits().memory_mib) * MIB
+        most = data_bytes() + int(most)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    channel = MessageChannel(end)
     try:
         while True:
-            request = channel.receive()
-            code = read(Submission(request["student"], tuple(map(Path, request["files"]))))
-            verdict = dataclasses.asdict(judge.verdict(request["place"], code))
+            submission, place = end.recv()
+            verdict = dataclasses.asdict(judge.verdict(place, read(submission)))
             channel.send({**verdict, "lacks": judge.lacks})
-    except ChannelClosed:
-        return 0
+    except (EOFError, ChannelClosed):
+        pass
     finally:
         judge.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(Connection(int(sys.argv[1])))

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import simt
-from gpulearn_grading.apart.limits import Confinement, Limits
+from gpulearn_grading.apart.limits import MIB, Confinement, Limits
 from simt.device.selection import data_bytes
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -156,9 +156,9 @@ def _limit(limits: Limits) -> None:
     base = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     bounds = {
-        resource.RLIMIT_DATA: base + limits.memory,
-        resource.RLIMIT_FSIZE: limits.disk,
-        resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
+        resource.RLIMIT_DATA: base + limits.memory_mib * MIB,
+        resource.RLIMIT_FSIZE: limits.disk_mib * MIB,
+        resource.RLIMIT_CPU: 10 * limits.seconds + 60,
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_CORE: 0,
     }
@@ -166,9 +166,9 @@ def _limit(limits: Limits) -> None:
         bounds[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
     for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        most = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         with suppress(OSError, ValueError):
-            resource.setrlimit(kind, (value, value))
+            resource.setrlimit(kind, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
 
 
@@ -222,7 +222,7 @@ def _mount_all(confinement: Confinement) -> None:
     for folder in hidden:
         if folder.is_dir() and os.path.ismount(folder):
             _attributes(str(folder), set_=MS_RDONLY)
-    sizes = f"size={limits.disk},nr_inodes=20000,mode=700"
+    sizes = f"size={int(limits.disk_mib * MIB)},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
     _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")
     for name, file in devices.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,16 +62,17 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
     if course := [assignment for assignment in assignments if not assignment.file]:
         grader = _requirement(_extras(course))
         files["student/.github/workflows/classroom.yml"] = workflow(course, grader)
-        files[f"student/{LIMITS}"] = written(GradingSettings(limits=settings.limits))
+        limits = settings.data.get("limits", {})
+        files[f"student/{LIMITS}"] = written({"limits": limits})
     return files | {
         "README.md": _readme(assignments),
         "grading.toml": written(
-            replace(
-                settings,
-                exercises=tuple(places_in(SOLVED, assignments)),
-                weights=points,
-                partial=tuple(name for name in settings.partial if name in points),
-            )
+            {
+                **settings.data,
+                "exercises": places_in(SOLVED, assignments),
+                "weights": points,
+                "partial": [name for name in settings.partial if name in points],
+            }
         ),
         "nbgrader/nbgrader_config.py": NBGRADER,
         "otter/requirements.txt": f"{_requirement(['lab'])}\n",
