@@ -61,6 +61,7 @@ SYMPTOMS = (
 )
 BORROWED = "it is the library's own: write it yourself."
 LONG = 6  # lines, that two people do not write alike
+STAND_IN = "exercises_of_the_course.py"  # the instructor's file, without its solutions
 PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
 READ = re.compile(r"gpulearn\.judge\b|gpulearn_grading\b")
 
@@ -140,24 +141,25 @@ class Judge:
             if not boxes:
                 boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
-                instructors = exercise.file and not closed
+                files, there = code.beside(file), place
+                if exercise.file and not closed:  # the file itself may be hidden there
+                    there = f"{STAND_IN}:{exercise.name}"
+                    files[STAND_IN] = rebuilt.without_solution(exercise)
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
                         source="".join(statement.text for statement in statements),
                         name=exercise.name,
                         reference=_place_of(exercise) if closed and not exercise.kernel else "",
-                        exercise="" if closed else place,
-                        files=code.beside(file),
-                        text=rebuilt.without_solution(exercise) if instructors else "",
+                        exercise="" if closed else there,
+                        files=files,
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
 
         def values(names: list[str]) -> dict[str, Any]:
-            reply = opened().ask("values", names=names)
-            data = {name: decoded(reply[name]) for name in names if name in reply}
-            return {name: value for name, value in data.items() if value is not None}
+            data = dict(decoded(opened().ask("values", names=names).get("result")))
+            return {n: value for n, value in data.items() if n in names and value is not None}
 
         try:
             answer: Any
@@ -256,9 +258,9 @@ def _patches(code: SubmittedCode) -> dict[str, str]:
                 changed = ast.Constant(None)
         if PATCHED.match(text := ast.unparse(changed)):
             notes["changes the library"] = text
-        if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
-            if READ.search(text := ast.unparse(node)):
-                notes["reads the catalogue of answers"] = shorten(text, 80)
+        names = isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import)
+        if names and READ.search(text := ast.unparse(node)):
+            notes["reads the catalogue of answers"] = shorten(text, 80)
     return notes
 
 

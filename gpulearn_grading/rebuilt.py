@@ -191,7 +191,7 @@ def _defined(statement: Statement, name: str, space: dict[str, Any]) -> Any:
     return function
 
 
-def _without_code(node: Any, name: str) -> ast.stmt:
+def _without_code(node: Any, name: str) -> Any:
     """A definition of which nothing runs when it is made."""
     function = node
     if isinstance(node, ast.Assign):  # to find another target would run code

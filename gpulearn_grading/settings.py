@@ -58,7 +58,7 @@ class GradingSettings:
     most_lost: float = 1.0  # share of the points that being late costs at most
     # when a student handed in, where the file's own date does not tell
     handed_in: Mapping[str, float] = field(default_factory=dict)
-    limits: Limits = Limits()  # of each answer
+    limits: Limits = field(default_factory=Limits)  # of each answer
     # by student, and name of an exercise, or "" for all of them
     overrides: Mapping[tuple[str, str], Override] = field(default_factory=dict)
     # the file that says all this, whose folder no answer sees, and what it says

@@ -10,7 +10,7 @@ import os
 import re
 import symtable
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -142,24 +142,29 @@ class SubmittedCode:
         }
 
 
-def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
+def students(
+    folder: Path, ours: Collection[Path] = (), own: Collection[str] = ()
+) -> tuple[list[Submission], dict[Path, str]]:
     """Each student's submission, and what in the folder is none and why.
 
     Every notebook, `.py` file and folder is a submission; those of one name belong to one student.
-    What begins with a dot or an underscore is left out without a word.
+    What begins with a dot or an underscore, and the grader's own files, are left out without a
+    word. A file with one of the names `own` is a copy of the instructor's: it holds solutions.
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
     files: dict[str, list[Path]] = {}
     left_out: dict[Path, str] = {}
     for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "_")):
+        if entry.name.startswith((".", "_")) or folder.resolve() / entry.name in ours:
             continue
         within = [entry]
         try:
             if entry.is_dir() and not entry.is_symlink():
                 within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
-            reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
+            names = {path: path.relative_to(folder).parts for path in within}
+            shown = [path for path in within if not any(n.startswith(".") for n in names[path])]
+            reasons = {path: _no_code(path, own) for path in shown}
         except (OSError, RecursionError) as error:  # such as a path that is too long
             why = getattr(error, "strerror", "its folders are nested too deep")
             left_out[entry] = f"it cannot be read ({why})"
@@ -183,11 +188,7 @@ def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
     return submissions, left_out
 
 
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
-
-
-def _no_code(path: Path) -> str:
+def _no_code(path: Path, own: Collection[str]) -> str:
     """Why a path is no file with code, or ""."""
     if path.is_symlink():
         return "it is a link"
@@ -195,6 +196,8 @@ def _no_code(path: Path) -> str:
         return "it is no file"
     if path.suffix.lower() in ARCHIVES:
         return "unpack it: it is an archive"
+    if path.name in own:
+        return "it has the name of a file of your own exercises"
     return "" if path.suffix.lower() in KINDS else "it is neither a notebook nor a .py file"
 
 

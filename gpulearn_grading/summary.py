@@ -6,14 +6,14 @@ import functools
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import chain
 from pathlib import Path
 
 import gpulearn
 from gpulearn.judge.catalogue import places
-from gpulearn_grading.grading import GradedStudent, Grading
+from gpulearn_grading.grading import GradedStudent, Grading, Mark
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
@@ -25,8 +25,8 @@ thead th { background: #eee; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.passed { background: #e3f1e3; }
 td.odd { background: #fbe3d6; font-weight: 600; }
-.wide { overflow-x: auto; }
 """
+Row = Sequence[object]
 COMMON = 5  # hints of an exercise
 ABSENT = ("missing", "not solved", "not judged")  # no answer, so no wrong one
 # what a learner's honest answer can come to; the others are for the instructor to look at
@@ -35,33 +35,55 @@ HONEST = ("passed", "wrong", "raises", "not solved", "missing", "unreadable")
 
 def page(grading: Grading) -> str:
     """Scores, the commonest wrong answers by hint, and what to look at."""
+    names, students = grading.exercises, grading.students
+    passed = [sum(s.verdicts[n].passed for s in students) for n in range(len(names))]
+    middle = statistics.median(student.points for student in students)
+    walls = (
+        f"The answers ran without walls round them: {grading.lacks}. They were held by limits of "
+        f"time, memory and output alone, and could reach files and the network."
+    ) * bool(grading.lacks)
+    scores = _table(
+        ("student", *names, "score"),
+        [(s.student, *s.verdicts, _points(s, grading.most)) for s in students],
+        "What became of each answer, and the score of each student.",
+        ("all", *(f"{count} passed" for count in passed), ""),
+    )
+    looked_at = [
+        (student.student, verdict.exercise, verdict.kind, "; ".join(verdict.notes) or verdict.hint)
+        for student in students
+        for verdict in student.verdicts
+        if verdict.notes or verdict.kind not in HONEST
+    ]
     return _page(
-        f"Results of {len(grading.students)} submissions",
-        f"<p>{escape(_in_short(grading))}</p>",
-        _scores(grading),
+        f"Results of {len(students)} submissions",
+        _text(f"Median score {middle:g} of {grading.most:g}. {grading.reported} {walls}"),
+        scores,
         "<h2>The commonest wrong answers</h2>",
-        *[_hints(grading, name) for name in grading.exercises],
-        _to_look_at(grading),
+        *(_hints(grading, name) for name in names),
+        "<h2>To look at</h2>",
+        _text(
+            "These answers did something that honest ones rarely do. What that means for a "
+            "student's score is yours to decide."
+            if looked_at
+            else "Nothing: no answer did more than answer."
+        ),
+        _table(("student", "exercise", "kind", "what it did"), looked_at) if looked_at else "",
     )
 
 
 def student_page(grading: Grading, student: GradedStudent) -> str:
     """What a student has to know: what passed, what was told of the rest, and where to read."""
-    rows = (
-        f'<th scope="row">{escape(v.exercise)}</th>'
-        f'<td class="{"passed" * v.passed}">{"✓ " * v.passed}{escape(v.kind)}</td>'
-        f'<td class="n">{v.points:g}</td>'
-        f"<td>{'' if v.passed else escape(v.hint)}</td>"
-        f"<td>{'' if v.passed else escape(where_to_read(v.exercise))}</td>"
-        f"<td>{escape(v.comment)}</td>"
+    rows = [
+        (v.exercise, v, v.points, *(("", "") if v.passed else (v.hint, where_to_read(v.exercise))),
+         v.comment)
         for v in student.verdicts
-    )
+    ]  # fmt: skip
     headings = ("exercise", "", "points", "what it does instead", "where to read", "comment")
     return _page(
         f"Results of {student.student}",
-        f"<p>{_points(student, grading.most)}</p>",
-        f"<p>{escape(student.comment)}</p>" * bool(student.comment),
-        f'<div class="wide">{_table(headings, rows)}</div>',
+        _text(_points(student, grading.most)),
+        _text(student.comment) if student.comment else "",
+        _table(headings, rows),
     )
 
 
@@ -99,46 +121,34 @@ def _points(student: GradedStudent, most: float) -> str:
     return f"{student.points:g} of {most:g}{late}"
 
 
-def _in_short(grading: Grading) -> str:
-    middle = statistics.median(student.points for student in grading.students)
-    text = f"Median score {middle:g} of {grading.most:g}."
-    reported = {v.exercise for s in grading.students for v in s.verdicts if v.reported}
-    if reported:
-        names = ", ".join(sorted(reported))
-        text += f" Tried in the answers' own processes, which tell what came out: {names}."
-    if grading.lacks:
-        text += (
-            f" The answers ran without walls round them: {grading.lacks}. They were held by limits "
-            "of time, memory and output alone, and could reach files and the network."
-        )
-    return text
+def _text(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
 
 
-def _table(headings: Iterable[str], rows: Iterable[str], above: str = "", below: str = "") -> str:
+def _table(
+    headings: Sequence[str], rows: Iterable[Row], caption: str = "", foot: Row | None = None
+) -> str:
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    below = f"<tfoot>{_row(foot)}</tfoot>" if foot else ""
+    body = "".join(map(_row, rows))
     return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{below}</table>"
 
 
-def _scores(grading: Grading) -> str:
-    names = grading.exercises
-    counts = [sum(s.verdicts[n].passed for s in grading.students) for n in range(len(names))]
-    passed = "".join(f'<td class="n">{count} passed</td>' for count in counts)
-    rows = (_score(student, grading.most) for student in grading.students)
-    caption = "<caption>What became of each answer, and the score of each student.</caption>"
-    last = f'<tfoot><tr><th scope="row">all</th>{passed}<td></td></tr></tfoot>'
-    table = _table(("student", *names, "score"), rows, caption, last)
-    return f'<div class="wide">{table}</div>'
+def _row(values: Row) -> str:
+    first, *others = values
+    return f'<tr><th scope="row">{escape(str(first))}</th>{"".join(map(_cell, others))}</tr>'
 
 
-def _score(student: GradedStudent, most: float) -> str:
-    cells = "".join(
-        f'<td class="{"passed" if v.passed else "" if v.kind in HONEST else "odd"}" '
-        f'title="{escape(v.hint)}">{"✓ " if v.passed else ""}{escape(v.kind)}</td>'
-        for v in student.verdicts
-    )
-    score = f'<td class="n">{_points(student, most)}</td>'
-    return f'<th scope="row">{escape(student.student)}</th>{cells}{score}'
+def _cell(value: object) -> str:
+    """A verdict by its kind, with its hint where one points at it; numbers to the right."""
+    if isinstance(value, Mark):
+        look = "passed" if value.passed else "" if value.kind in HONEST else "odd"
+        text = f"{'✓ ' * value.passed}{escape(value.kind)}"
+        return f'<td class="{look}" title="{escape(value.hint)}">{text}</td>'
+    if isinstance(value, float):
+        return f'<td class="n">{value:g}</td>'
+    return f"<td>{escape(str(value))}</td>"
 
 
 def _hints(grading: Grading, name: str) -> str:
@@ -148,33 +158,11 @@ def _hints(grading: Grading, name: str) -> str:
         for verdict in student.verdicts:
             if verdict.exercise == name and not verdict.passed and verdict.kind not in ABSENT:
                 who[verdict.hint].append(student.student)
+    title = f"<h3>{escape(name)}</h3>"
     if not who:
-        return f"<h3>{escape(name)}</h3><p>Nobody has it wrong.</p>"
+        return title + _text("Nobody has it wrong.")
     ranked = sorted(who, key=lambda hint: -len(who[hint]))
-    rows = (
-        f'<td class="n">{len(who[hint])}</td><td>{escape(hint)}</td>'
-        f"<td>{escape(', '.join(who[hint]))}</td>"
-        for hint in ranked[:COMMON]
-    )
+    rows = [(len(who[hint]), hint, ", ".join(who[hint])) for hint in ranked[:COMMON]]
     rest = len(who) - COMMON
-    more = f"<p>{rest} more hints were given.</p>" if rest > 0 else ""
-    table = _table(("answers", "they were told", "students"), rows)
-    return f"<h3>{escape(name)}</h3>{table}{more}"
-
-
-def _to_look_at(grading: Grading) -> str:
-    """What no honest answer comes to, and what was noted of any."""
-    rows = [
-        (student.student, verdict.exercise, verdict.kind, "; ".join(verdict.notes) or verdict.hint)
-        for student in grading.students
-        for verdict in student.verdicts
-        if verdict.notes or verdict.kind not in HONEST
-    ]
-    if not rows:
-        return "<h2>To look at</h2><p>Nothing: no answer did more than answer.</p>"
-    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    return (
-        "<h2>To look at</h2><p>These answers did something that honest ones rarely do. What that "
-        "means for a student's score is yours to decide.</p>"
-        + _table(("student", "exercise", "kind", "what it did"), cells)
-    )
+    more = _text(f"{rest} more hints were given.") if rest > 0 else ""
+    return title + _table(("answers", "they were told", "students"), rows) + more

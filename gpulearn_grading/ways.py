@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import builtins
 import contextlib
 import dataclasses
 import functools
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -20,15 +18,7 @@ from gpulearn.judge.launches import Launch
 from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
-from gpulearn_grading.apart.values import (
-    NotData,
-    decoded,
-    encoded,
-    identified,
-    identities,
-    received,
-    sent,
-)
+from gpulearn_grading.apart.values import NotData, decoded, encoded
 from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.source import CppSource
 
@@ -57,10 +47,9 @@ def way(place: str) -> str:
     def through(*args: Any, **options: Any) -> Any:
         given, options = decoded(encoded(args)), decoded(encoded(options))
         result = exercise.reference(*given, **options)
-        same = identities(result, given)
         for old, new in zip(args, given, strict=True):
             _write_back(old, new)
-        return identified(decoded(encoded(result)), same, args)
+        return decoded(encoded(result, given), args)
 
     def elsewhere(*work: Any) -> Any:
         raise NotData("a step of its demand")
@@ -78,7 +67,7 @@ def way(place: str) -> str:
             return "calls"
     ready = exercise.ready(exercise.reference)
     outcomes = [
-        received(sent(tried(exercise, ready, case), case, strict=True), case) for case in cases
+        decoded(encoded(tried(exercise, ready, case), case.args), case.args) for case in cases
     ]
     if all(map(is_right, cases, outcomes)):
         return "outcomes"
@@ -94,7 +83,8 @@ def by_outcomes(place: str) -> Exercise:
     def run(answer: Any, case: Case) -> Any:
         if not hasattr(answer, "opened"):
             return exercise.run(answer, case)
-        return received(answer.opened().ask("try", case=numbers[case.label]), case)
+        reply = answer.opened().ask("try", case=numbers[case.label])
+        return decoded(reply.get("result"), case.args)
 
     def ready(answer: Any) -> Any:
         return answer if hasattr(answer, "opened") else exercise.ready(answer)
@@ -115,8 +105,14 @@ def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable
             _write_back(args[int(number)], decoded(new))
         if "raised" in reply:
             kind, message, line = reply["raised"]
-            _raise_in(shape, _exception(str(kind), str(message)), int(line))
-        return identified(decoded(reply["result"]), reply.get("same"), args)
+            error = _exception(str(kind), str(message))
+            code = getattr(shape, "__code__", None)
+            if code and int(line) in {
+                n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n
+            }:
+                vars(error)["line_of_answer"] = line
+            raise error
+        return decoded(reply["result"], args)
 
     answer.__name__ = answer.__qualname__ = exercise.name
     if shape is not None:
@@ -148,8 +144,8 @@ def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
     """Takes steps of a demand in the process of an answer; what comes back is data."""
 
     def taken(*work: Any) -> Any:
-        reply = opened().ask("step", work=base64.b64encode(pickle.dumps(work)).decode())
-        return decoded(reply.get("result"))
+        step, *args = work
+        return decoded(opened().ask("step", step=step, args=args).get("result"))
 
     return taken
 
@@ -178,16 +174,3 @@ def _exception(kind: str, message: str) -> BaseException:
     name = kind if kind.isidentifier() else "Exception"
     exception: BaseException = type(name, (Exception,), {"__str__": lambda self: message})()
     return exception
-
-
-def _raise_in(shape: Any, error: BaseException, line: int) -> None:
-    """Raise, so that the traceback shows the answer's own line."""
-    code = getattr(shape, "__code__", None)
-    if code is None or line not in {n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n}:
-        raise error
-    space: dict[str, Any] = {}
-    text = "\n" * (code.co_firstlineno + line - 2) + "def answer(error): raise error"
-    exec(compile(text, code.co_filename, "exec"), space)
-    function = space["answer"]
-    function.__code__ = function.__code__.replace(co_name=code.co_name)
-    function(error)

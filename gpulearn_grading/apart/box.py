@@ -51,14 +51,14 @@ class Box:
             raise BoxLost(self.ended)
         heard = False
         try:
-            self._channel.send({"do": do, **what})
+            self._channel.end.send((do, what))
             while "note" in (message := self._channel.receive()):
                 if len(self.notes) < MAX_NOTES:
                     note, about = str(message["note"]), str(message.get("about"))
                     self.notes.setdefault(note[:200], about[:200])
             heard = True
             return message
-        except ChannelClosed:
+        except (ChannelClosed, OSError):
             self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
             self.ended = self.ended or "ended"
             raise BoxLost(self.ended) from None

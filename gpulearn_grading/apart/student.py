@@ -8,19 +8,17 @@ that reaches deeper into the interpreter than Python's audit events do (PEP 578)
 
 from __future__ import annotations
 
-import base64
 import builtins
 import functools
 import importlib
 import importlib.abc
 import linecache
 import os
-import pickle
 import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +30,7 @@ from gpulearn.judge.isolation import borrowing
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
-from gpulearn_grading.apart.values import decoded, encoded, identities, sent
+from gpulearn_grading.apart.values import decoded, encoded
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.source import CppSource
 
@@ -101,10 +99,8 @@ class _Watch:
             what = LOOK_OUT
         elif what == LOOK_OUT and sys._getframe(1).f_code.co_filename.startswith(str(HOUSE)):
             return  # the trial's own look-out
-        if what in ("removes files", "renames files"):
-            if os.path.realpath(os.fsdecode(arguments[0])).startswith(os.environ["HOME"]):
-                return
-        if what:
+        files = what in ("removes files", "renames files")
+        if what and not (files and _is_at_home(os.fsdecode(arguments[0]))):
             self.note(what, ", ".join(map(str, arguments[:1])))
 
     def note(self, what: str, about: str) -> None:
@@ -118,12 +114,15 @@ class _Watch:
             os._exit(1)
 
 
+def _is_at_home(path: str, *besides: str) -> bool:
+    return os.path.realpath(path).startswith((os.environ["HOME"], *besides))
+
+
 def _opened(path: str, mode: Any) -> str:
     if any(Path(path).is_relative_to(place) for place in catalogue_files()):
         return "reads the catalogue of answers"
     written = isinstance(mode, str) and set(mode) & set("wax+")
-    at_home = path.startswith((os.environ["HOME"], "/dev/"))
-    return "writes outside of its home" if written and not at_home else ""
+    return "writes outside of its home" if written and not _is_at_home(path, "/dev/") else ""
 
 
 watch = _Watch()
@@ -152,11 +151,10 @@ def serve(channel: MessageChannel) -> None:
     warnings.simplefilter("ignore")
     watch.channel = channel
     student = _Student()
-    with suppress(ChannelClosed):
+    with suppress(ChannelClosed, OSError, EOFError):
         while True:
-            message = channel.receive()
-            act = getattr(student, f"do_{message.pop('do')}")
-            channel.send(act(**message))
+            do, what = channel.end.recv()
+            channel.send(getattr(student, f"do_{do}")(**what))
 
 
 class _Student:
@@ -176,7 +174,6 @@ class _Student:
         reference: str,
         exercise: str,
         files: dict[str, str],
-        text: str,
     ) -> dict[str, Any]:
         """Run what the answer needs of the submission; what the name stands for then."""
         for file, inside in files.items():
@@ -186,8 +183,11 @@ class _Student:
         if reference:
             home, _, attribute = reference.partition(":")
             self.reference = getattr(importlib.import_module(home), attribute)
-        if exercise:
-            self._take(exercise, text)
+        if exercise:  # its cases hold more than data
+            from gpulearn.judge.catalogue import find
+
+            self.exercise = find(exercise)
+            self.cases = self.exercise.cases()
         else:
             _close()
         sys.modules["submission"] = module = ModuleType("submission")
@@ -225,7 +225,7 @@ class _Student:
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}
-        return {name: encoded(value, strict=False) for name, value in values.items()}
+        return {"result": encoded(values, strict=False)}
 
     def do_call(self, args: str, options: str) -> dict[str, Any]:
         """Call the answer; what it returns, and what it has changed of its arguments."""
@@ -236,8 +236,7 @@ class _Student:
             try:
                 with _heard():
                     result = self.answer(*arguments, **decoded(options))
-                reply["same"] = identities(result, arguments)
-                reply["result"] = encoded(result, strict=False)
+                reply["result"] = encoded(result, arguments, strict=False)
             except BaseException as error:
                 reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
         after = [encoded(argument, strict=False) for argument in arguments]
@@ -258,20 +257,8 @@ class _Student:
         ]
         return lines[-1] if lines else 0
 
-    # --- an exercise whose cases hold more than data is tried here, and compared by the judge
-
-    def _take(self, place: str, text: str) -> None:
-        from gpulearn.judge.catalogue import find
-
-        if text:  # the file itself may be hidden here
-            file = Path("exercises_of_the_course.py")
-            file.write_text(text, encoding="utf-8")
-            place = f"{file.resolve()}:{place.rpartition(':')[2]}"
-        self.exercise = find(place)
-        self.cases = self.exercise.cases()
-
     def do_try(self, case: int) -> dict[str, Any]:
-        """What comes out of one case; an exception is an outcome as well."""
+        """What comes out of one case, for the judge to compare; so may an exception."""
         from gpulearn.judge.trial import tried
 
         exercise = self.exercise
@@ -280,11 +267,10 @@ class _Student:
             self.answer = exercise.ready(self.answer)
         with _heard():
             outcome = tried(exercise, self.answer, self.cases[case])
-        return sent(outcome, self.cases[case], strict=False)
+        return {"result": encoded(outcome, self.cases[case].args, strict=False)}
 
-    def do_step(self, work: str) -> dict[str, Any]:
+    def do_step(self, step: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
         """What a demand does with the answer; the judge, which is believed here, says what."""
-        step, *args = pickle.loads(base64.b64decode(work))
         return {"result": encoded(step(self.answer, *args), strict=False)}
 
 

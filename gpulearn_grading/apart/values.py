@@ -11,16 +11,13 @@ import base64
 import contextlib
 import dataclasses
 import importlib
-import itertools
 import json
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
-from gpulearn.judge.exercise import Case
 
 SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
 OURS = ("gpulearn.", "gpulearn_lessons.", "simt.")
@@ -31,76 +28,38 @@ class NotData(Exception):  # noqa: N818 - a plain statement about a value
     """A value cannot be sent as data; the message names its class."""
 
 
-def encoded(value: Any, *, strict: bool = True) -> str:
+def encoded(value: Any, given: Sequence[Any] = (), *, strict: bool = True) -> str:
     """A value as text.
 
     Args:
         value: numbers, texts, arrays, tensors, dataclasses of this package, and lists, tuples,
             sets and dictionaries of them.
+        given: what the other side has; where the value holds one of these, it is only named.
         strict: whether anything else raises; otherwise only the name of its class is sent.
 
     >>> decoded(encoded((1, [2.5, None], {"a": np.arange(2)})))
     (1, [2.5, None], {'a': array([0, 1])})
     """
-    return json.dumps(_out(value, strict, 0))
+    return json.dumps(_out(value, given, strict, 0))
 
 
-def decoded(text: Any) -> Any:
-    """The value that `encoded` wrote."""
+def decoded(text: Any, given: Sequence[Any] = ()) -> Any:
+    """The value that `encoded` wrote, with these in place of what was given there."""
     try:
-        return _in(json.loads(text))
+        return _in(json.loads(text), given)
     except RecursionError:
         raise ValueError("the text is nested too deeply") from None
     except (KeyError, TypeError, AttributeError, IndexError, ImportError) as error:
         raise ValueError(f"no value was written here: {error}") from None
 
 
-def sent(outcome: Any, case: Case, *, strict: bool) -> dict[str, Any]:
-    """An outcome as data; a field that is an argument of its case is only named."""
-    repeated = {}
-    for name in getattr(type(outcome), "__dataclass_fields__", ()):
-        for number, given in enumerate(case.args):
-            with contextlib.suppress(Exception):  # arrays are not simply equal
-                if dataclasses.is_dataclass(given) and getattr(outcome, name) == given:
-                    repeated[name] = number
-    if repeated:
-        outcome = dataclasses.replace(outcome, **dict.fromkeys(repeated))
-    return {"result": encoded(outcome, strict=strict), "repeated": repeated}
-
-
-def received(reply: Mapping[str, Any], case: Case) -> Any:
-    """The outcome that was sent; of its case it has the judge's own."""
-    outcome = decoded(reply.get("result"))
-    for name, number in dict(reply.get("repeated", {})).items():
-        if dataclasses.is_dataclass(outcome) and name in vars(outcome):
-            object.__setattr__(outcome, name, case.args[int(number)])
-    return outcome
-
-
-def identities(result: Any, given: Sequence[Any]) -> Any:
-    """Which arguments a result, or each element of it if it is a tuple, is; None for others."""
-    if type(result) is tuple:
-        return [identities(item, given) for item in result if type(item) is not tuple]
-    kinds = list, dict, set, np.ndarray
-    mutable = isinstance(result, kinds) or hasattr(result, "copy_")
-    return next((n for n, one in enumerate(given) if mutable and one is result), None)
-
-
-def identified(result: Any, same: Any, args: Sequence[Any]) -> Any:
-    """A result that came as data, with the judge's own arguments where it is one of them."""
-    if isinstance(same, int):
-        return args[same]
-    if isinstance(same, list) and type(result) is tuple and len(same) == len(result):
-        return tuple(map(identified, result, same, itertools.repeat(args)))
-    return result
-
-
-def _out(value: Any, strict: bool, depth: int) -> Any:
+def _out(value: Any, given: Sequence[Any], strict: bool, depth: int) -> Any:
     """A value as JSON: itself, or a kind and the parts from which its reader makes it."""
     kind, name = type(value), type(value).__name__
+    ours = kind.__module__.startswith(OURS)
 
     def made(word: str, *parts: Any) -> dict[str, Any]:
-        return {"t": word, "v": [_out(part, strict, depth + 1) for part in parts]}
+        return {"t": word, "v": [_out(part, given, strict, depth + 1) for part in parts]}
 
     def foreign(why: str, shown: str = name, word: str = "foreign") -> dict[str, Any]:
         if strict:
@@ -109,6 +68,9 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
 
     if value is None or kind in (bool, float, str) or (kind is int and abs(value) < SAFE_INTEGER):
         return value
+    for number, one in enumerate(given):
+        if one is value or (ours and _equal(one, value)):  # a trial has a copy
+            return made("given", number)
     if depth > MAX_DEPTH:
         return foreign("it is nested too deeply", f"{name}, nested too deeply")
     if kind is int:
@@ -139,7 +101,6 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
         if strict and value.requires_grad:
             raise NotData("a tensor with a gradient")
         return made("tensor", plain.contiguous().numpy())
-    ours = kind.__module__.startswith(OURS)
     if ours and (names := _fields(kind)) is not None:
         fields = {name: getattr(value, name) for name in names}
         return made("object", kind.__module__, kind.__qualname__, fields)
@@ -150,6 +111,12 @@ def _out(value: Any, strict: bool, depth: int) -> Any:
     return foreign(f"{kind.__module__}.{kind.__qualname__}")
 
 
+def _equal(one: Any, other: Any) -> bool:
+    with contextlib.suppress(Exception):  # arrays are not simply equal
+        return type(one) is type(other) and bool(one == other)
+    return False
+
+
 def _fields(kind: type) -> tuple[str, ...] | None:
     """The fields of a dataclass or a named tuple; None for any other class."""
     if dataclasses.is_dataclass(kind):
@@ -157,10 +124,13 @@ def _fields(kind: type) -> tuple[str, ...] | None:
     return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
 
 
-def _in(text: Any) -> Any:
+def _in(text: Any, given: Sequence[Any]) -> Any:
     if isinstance(text, list):
         raise ValueError("a list has no name")
-    return READERS[text["t"]](*map(_in, text["v"])) if isinstance(text, dict) else text
+    if not isinstance(text, dict):
+        return text
+    parts = [_in(part, given) for part in text["v"]]
+    return given[parts[0]] if text["t"] == "given" else READERS[text["t"]](*parts)
 
 
 def _dtype(descr: Any) -> np.dtype[Any]:
