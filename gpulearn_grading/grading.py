@@ -22,13 +22,12 @@ from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import HOMES, SOCKETS
-from gpulearn_grading.judge import Verdict
+from gpulearn_grading.judge import Verdict, Worker, WorkerLost
 from gpulearn_grading.plain import one_line, plain
 from gpulearn_grading.roster import Student, attempts, enrolled, numbered
 from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
 from gpulearn_grading.slices import is_written_out
 from gpulearn_grading.submissions import KINDS, Submission, read, students
-from gpulearn_grading.worker import Worker, WorkerLost
 from simt.device.selection import cores
 
 TRIES = 2  # of an answer at which a judge got lost
@@ -88,17 +87,11 @@ def grade(
     anonymous: bool = False,
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> Grading:
-    """Grade a folder of submissions.
+    """Grade a folder with a notebook, a `.py` file or a folder for each student.
 
-    Args:
-        folder: with a notebook, a `.py` file or a folder for each student.
-        settings: the instructor's.
-        journal: a file to which each verdict is added. What stands there already, of the same
-            text under the same settings, is not judged again.
-        workers: judges at a time; as many as there are cores if 0.
-        anonymous: whether the results call students by numbers; the list of students beside the
-            journal has those of an earlier run.
-        progress: is called with how many answers are done, of how many.
+    Each verdict is added to the journal at once. What stands there already, of the same text under
+    the same settings, is not judged again; nor do the numbers of anonymous students change, which
+    the list beside it has. `progress` is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")

@@ -39,25 +39,18 @@ HOUSE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.judge", "gpulearn_grading")
 LOOK_OUT = "takes the grader's look-out away"
 # of audit events, what is worth a note
-NOTED = {
-    "os.fork": "starts processes",
-    "os.forkpty": "starts processes",
-    "os.posix_spawn": "starts processes",
-    "subprocess.Popen": "starts processes",
-    "os.exec": "starts another program",
-    "os.system": "starts processes",
-    "socket.connect": "reaches for the network",
-    "socket.getaddrinfo": "reaches for the network",
-    "os.kill": "sends signals to processes",
-    "signal.pthread_kill": "sends signals to processes",
-    "sys.setprofile": LOOK_OUT,
-    "sys.settrace": LOOK_OUT,
-    "sys.monitoring.register_callback": LOOK_OUT,
-    "ctypes.dlopen": "calls C",
-    "os.remove": "removes files",
-    "os.rename": "renames files",
-    "shutil.rmtree": "removes files",
-}
+EVENTS = {
+    "starts processes": (
+        "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"
+    ),
+    "starts another program": ("os.exec",),
+    "sends signals to processes": ("os.kill", "signal.pthread_kill"),
+    "reaches for the network": ("socket.connect", "socket.getaddrinfo"),
+    "calls C": ("ctypes.dlopen",),
+    "removes or renames files": ("os.remove", "os.rename", "shutil.rmtree"),
+    LOOK_OUT: ("sys.setprofile", "sys.settrace", "sys.monitoring.register_callback"),
+}  # fmt: skip
+NOTED = {event: what for what, events in EVENTS.items() for event in events}
 
 
 @functools.cache
@@ -99,7 +92,7 @@ class _Watch:
             what = LOOK_OUT
         elif what == LOOK_OUT and sys._getframe(1).f_code.co_filename.startswith(str(HOUSE)):
             return  # the trial's own look-out
-        files = what in ("removes files", "renames files")
+        files = what == "removes or renames files"
         if what and not (files and _is_at_home(os.fsdecode(arguments[0]))):
             self.note(what, ", ".join(map(str, arguments[:1])))
 
