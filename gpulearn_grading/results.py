@@ -10,11 +10,11 @@ import dataclasses
 import functools
 import io
 import json
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -210,14 +210,12 @@ def where_to_read(exercise: str) -> str:
     if topic is None:
         return ""
     file = Path(gpulearn.__file__).parents[1] / "notebooks" / f"{topic.NOTEBOOK}.ipynb"
-    section = ""
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
-    for line in chain.from_iterable("".join(each["source"]).splitlines() for each in cells):
-        if line.startswith("## "):
-            section = f", section {line[3:]}"
-        if line.endswith(f"# Exercise: {exercise}"):
-            return f"notebook {topic.NOTEBOOK}{section}"
-    return f"notebook {topic.NOTEBOOK}"
+    text = "\n".join("".join(each["source"]) for each in cells)
+    before, found, _ = text.partition(f"# Exercise: {exercise}\n")
+    sections = re.findall("^## (.+)", before, re.MULTILINE)
+    section = f", section {sections[-1]}" if found and sections else ""
+    return f"notebook {topic.NOTEBOOK}{section}"
 
 
 def _page(title: str, *parts: str) -> str:
