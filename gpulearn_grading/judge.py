@@ -169,6 +169,7 @@ class Judge:
                         reference=_place_of(exercise) if closed and not exercise.kernel else "",
                         exercise="" if closed else there,
                         files=files,
+                        as_text=bool(exercise.kernel),
                     )
                 if loaded.get("borrowed"):
                     raise _NotLoaded("borrowed", BORROWED)

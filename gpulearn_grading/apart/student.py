@@ -167,6 +167,7 @@ class _Student:
         reference: str,
         exercise: str,
         files: dict[str, str],
+        as_text: bool,
     ) -> dict[str, Any]:
         """Run what the answer needs of the submission; what the name stands for then."""
         for file, inside in files.items():
@@ -191,7 +192,7 @@ class _Student:
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
         if "gpulearn" in sys.modules:
-            _stand_ins(sys.modules["gpulearn"])
+            _stand_ins(sys.modules["gpulearn"], as_text)
         try:
             with _heard():
                 exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
@@ -292,8 +293,11 @@ def _close() -> None:
         del sys.modules[name]
 
 
-def _stand_ins(package: ModuleType) -> None:
-    """What a notebook calls beside its answers, doing nothing; the solution is not handed out."""
+def _stand_ins(package: ModuleType, as_text: bool) -> None:
+    """What a notebook calls beside its answers, doing nothing; the solution is not handed out.
+
+    Where the answer is a text in CUDA C++, it is compiled by who asks for it.
+    """
 
     def nothing(*args: Any, **options: Any) -> None:
         """While a submission is graded."""
@@ -302,11 +306,8 @@ def _stand_ins(package: ModuleType) -> None:
         watch.note("asks for the solution", f"gl.solution({name!r})")
         raise RuntimeError("gl.solution gives nothing while a submission is graded")
 
-    def same(source: Any, *args: Any, **options: Any) -> Any:
-        """A text is compiled where it is judged."""
-        return source
-
-    package.cpp = same  # type: ignore[attr-defined]
+    if as_text:
+        package.cpp = lambda source, options=(): source  # type: ignore[attr-defined]
     for name in ("check", "predict", "progress", "banner", "show", "case", "exercises"):
         setattr(package, name, nothing)
     package.solution = no_solution  # type: ignore[attr-defined]

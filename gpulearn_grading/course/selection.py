@@ -100,7 +100,12 @@ def assignments(
     files = notebooks_in(folder)
     names = sorted({_notebook(notebook.strip(), files) for notebook in notebooks})
     read = {name: _read(files[name]) for name in names}
-    set_in = {exercise: name for name in names for exercise in _stubs(read[name])}
+    set_in = {
+        exercise: name
+        for name in names
+        for cell in read[name]["cells"]
+        if has(cell, "exercise") and (exercise := stub_name(cell, places()))
+    }
     chosen = [exercise.strip() for exercise in exercises]
     outside = [place for place in chosen if PLACE.fullmatch(place)]
     inside = {_set_here(exercise, set_in) for exercise in chosen if exercise not in outside}
@@ -156,12 +161,6 @@ def _read(file: Path) -> dict[str, Any]:
         reason = require.shorten(f"{type(error).__name__}: {error}", 120)
         raise BadInput(f"{file} cannot be read as a notebook ({reason}).") from None
     return notebook
-
-
-def _stubs(notebook: Mapping[str, Any]) -> list[str]:
-    """The exercises of the course that a notebook sets."""
-    cells = (cell for cell in notebook["cells"] if has(cell, "exercise"))
-    return [name for cell in cells if (name := stub_name(cell, places()))]
 
 
 def _own(
