@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.judge.catalogue import find
-from gpulearn.require import installed, package
 from gpulearn_grading import settings as settings_of
 from gpulearn_grading.apart import sandbox
 from gpulearn_grading.grading import Grading, grade
@@ -60,35 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     output: Path = options.output
     try:
-        if output.suffix != ".csv":
-            raise BadInput(f"--output is {str(output)!r}: give a file that ends in .csv.")
-        if not output.resolve().parent.is_dir():
-            raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
-        if options.jobs < 0:
-            raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
-        here = Path.cwd()
-        if str(here) in sys.path[:1] and here.is_relative_to(options.folder.resolve()):
-            raise BadInput(
-                "Python imports what students call numpy.py where it is started among their files: "
-                "start the grader in another folder, or as `gpulearn grade`."
-            )
-        if lacking := sandbox.lacking():
-            _without_walls(lacking, options.no_walls)
+        _check(options)
         settings = _settings(options)
-        bar, end = _progress_bar()
-        journal = output.resolve().with_suffix(".journal")
-        try:
-            done = grade(
-                options.folder, settings, journal, workers=options.jobs,
-                anonymous=options.anonymous, progress=bar,
-            )  # fmt: skip
-        finally:
-            end()
+        done = grade(
+            options.folder, settings, output.resolve().with_suffix(".journal"),
+            workers=options.jobs, anonymous=options.anonymous, progress=_progress,
+        )  # fmt: skip
     except GpulearnError as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; the same command goes on from here", file=sys.stderr)
         return 130
     faults = write(done, output)
     for fault in faults:
@@ -96,19 +77,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _report(done, output) or int(bool(faults))
 
 
-def _without_walls(lacking: str, allowed: bool) -> None:
-    """Refuse to grade where answers could reach this computer, or warn that they can."""
-    if not allowed:
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what makes no sense, and to grade where answers could reach this computer."""
+    output, here = options.output, Path.cwd()
+    if output.suffix != ".csv":
+        raise BadInput(f"--output is {str(output)!r}: give a file that ends in .csv.")
+    if not output.resolve().parent.is_dir():
+        raise BadInput(f"There is no folder {str(output.parent)!r} for the results.")
+    if options.jobs < 0:
+        raise BadInput(f"--jobs is {options.jobs}: give a number from 1 on.")
+    if str(here) in sys.path[:1] and here.is_relative_to(options.folder.resolve()):
+        raise BadInput(
+            "Python imports what students call numpy.py where it is started among their files: "
+            "start the grader in another folder, or as `gpulearn grade`."
+        )
+    lacking = sandbox.lacking()
+    if lacking and not options.no_walls:
         raise BadInput(
             f"There are no walls round answers here, so they could reach your files and the "
             f"network: {lacking}. Use Linux or a container that allows user namespaces, or say "
             f"--no-walls if you trust every submission."
         )
-    print(
-        f"No walls round the answers: {lacking}. They can reach files and the network; limits of "
-        f"time, memory and output hold.",
-        file=sys.stderr,
-    )
+    if lacking:
+        print(
+            f"No walls round the answers: {lacking}. They can reach files and the network; limits "
+            f"of time, memory and output hold.",
+            file=sys.stderr,
+        )
 
 
 def _settings(options: argparse.Namespace) -> GradingSettings:
@@ -126,29 +121,20 @@ def _settings(options: argparse.Namespace) -> GradingSettings:
     return settings
 
 
-def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]:
-    """What shows how far it is, and what ends that; without tqdm a line now and then."""
-    if installed("tqdm"):
-        bar = package("tqdm", "A progress bar").tqdm(unit=" answers", file=sys.stderr)
-
-        def tell(done: int, of: int) -> None:
-            bar.total = of
-            bar.update(done - bar.n)
-
-        return tell, bar.close
-    return lambda done, of: print(f"{done} of {of} answers", file=sys.stderr), lambda: None
+def _progress(done: int, of: int) -> None:
+    print(f"\r{done} of {of} answers", end="\n" * (done == of), file=sys.stderr, flush=True)
 
 
 def _report(done: Grading, output: Path) -> int:
+    """Say what came of it; 1 if an answer could not be judged."""
     verdicts = [verdict for student in done.students for verdict in student.verdicts]
     passed = sum(verdict.passed for verdict in verdicts)
     print(
         f"{len(done.students)} students, {len(verdicts)} answers, {passed} right, in "
         f"{done.seconds:.0f} s: {output}, and beside it the other files of these results."
     )
-    if reported := sorted({verdict.exercise for verdict in verdicts if verdict.reported}):
-        names = ", ".join(reported)
-        print(f"Tried in the answers' own processes, which tell what came out: {names}.")
+    if done.reported:
+        print(done.reported)
     if done.left_out:
         print("Left out:", *done.left_out, sep="\n  ", file=sys.stderr)
     lost = [verdict.hint for verdict in verdicts if verdict.kind == "not judged"]

@@ -8,27 +8,26 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 
 import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
 from gpulearn_grading.apart.limits import Confinement
 from gpulearn_grading.apart.sandbox import HOMES, SOCKETS
-from gpulearn_grading.judge import Verdict
+from gpulearn_grading.judge import Verdict, Worker, WorkerLost
 from gpulearn_grading.plain import one_line, plain
 from gpulearn_grading.roster import Student, attempts, enrolled, numbered
 from gpulearn_grading.settings import OVERRIDES, USUAL, GradingSettings
 from gpulearn_grading.slices import is_written_out
-from gpulearn_grading.submissions import Submission, read, students
-from gpulearn_grading.worker import Worker, WorkerLost
+from gpulearn_grading.submissions import KINDS, Submission, read, students
 from simt.device.selection import cores
 
 TRIES = 2  # of an answer at which a judge got lost
@@ -71,6 +70,13 @@ class Grading:
     left_out: tuple[str, ...] = ()  # files that are no submission, each with the reason
     seconds: float = 0.0  # that it took
 
+    @property
+    def reported(self) -> str:
+        """Which right answers could have told another thing than what came out, in a sentence."""
+        names = {v.exercise for s in self.students for v in s.verdicts if v.reported}
+        told = "Tried in the answers' own processes, which tell what came out"
+        return f"{told}: {', '.join(sorted(names))}." if names else ""
+
 
 def grade(
     folder: Path,
@@ -81,32 +87,25 @@ def grade(
     anonymous: bool = False,
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> Grading:
-    """Grade a folder of submissions.
+    """Grade a folder with a notebook, a `.py` file or a folder for each student.
 
-    Args:
-        folder: with a notebook, a `.py` file or a folder for each student.
-        settings: the instructor's.
-        journal: a file to which each verdict is added. What stands there already, of the same
-            text under the same settings, is not judged again.
-        workers: judges at a time; as many as there are cores if 0.
-        anonymous: whether the results call students by numbers; the list of students beside the
-            journal has those of an earlier run.
-        progress: is called with how many answers are done, of how many.
+    Each verdict is added to the journal at once. What stands there already, of the same text under
+    the same settings, is not judged again; nor do the numbers of anonymous students change, which
+    the list beside it has. `progress` is called with how many answers are done, of how many.
     """
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
     begin = time.monotonic()
-    submissions, left_out = students(folder)
-    ours = {path.resolve() for path in (folder / USUAL, folder / OVERRIDES)}
-    ours |= {path.resolve() for path in journal.parent.glob(f"{journal.stem}.*")}
-    submissions = [
-        s for s in submissions if s.files or Path(os.path.realpath(folder / s.student)) not in ours
+    results = [
+        file for file in journal.parent.glob(f"{journal.stem}.*") if file.suffix not in KINDS
     ]
-    handed_in = _without(submissions, settings.exercises, folder, left_out)
-    roster = numbered(enrolled(handed_in), journal.with_suffix(STUDENTS))
+    ours = {path.resolve() for path in (folder / USUAL, folder / OVERRIDES, *results)}
+    own = {Path(place.rpartition(":")[0]).name for place in settings.exercises} - {""}
+    submissions, left_out = students(folder, ours, own)
+    roster = numbered(enrolled(submissions), journal.with_suffix(STUDENTS))
     if anonymous:
         roster.sort(key=lambda student: student.anonymous)
-    exercises = settings.exercises or _answered(handed_in)
+    exercises = settings.exercises or _answered(submissions)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
     tries = [attempts(student, folder, apart=settings.best_attempt) for student in roster]
@@ -115,15 +114,18 @@ def grade(
     keys = {task: _key(*task, settings) for task in tasks}
     known, lacks = _known(journal)
     todo = [task for task in tasks if keys[task] not in known]
-    progress(len(tasks) - len(todo), len(tasks))
-    if todo:
-        lacks = _judge_all(folder, keys, todo, known, journal, settings, workers, progress)
+    kept = len(tasks) - len(todo)
+    progress(kept, len(tasks))
+    confinement = Confinement(hidden(folder, journal.parent, settings), Path(), settings.limits)
+    with closing(_judged(todo, confinement, workers)) as judged:
+        for done, (task, verdict, lacking) in enumerate(judged, kept + 1):
+            known[keys[task]], lacks = verdict, lacking or lacks
+            line = {"key": keys[task], "lacks": lacks, **dataclasses.asdict(verdict)}
+            with journal.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+            progress(done, len(tasks))
     names = tuple(find(place).name for place in exercises)
-    unused = [
-        plain(f"{path.relative_to(folder)}: {why}")
-        for path, why in left_out.items()
-        if ours.isdisjoint(_with_folders(path))
-    ]
+    unused = [plain(f"{path.relative_to(folder)}: {why}") for path, why in left_out.items()]
     called = {name for student in roster for name in student.names}
     unused += [
         f"{plain(name)}: the settings name this student, who handed in nothing"
@@ -133,32 +135,25 @@ def grade(
         f"{plain(name)}: {OVERRIDES} names this exercise, which is not graded"
         for name in sorted({name for _, name in settings.overrides} - {*names, ""})
     ]
+    graded = []
+    for student, each in zip(roster, tries, strict=True):
+        verdicts = [(one, [known[keys[one, place]] for place in exercises]) for one in each]
+        graded.append(_graded(student, verdicts, settings, anonymous=anonymous))
     return Grading(
-        students=[
-            _graded(student, [[known[keys[one, place]] for place in exercises] for one in each],
-                    each, settings, anonymous=anonymous)
-            for student, each in zip(roster, tries, strict=True)
-        ],
+        students=graded,
         roster=roster,
         exercises=names,
         most=sum(settings.weights.get(name, 1.0) for name in names),
+        anonymous=anonymous,
         lacks=lacks,
         left_out=tuple(unused),
-        anonymous=anonymous,
         seconds=time.monotonic() - begin,
-    )  # fmt: skip
-
-
-def _with_folders(path: Path) -> list[Path]:
-    """A path and the folders above it; a link is not followed, since it may lead to itself."""
-    folder = path.parent.resolve()
-    return [folder / path.name, folder, *folder.parents]
+    )
 
 
 def _graded(
     student: Student,
-    verdicts: Sequence[Sequence[Verdict]],
-    tries: Sequence[Submission],
+    tries: Sequence[tuple[Submission, Sequence[Verdict]]],
     settings: GradingSettings,
     *,
     anonymous: bool,
@@ -166,54 +161,36 @@ def _graded(
     """What a student's attempts are worth, exercise by exercise; of equal ones the last counts."""
     names, shown = student.names, student.anonymous if anonymous else student.name
     best: dict[str, Mark] = {}
-    for submission, theirs in zip(tries, verdicts, strict=True):
+    for submission, verdicts in tries:
         days = settings.days_late(names, submission.moment)
-        for verdict in theirs:
+        for verdict in verdicts:
             points = settings.points(verdict.exercise, verdict.share) * settings.kept(days)
             mark = Mark(**vars(verdict), points=round(points, 4), days_late=days)
             if _rank(mark) >= _rank(best.get(mark.exercise, mark)):
                 best[mark.exercise] = mark
     marks = []
     for name, mark in best.items():
-        decided, comment = settings.override(names, name)
-        points = mark.points if decided is None else decided
+        decided = settings.override(names, name)
         hint = mark.hint
         for file in student.files if anonymous else ():
             hint = hint.replace(plain(file.name), f"{shown}{file.suffix}")
-        comment = one_line(comment, MAX_HINT)
+        points = mark.points if decided.points is None else decided.points
+        comment = one_line(decided.comment, MAX_HINT)
         marks.append(dataclasses.replace(mark, points=points, comment=comment, hint=hint))
-    decided, comment = settings.override(names)
-    total = round(sum(mark.points for mark in marks), 4) if decided is None else decided
-    late = max(mark.days_late for mark in marks)
-    comment = one_line(comment, MAX_HINT)
-    return GradedStudent(plain(shown), tuple(marks), total, late, comment)
+    decided = settings.override(names)
+    total = round(sum(mark.points for mark in marks), 4)
+    return GradedStudent(
+        student=plain(shown),
+        verdicts=tuple(marks),
+        points=total if decided.points is None else decided.points,
+        days_late=max(mark.days_late for mark in marks),
+        comment=one_line(decided.comment, MAX_HINT),
+    )
 
 
 def _rank(mark: Mark) -> tuple[float, bool]:
     """By which the best of several attempts is found: a wrong answer is better than none."""
     return mark.points, mark.kind not in ("missing", "not solved")
-
-
-def _without(
-    submissions: Sequence[Submission],
-    exercises: Sequence[str],
-    folder: Path,
-    left_out: dict[Path, str],
-) -> list[Submission]:
-    """The submissions without copies of the instructor's files, which hold the solutions.
-
-    A copy that lies beside the submissions is no student's. Whoever handed in a copy alone stays,
-    without an answer. The copies are added to what is left out.
-    """
-    own = {Path(place.rpartition(":")[0]).name for place in exercises}
-    beside = {folder / name for name in own}
-    handed_in = [s for s in submissions if not (s.files and beside.issuperset(s.files))]
-    copies = [file for s in submissions for file in s.files if file.name in own]
-    left_out |= dict.fromkeys(copies, "it has the name of a file of your own exercises")
-    return [
-        dataclasses.replace(s, files=tuple(file for file in s.files if file.name not in own))
-        for s in handed_in
-    ]
 
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
@@ -256,79 +233,57 @@ def _known(journal: Path) -> tuple[dict[str, Verdict], str]:
     return {key: v for key, v in verdicts.items() if v.kind != "not judged"}, lacks
 
 
-def _judge_all(
-    folder: Path,
-    keys: Mapping[Task, str],
-    todo: Sequence[Task],
-    known: dict[str, Verdict],
-    journal: Path,
-    settings: GradingSettings,
-    workers: int,
-    progress: Callable[[int, int], object],
-) -> str:
-    """Judge what is left to do, and add each verdict to the journal at once; which walls lacked."""
-    waiting = iter(todo)  # shared by the threads
-    lock, stop, lacking = threading.Lock(), threading.Event(), ""
+def _judged(
+    tasks: Sequence[Task], confinement: Confinement, workers: int
+) -> Generator[tuple[Task, Verdict, str], None, None]:
+    """Each task as soon as it is judged, with its verdict and which walls its answer lacked."""
+    idle: SimpleQueue[tuple[Confinement, Worker | None]] = SimpleQueue()
 
-    def keep(task: Task, verdict: Verdict, lacks: str) -> None:
-        nonlocal lacking
-        verdict = _bounded(verdict)
-        with lock:
-            known[keys[task]] = verdict
-            lacking = lacks or lacking
-            line = {"key": keys[task], "lacks": lacks, **dataclasses.asdict(verdict)}
-            with journal.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-            progress(len(keys) - len(todo) + sum(keys[one] in known for one in todo), len(keys))
-
-    def work(box: Path) -> None:
-        box.mkdir()
-        confinement = Confinement(hidden(folder, journal.parent, settings), box, settings.limits)
-        worker: Worker | None = None
+    def judged(task: Task) -> tuple[Task, Verdict, str]:
+        verdict, lacks = Verdict(find(task[1]).name, False, "not judged"), ""
+        boxed, worker = idle.get()
         try:
-            for task in waiting:
-                submission, place = task
-                verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
-                for _ in range(TRIES):
-                    worker = worker or Worker(confinement)
-                    try:
-                        verdict, lacks = worker.verdict(submission, place)
-                        break
-                    except WorkerLost as error:
-                        hint = f"{verdict.exercise}: {error}; nothing is said of the answer."
-                        verdict = dataclasses.replace(verdict, hint=hint)
-                        worker.close()
-                        worker = None
-                keep(task, verdict, lacks)
-                if stop.is_set():
-                    return
+            for _ in range(TRIES):
+                worker = worker or Worker(boxed)
+                try:
+                    verdict, lacks = worker.verdict(*task)
+                    break
+                except WorkerLost as error:
+                    hint = f"{verdict.exercise}: {error}; nothing is said of the answer."
+                    verdict = dataclasses.replace(verdict, hint=hint)
+                    worker.close()
+                    worker = None
         finally:
-            if worker is not None:
-                worker.close()
+            idle.put((boxed, worker))
+        # short lines, whatever the answer had them say
+        notes = tuple(one_line(note, MAX_NOTE) for note in verdict.notes[:MAX_NOTES])
+        hint = one_line(verdict.hint, MAX_HINT)
+        return task, dataclasses.replace(verdict, hint=hint, notes=notes), lacks
 
-    count = min(workers or cores(), len(todo))
-    with tempfile.TemporaryDirectory(prefix="gpulearn-grade-") as scratch, \
-            ThreadPoolExecutor(count) as threads:  # fmt: skip
-        futures = [threads.submit(work, Path(scratch, f"box{n}")) for n in range(count)]
+    count = min(workers or cores(), len(tasks))
+    with (
+        TemporaryDirectory(prefix="gpulearn-grade-") as scratch,
+        ThreadPoolExecutor(count or 1) as threads,
+    ):
+        for number in range(count):
+            box = Path(scratch, f"box{number}")
+            box.mkdir()
+            idle.put((confinement._replace(box=box), None))
+        futures = [threads.submit(judged, task) for task in tasks]
         try:
-            wait(futures)
-        except BaseException:
-            stop.set()
-            raise
-        for future in futures:
-            future.result()
-    return lacking
-
-
-def _bounded(verdict: Verdict) -> Verdict:
-    """A verdict whose hint and notes are short lines, whatever the answer had them say."""
-    notes = tuple(one_line(note, MAX_NOTE) for note in verdict.notes[:MAX_NOTES])
-    return dataclasses.replace(verdict, hint=one_line(verdict.hint, MAX_HINT), notes=notes)
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+            for _ in range(count):
+                _, worker = idle.get_nowait()
+                if worker is not None:
+                    worker.close()
 
 
 def hidden(folder: Path, results: Path, settings: GradingSettings) -> list[Path]:
     """Folders that are to look empty; of Python and the package in them, only these are seen."""
     own = [Path(place.rpartition(":")[0]).parent for place in settings.exercises if ":" in place]
-    own += [settings.home] if settings.home else []
+    own += [settings.file.parent] if settings.file else []
     candidates = [*map(Path, (*SOCKETS, *HOMES)), Path.home(), folder, results, *own]
     return list(dict.fromkeys(path.resolve() for path in candidates if path.is_dir()))

@@ -15,13 +15,17 @@ so an answer with the very lines of `gl.solution` passes with a note.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import io
+import os
 import re
+import resource
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
 import simt
@@ -33,17 +37,20 @@ from gpulearn.judge.exercise import Exercise
 from gpulearn.judge.limits import time_limit
 from gpulearn.require import shorten
 from gpulearn_grading import rebuilt, ways
+from gpulearn_grading.apart import sandbox
 from gpulearn_grading.apart.box import Box, BoxLost
-from gpulearn_grading.apart.limits import Confinement
+from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel, start
+from gpulearn_grading.apart.limits import MIB, Confinement, Limits
 from gpulearn_grading.apart.server import Server
 from gpulearn_grading.apart.values import NotData, decoded
 from gpulearn_grading.slices import answer_in
-from gpulearn_grading.submissions import SubmittedCode
+from gpulearn_grading.submissions import Submission, SubmittedCode, read
+from simt.device.selection import data_bytes
 
 SENTENCES = {
-    "processes": "it starts more than {processes} processes, and was ended.",
-    "memory": "it takes more than {memory} MiB of memory, and was ended.",
-    "output": "it prints more than {output} MiB, and was ended.",
+    "processes": "it starts more than {processes:g} processes, and was ended.",
+    "memory": "it takes more than {memory_mib:g} MiB of memory, and was ended.",
+    "output": "it prints more than {output_mib:g} MiB, and was ended.",
     "ended": "it ends the process in which it runs.",
     "time": "what it needs of the submission did not end within {seconds:g} s.",
 }
@@ -59,9 +66,17 @@ SYMPTOMS = (
     (re.compile(r"Read-only file system|Network is unreachable"), "forbidden"),
     (re.compile(r"it raises \w+"), "raises"),
 )
+MAX_SECONDS = 240.0  # what a judge itself may take, beside an answer's own time
 BORROWED = "it is the library's own: write it yourself."
 LONG = 6  # lines, that two people do not write alike
-PATCHED = re.compile(r"^(?:gl|gpulearn\w*|simt)\b")
+STAND_IN = "exercises_of_the_course.py"  # the instructor's file, without its solutions
+# what a submission does that cannot reach anything here → how its text shows it
+SIGNS = {
+    "changes the library": re.compile(
+        r"\b(?:gl|gpulearn|simt)\.[\w.]+ *=(?!=).*|(?:del |setattr\() *(?:gl|gpulearn|simt)\b.*"
+    ),
+    "reads the catalogue of answers": re.compile(r"\bgpulearn(?:\.judge|_grading)\b.*"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,74 +130,78 @@ class Judge:
     def _judged(
         self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
     ) -> tuple[str, str]:
+        name = exercise.name
         if missing := exercise.missing():
-            return "not judged", f"{exercise.name} cannot be judged here: {missing}."
-        begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
+            return "not judged", f"{name} cannot be judged here: {missing}."
+        begins = re.compile(rf"^def {name}\b", re.MULTILINE)
         drafts = [fault for fault, cell in code.unread if begins.search(cell)]
-        file, statements = answer_in(code, exercise.name, notes)
-        if file is not None and drafts:
-            notes["another cell that defines it cannot be read"] = drafts[0]
+        file, statements = answer_in(code, name, notes)
         if file is None:
             if drafts:
-                return "unreadable", f"{exercise.name}: Python cannot read its cell, {drafts[0]}."
+                return "unreadable", f"{name}: Python cannot read its cell, {drafts[0]}."
             if files := [fault for fault, cell in code.unread if not cell]:
-                return "unreadable", f"{exercise.name}: {files[0]}."
+                return "unreadable", f"{name}: {files[0]}."
             unread = "".join(f" Not all could be read: {fault}." for fault, _ in code.unread[:1])
-            return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
-        notes |= _patches(code)
+            return "missing", f"nothing in the submission defines {name}.{unread}"
+        if drafts:
+            notes["another cell that defines it cannot be read"] = drafts[0]
+        text = "".join(part.text for part in code.statements)
+        found = {what: sign.search(text) for what, sign in SIGNS.items()}
+        notes |= {what: shorten(sign[0], 80) for what, sign in found.items() if sign}
         way = ways.way(place)
         closed = way in ("text", "calls")
         boxes: list[Box] = []
-        text: str | None = None  # of an answer in CUDA C++
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
             if not boxes:
                 boxes.append(Box(self._server, self._limits, closed=closed))
                 self.lacks = boxes[0].lacks
+                files, there = code.beside(file), place
+                if exercise.file and not closed:  # the file itself may be hidden there
+                    there = f"{STAND_IN}:{name}"
+                    files[STAND_IN] = rebuilt.without_solution(exercise)
                 with time_limit(self._limits.seconds):
                     loaded = boxes[0].ask(
                         "load",
-                        source=text or "".join(statement.text for statement in statements),
-                        name=exercise.name,
-                        kernel=exercise.kernel if text else "",
+                        source="".join(statement.text for statement in statements),
+                        name=name,
                         reference=_place_of(exercise) if closed and not exercise.kernel else "",
-                        exercise="" if closed else place,
-                        files=code.beside(file),
-                        text=""
-                        if closed or not exercise.file
-                        else rebuilt.without_solution(exercise),
+                        exercise="" if closed else there,
+                        files=files,
+                        as_text=bool(exercise.kernel),
                     )
-                _load_fault(exercise, loaded)
+                if loaded.get("borrowed"):
+                    raise _NotLoaded("borrowed", BORROWED)
+                if error := loaded.get("failed"):
+                    error = f"what {name} needs of the submission raises {error}"
+                    raise _NotLoaded(_kind(f"it raises {loaded['failed']}"), shorten(error, 400))
+                if loaded.get("missing"):
+                    raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
+                if not loaded.get("callable") and not exercise.kernel:
+                    raise BadInput(no_function(name, shorten(str(loaded.get("shown")), 100)))
             return boxes[0]
 
         def values(names: list[str]) -> dict[str, Any]:
-            reply = opened().ask("values", names=names)
-            data = {name: decoded(str(reply[name]).encode()) for name in names if name in reply}
-            return {name: value for name, value in data.items() if value is not None}
+            data = dict(decoded(opened().ask("values", names=names).get("result")))
+            return {n: value for n, value in data.items() if n in names and value is not None}
 
-        forget: rebuilt.Forget = lambda: None  # noqa: E731
         try:
+            answer: Any
             if exercise.kernel:
-                text = rebuilt.text_of(statements, exercise.name)
-                if text is None:  # it may be put together
-                    value = values([exercise.name]).get(exercise.name)
-                    text = value if isinstance(value, str) else None
-                    loaded = boxes.pop()
-                    loaded.close()
-                    notes |= loaded.notes
-                answer: Any = text and ways.CompiledElsewhere(exercise, text, opened)
-                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
+                answer = values([name]).get(name)
+                if isinstance(answer, str):
+                    answer = ways.CompiledElsewhere(exercise, answer, opened)
             elif way == "text":
-                answer, forget = rebuilt.kernel(statements, exercise.name, values)
+                answer = rebuilt.kernel(statements, name, values)
                 if answer is not None and answer is exercise.reference:
-                    raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
+                    raise _NotLoaded("borrowed", BORROWED)
             else:
-                shape, forget = rebuilt.function_shown(statements, exercise.name)
+                shape = rebuilt.function_shown(statements, name)
                 answer = ways.proxy(exercise, shape, opened)
-                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
                 if not stubs.is_stub(answer):
                     opened()
+            exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
             count = examined(exercise, answer, self._limits.seconds)
             own = exercise.reference
             long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
@@ -192,14 +211,15 @@ class Judge:
                 raise BoxLost(boxes[0].ended)
             return "passed", f"right in all {count} cases."
         except _NotLoaded as error:
-            return str(error.args[0]), str(error.args[1])
+            kind, sentence = error.args
+            return kind, f"{name}: {sentence}"
         except TimeoutError:
-            return "time", f"{exercise.name}: {self._sentence('time')}"
+            return "time", f"{name}: {self._sentence('time')}"
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
-            if text and boxes and boxes[0].ended:  # while it was compiled
-                return boxes[0].ended, f"{exercise.name}: {self._sentence(boxes[0].ended)}"
+            if exercise.kernel and boxes and boxes[0].ended:  # while it was compiled
+                return boxes[0].ended, f"{name}: {self._sentence(boxes[0].ended)}"
             kind = _kind(str(error))
             self._share = error.share if kind in ("wrong", "raises") else 0.0
             return kind, str(error)
@@ -211,65 +231,30 @@ class Judge:
             ended = (boxes[0].ended if boxes else "") or (isinstance(error, BoxLost) and str(error))
             if not ended:
                 return "not judged", str(error)
-            return ended, f"{exercise.name}: {self._sentence(ended)}"
+            return ended, f"{name}: {self._sentence(ended)}"
         except MemoryError:
-            return "memory", f"{exercise.name}: what comes of it takes too much memory to judge."
+            return "memory", f"{name}: what comes of it takes too much memory to judge."
         except Exception as error:  # what comes from its process may be made to end the judge
             if way == "outcomes" and boxes:
-                return "wrong", f"{exercise.name}: what its process reports is no outcome."
-            odd = f"{exercise.name}: what it gives cannot be compared ({type(error).__name__})."
+                return "wrong", f"{name}: what its process reports is no outcome."
+            odd = f"{name}: what it gives cannot be compared ({type(error).__name__})."
             return "not judged", odd
         finally:
-            forget()
+            rebuilt.forget()
             for box in boxes:
                 box.close()
                 notes |= {what: about for what, about in box.notes.items() if what not in notes}
 
     def _sentence(self, ended: str) -> str:
-        limits = vars(self._limits)
-        mebibytes = {name: limits[name] >> 20 for name in ("memory", "output")}
-        return SENTENCES[ended].format(**limits | mebibytes)
+        return SENTENCES[ended].format(**vars(self._limits))
 
 
 class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
     """The answer could not be made from the submission; kind and sentence."""
 
 
-def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
-    name = exercise.name
-    if loaded.get("borrowed"):
-        raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
-    if error := loaded.get("failed"):
-        sentence = f"what {name} needs of the submission raises {shorten(str(error), 300)}"
-        raise _NotLoaded(_kind(f"it raises {error}"), f"{name}: {sentence}")
-    if loaded.get("missing"):
-        raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
-    if not loaded.get("callable") and not exercise.kernel:
-        raise BadInput(no_function(name, shorten(str(loaded.get("shown")), 100)))
-
-
 def _kind(sentence: str) -> str:
     return next((kind for symptom, kind in SYMPTOMS if symptom.search(sentence)), "wrong")
-
-
-def _patches(code: SubmittedCode) -> dict[str, str]:
-    """Statements that set something of the package's, which they cannot reach here."""
-    notes = {}
-    for statement in code.statements:
-        for node in ast.walk(statement.node):
-            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
-            changed: list[ast.expr] = [t for t in targets if isinstance(t, ast.Attribute)]
-            match node:
-                case ast.Call(func=ast.Name(id="setattr"), args=[target, *_]):
-                    changed = [target]
-            for text in map(ast.unparse, changed):
-                if PATCHED.match(text):
-                    notes["changes the library"] = text
-            if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
-                text = ast.unparse(node)
-                if re.search(r"gpulearn\.judge\b|gpulearn_grading\b", text):
-                    notes["reads the catalogue of answers"] = shorten(text, 80)
-    return notes
 
 
 def _place_of(exercise: Exercise) -> str:
@@ -277,3 +262,65 @@ def _place_of(exercise: Exercise) -> str:
     function = stubs.unwrapped(exercise.reference)
     module = str(getattr(function, "__module__", ""))
     return f"{module}:{function.__name__}" if module.partition(".")[0] in simt.internal else ""
+
+
+class Worker:
+    """A judge in a process of its own, so that nothing which it reads can end the grader."""
+
+    def __init__(self, confinement: Confinement) -> None:
+        # in a session of its own: Ctrl-C is the grader's to deal with
+        self._process, self._channel = start(__spec__.name, confinement, start_new_session=True)
+        self._seconds = MAX_SECONDS + 8 * confinement.limits.seconds
+
+    def verdict(self, submission: Submission, place: str) -> tuple[Verdict, str]:
+        """What becomes of an answer, and which walls it lacked."""
+        try:
+            self._channel.end.send((submission, place))
+            if not self._channel.end.poll(self._seconds):
+                raise WorkerLost("the judge does not answer")
+            reply = self._channel.receive()
+            lacks = reply.pop("lacks")
+        except (ChannelClosed, OSError, KeyError):
+            raise WorkerLost("the judge ended") from None
+        return Verdict(**{**reply, "notes": tuple(reply["notes"])}), lacks
+
+    def close(self) -> None:
+        """End the judge, and all that it has started."""
+        self._channel.end.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+class WorkerLost(Exception):  # noqa: N818 - it says what happened
+    """The judge has ended, or does not answer."""
+
+
+def main(end: Connection) -> None:
+    """Judge what comes, answer by answer, until the grader is gone."""
+    sandbox.bury_with(os.getppid())
+    if sys.platform == "linux":
+        sandbox.libc.prctl(sandbox.PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody looks into the judge
+    confinement = end.recv()
+    judge = Judge(confinement)
+    # what answers send may be large once it is read; an answer's own limit is no business of this
+    if sys.platform == "linux":
+        more = max(confinement.limits.memory_mib, Limits().memory_mib)
+        most = data_bytes() + int(more * MIB)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    channel = MessageChannel(end)
+    try:
+        while True:
+            submission, place = end.recv()
+            verdict = dataclasses.asdict(judge.verdict(place, read(submission)))
+            channel.send({**verdict, "lacks": judge.lacks})
+    except (EOFError, ChannelClosed):
+        pass
+    finally:
+        judge.close()
+
+
+if __name__ == "__main__":
+    main(Connection(int(sys.argv[1])))

@@ -1,10 +1,10 @@
 """An answer made anew from its text, without running a line of it.
 
-A kernel is a text that the SIMT machine carries out, and so is a kernel in CUDA C++: the judge
-reads them itself. What is run to define them is a `def` without decorators, defaults and
-annotations, and imports of a few modules that are known; `cuda.jit` is put over it by the judge.
-Of an ordinary function the result is never called: it shows the judge the answer's signature, its
-names and its source, while the answer itself runs elsewhere.
+A kernel is a text that the SIMT machine carries out: the judge reads it itself. What is run to
+define it is a `def` without decorators, defaults and annotations, and imports of a few modules that
+are known; `cuda.jit` is put over it by the judge. Of an ordinary function the result is never
+called: it shows the judge the answer's signature, its names and its source, while the answer itself
+runs elsewhere.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import dis
 import importlib
 import itertools
 import linecache
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,25 +30,24 @@ MODULES = frozenset((
     "__future__", "math", "operator", "numpy", "numba", "numba.cuda", "numba.types",
     "numba.cuda.random", "numba.core.types", "gpulearn", "gpulearn.cuda", "gpulearn.kernels",
 ))  # fmt: skip
+OURS = ("gpulearn.kernels.", "gpulearn_lessons.")
 CUDA = frozenset(("simt.host.api", "numba.cuda"))  # what `gpulearn.cuda` may be
 JIT = ("jit", "njit")
-MISSING = object()
+FILE = "<submission {}>"  # by which a text is found
 # what `ast.literal_eval` raises
 NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 _number = itertools.count()
 
 Values = Callable[[list[str]], Mapping[str, Any]]
-Forget = Callable[[], None]
 
 
-def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[Any, Forget]:
-    """A kernel from its slice; what forgets its text again.
+def kernel(statements: Sequence[Statement], name: str, values: Values) -> Any:
+    """A kernel from its slice, until `forget`.
 
     `values` gives global values that only running code can tell, by name, as data.
     """
     space: dict[str, Any] = {"__name__": "submission"}
     unknown: list[str] = []
-    files: list[str] = []
     for part in statements:
         # of `try: from numba import cuda` the first way is taken
         for node in part.node.body if isinstance(part.node, ast.Try) else [part.node]:
@@ -60,31 +60,38 @@ def kernel(statements: Sequence[Statement], name: str, values: Values) -> tuple[
         space |= values(unknown)
     for part in statements:
         if isinstance(part.node, ast.FunctionDef):
-            function = _defined(part, space, files)
+            function = _defined(part, part.node.name, space)
             space[part.node.name] = _decorated(function, part.node.decorator_list, space)
     for part in statements:  # kernel = cuda.jit(function)
         _assigned(part.node, space)
-    return space.get(name), lambda: _forget(files)
+    return space.get(name)
 
 
-def function_shown(statements: Sequence[Statement], name: str) -> tuple[Any, Forget]:
-    """A function like the answer, to be looked at and not called; None if it is no function."""
-    files: list[str] = []
-    space: dict[str, Any] = {"__name__": "submission"}
-    for statement in reversed(statements):
-        node = statement.node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-            return _lifeless(_defined(statement, space, files)), lambda: _forget(files)
-        if isinstance(node, ast.Assign) and name in statement.binds:
-            if not isinstance(node.value, ast.Lambda):
-                break
-            (copy,) = ast.parse(statement.text).body
-            assert isinstance(copy, ast.Assign)
-            copy.targets = [ast.Name(name, ast.Store())]  # to find another one would run code
-            bare = ast.fix_missing_locations(_without_defaults(copy))
-            exec(compile(ast.Module([bare], []), "<lambda>", "exec"), space)
-            return _lifeless(space[name]), lambda: None
-    return None, lambda: None
+def function_shown(statements: Sequence[Statement], name: str) -> Any:
+    """A function like the answer, to be looked at, until `forget`; None if it is no function.
+
+    Nothing runs if it is called: its first constant comes back.
+    """
+    for part in reversed(statements):
+        node = part.node
+        is_lambda = isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda)
+        if is_lambda or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if name in part.binds:
+                function = _defined(part, name, {"__name__": "submission"})
+                opcodes = ("RESUME", "LOAD_CONST", "RETURN_VALUE")
+                nothing = bytes(byte for word in opcodes for byte in (dis.opmap[word], 0))
+                code = function.__code__.replace(co_code=nothing, co_exceptiontable=b"")
+                function.__code__ = code
+                return function
+        elif isinstance(node, ast.Assign) and name in part.binds:
+            break
+    return None
+
+
+def forget() -> None:
+    """Let go of the texts of all that was made."""
+    for file in [file for file in linecache.cache if file.startswith(FILE.partition(" ")[0])]:
+        del linecache.cache[file]
 
 
 def without_solution(exercise: Exercise) -> str:
@@ -98,135 +105,106 @@ def without_solution(exercise: Exercise) -> str:
     return ast.unparse(tree)
 
 
-def text_of(statements: Sequence[Statement], name: str) -> str | None:
-    """The text that a name stands for, as a literal or as the argument of `gl.cpp`."""
-    for statement in reversed(statements):
-        if isinstance(statement.node, ast.Assign) and name in statement.binds:
-            value = statement.node.value
-            if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("cpp"):
-                value = value.args[0] if value.args else value
-            text = value.value if isinstance(value, ast.Constant) else None
-            return text if isinstance(text, str) else None
-    return None
-
-
 def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
     """Carry out an import of a module that is known; another one binds nothing."""
+    home = getattr(node, "module", None) or ""
     if isinstance(node, ast.Import):
-        for item in node.names:
-            if item.name in MODULES:
-                module = importlib.import_module(item.name)
-                top = item.name.partition(".")[0]
-                space[item.asname or top] = module if item.asname else importlib.import_module(top)
-        return
-    home = node.module or ""
-    ours = home.startswith(("gpulearn.kernels.", "gpulearn_lessons."))
-    if (home in MODULES or ours) and not node.level:
+        for alias in node.names:
+            if alias.name in MODULES:
+                module = importlib.import_module(alias.name)
+                top = alias.name.partition(".")[0]
+                space[alias.asname or top] = module if alias.asname else sys.modules[top]
+    elif not node.level and (home in MODULES or home.startswith(OURS)):
         module = importlib.import_module(home)
-        stars = [n for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")]
+        stars = [name for name in getattr(module, "__all__", dir(module)) if name[0] != "_"]
         for alias in node.names:
             for name in stars if alias.name == "*" else [alias.name]:
-                if f"{home}.{name}" in MODULES:  # an attribute only once it is imported
-                    importlib.import_module(f"{home}.{name}")
-                value = getattr(module, name, MISSING)
-                known = not isinstance(value, ModuleType) or value.__name__ in MODULES | CUDA
-                if value is not MISSING and known:
-                    space[alias.asname or name] = value
+                with suppress(LookupError):
+                    space[alias.asname or name] = _attribute(module, name)
 
 
 def _assigned(node: ast.stmt, space: dict[str, Any]) -> bool:
-    """Whether an assignment could be carried out without running anything: a literal, an alias."""
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
-        return isinstance(node, ast.FunctionDef)
-    target, value = node.targets[0], node.value
-    if not isinstance(target, ast.Name):
-        return False
-    with suppress(*NO_LITERAL):
-        space[target.id] = ast.literal_eval(value)
-        return True
-    try:
-        if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
-            inner = value.args[0]
-            if isinstance(inner, ast.Name) and isinstance(space.get(inner.id), FunctionType):
-                space[target.id] = _decorated(space[inner.id], [value.func], space)
+    """Whether an assignment to a name could be carried out without running anything."""
+    match node:
+        case ast.Assign(targets=[ast.Name(name)], value=value):
+            with suppress(LookupError):
+                space[name] = _value(value, space)
                 return True
-            return False
-        space[target.id] = _followed(value, space)
-    except LookupError:
-        return False
-    return True
+    return False
 
 
-def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
-    """What a dotted name stands for, as far as it leads through modules that are known."""
-    if isinstance(node, ast.Name):
-        return space[node.id]
-    if isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
-        base = _followed(node.value, space)
-        value = getattr(base, node.attr, None) if isinstance(base, ModuleType) else None
-        elsewhere = isinstance(value, ModuleType) and value.__name__ not in MODULES | CUDA
-        if value is not None and not elsewhere:
+def _value(node: ast.expr, space: Mapping[str, Any]) -> Any:
+    """A literal, what a name stands for, or a function that is compiled."""
+    with suppress(*NO_LITERAL):
+        return ast.literal_eval(node)
+    match node:
+        case ast.Name(name):
+            return space[name]
+        case ast.Attribute(value=base, attr=name) if not name.startswith("_"):
+            return _attribute(_value(base, space), name)
+        case ast.Call(args=[ast.Name(name)], keywords=[]):
+            if isinstance(space.get(name), FunctionType):
+                return _decorated(space[name], [node.func], space)
+    raise LookupError(node)
+
+
+def _attribute(module: Any, name: str) -> Any:
+    """What a module has, as far as that leads to no module which is not known."""
+    if isinstance(module, ModuleType):
+        if f"{module.__name__}.{name}" in MODULES:  # an attribute only once it is imported
+            importlib.import_module(f"{module.__name__}.{name}")
+        value = getattr(module, name, LookupError)
+        known = not isinstance(value, ModuleType) or value.__name__ in MODULES | CUDA
+        if known and value is not LookupError:
             return value
-    raise LookupError(ast.unparse(node))
+    raise LookupError(name)
 
 
 def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str, Any]) -> Any:
     """A function under those of its decorators that compile it, with their plain options."""
     for d in reversed(decorators):
         name, keywords = (d.func, d.keywords) if isinstance(d, ast.Call) else (d, [])
-        try:
-            jit = _followed(name, space)
-        except LookupError:
-            continue
-        if getattr(jit, "__name__", "") in JIT:
-            options = {
-                word.arg: word.value.value
-                for word in keywords
-                if word.arg not in (None, "cache") and isinstance(word.value, ast.Constant)
-            }
-            function = jit(**options)(function) if options else jit(function)
+        with suppress(LookupError):
+            jit = _value(name, space)
+            if getattr(jit, "__name__", "") in JIT:
+                options = {
+                    word.arg: word.value.value
+                    for word in keywords
+                    if word.arg not in (None, "cache") and isinstance(word.value, ast.Constant)
+                }
+                function = jit(**options)(function) if options else jit(function)
     return function
 
 
-def _defined(statement: Statement, space: dict[str, Any], files: list[str]) -> Any:
-    """The function of a `def`; its globals are the space, its text can be found."""
-    node = statement.node
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    filename = f"<submission {next(_number)}>"
-    cell = statement.cell
+def _defined(statement: Statement, name: str, space: dict[str, Any]) -> Any:
+    """The function of a `def` or a lambda; its globals are the space, its text can be found."""
+    node, cell = statement.node, statement.cell
+    filename = FILE.format(next(_number))
     linecache.cache[filename] = len(cell), None, cell.splitlines(keepends=True), filename
-    files.append(filename)
-    begin = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    (bare,) = [n for n in ast.parse(cell).body if getattr(n, "lineno", 0) == node.lineno]
-    code = compile(ast.Module([_without_defaults(bare)], []), filename, "exec", dont_inherit=True)
-    exec(code, space)
-    function = space[node.name]
-    function.__code__ = function.__code__.replace(co_firstlineno=begin)
+    place = node.lineno, node.col_offset
+    (bare,) = [n for n in ast.parse(cell).body if (n.lineno, n.col_offset) == place]
+    first = min([bare.lineno, *(d.lineno for d in getattr(bare, "decorator_list", ()))])
+    code = ast.Module([_without_code(bare, name)], [])
+    exec(compile(code, filename, "exec", dont_inherit=True), space)
+    function = space[name]
+    function.__code__ = function.__code__.replace(co_firstlineno=first)
     return function
 
 
-def _lifeless(function: Any) -> Any:
-    """A function of which nothing runs if it is called: its first constant comes back.
-
-    Its names, lines and signature are what they were.
-    """
-    names = ("RESUME", "LOAD_CONST", "RETURN_VALUE")
-    nothing = bytes(byte for name in names for byte in (dis.opmap[name], 0))
-    function.__code__ = function.__code__.replace(co_code=nothing, co_exceptiontable=b"")
-    return function
-
-
-def _without_defaults(node: ast.stmt) -> ast.stmt:
+def _without_code(node: Any, name: str) -> Any:
     """A definition of which nothing runs when it is made."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    function = node
+    if isinstance(node, ast.Assign):  # to find another target would run code
+        node.targets, function = [ast.Name(name, ast.Store())], node.value
+    else:
         node.decorator_list, node.returns = [], None
-    for inner in ast.walk(node):
+    for inner in ast.walk(function):
         if isinstance(inner, ast.arg):
             inner.annotation = None
-    args = node.value.args if isinstance(node, ast.Assign) else node.args  # type: ignore[attr-defined]
+    args = function.args
     args.defaults = [_constant(default) for default in args.defaults]
     args.kw_defaults = [default and _constant(default) for default in args.kw_defaults]
-    return node
+    return ast.fix_missing_locations(node)
 
 
 def _constant(node: ast.expr) -> ast.expr:
@@ -234,9 +212,4 @@ def _constant(node: ast.expr) -> ast.expr:
         ast.literal_eval(node)
         return node
     except NO_LITERAL:
-        return ast.copy_location(ast.Constant(None), node)
-
-
-def _forget(files: Sequence[str]) -> None:
-    for file in files:
-        linecache.cache.pop(file, None)
+        return ast.Constant(None)

@@ -1,4 +1,7 @@
-"""Results of a grading as texts: CSV, JSON, JUnit's XML, a page of all and one of each student."""
+"""Results of a grading as files: CSV, JSON, JUnit's XML, a page of all and one of each student.
+
+The pages load nothing from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,56 @@ import dataclasses
 import functools
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
-from gpulearn_grading.grading import STUDENTS, Grading
+import gpulearn
+from gpulearn.judge.catalogue import places
+from gpulearn_grading.grading import STUDENTS, GradedStudent, Grading, Mark
 from gpulearn_grading.plain import cell
-from gpulearn_grading.summary import page, student_page
 
-HEADINGS = ("student", "exercise", "passed", "kind", "seconds", "hint", "notes", "score", "of",
-            "days_late", "points", "comment")  # fmt: skip
 PAGES = ".pages"  # folder of the students' pages, beside the results
-# who named the files → the columns that its import of grades reads, of a name, a number and points
-LMS: dict[str, tuple[Sequence[str], Callable[[str, str, float], Sequence[Any]]]] = {
-    "canvas": (("Student", "ID", "Section", "Points"),
-               lambda name, number, points: (name, number, "", points)),
-    "moodle": (("Identifier", "Grade", "Last modified (grade)"),
-               lambda name, number, points: (f"Participant {number}", points, "")),
-    "": (("student", "points"), lambda name, number, points: (name, points)),
-}  # fmt: skip
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; }
+caption { text-align: left; padding-bottom: .4rem; }
+th, td { border: 1px solid #bbb; padding: .25rem .6rem; text-align: left; vertical-align: top; }
+thead th { background: #eee; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.passed { background: #e3f1e3; }
+td.odd { background: #fbe3d6; font-weight: 600; }
+"""
+Row = Sequence[object]
+COMMON = 5  # hints of an exercise
+ABSENT = ("missing", "not solved", "not judged")  # no answer, so no wrong one
+# what a learner's honest answer can come to; the others are for the instructor to look at
+HONEST = ("passed", "wrong", "raises", "not solved", "missing", "unreadable")
 
 
 def write(grading: Grading, output: Path) -> list[str]:
     """Write all files; what could not be written, and why, in a sentence each."""
-    faults = []
-    for page_of_before in output.with_suffix(PAGES).glob("*.html"):  # it may have a name
+    pages = output.with_suffix(PAGES)
+    texts: dict[Path, Callable[[], str]] = {
+        output: lambda: _csv(_rows(grading)),
+        output.with_suffix(".json"): lambda: _json(grading),
+        output.with_suffix(".xml"): lambda: _junit(grading),
+        output.with_suffix(".html"): lambda: page(grading),
+        output.with_suffix(STUDENTS): lambda: _csv(_students(grading)),
+        output.with_suffix(".lms.csv"): lambda: _csv(_lms(grading)),
+    }
+    for student in grading.students:
+        own_page = functools.partial(student_page, grading, student)
+        texts[pages / f"{student.student}.html"] = own_page
+    for page_of_before in pages.glob("*.html"):  # it may have a name
         page_of_before.unlink()
-    for name, text in _texts(grading).items():
-        file = output.with_suffix(Path(name).parts[0]).joinpath(*Path(name).parts[1:])
+    faults = []
+    for file, text in texts.items():
         try:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text(), encoding="utf-8", errors="backslashreplace", newline="")
@@ -44,51 +68,56 @@ def write(grading: Grading, output: Path) -> list[str]:
     return faults
 
 
-def _texts(grading: Grading) -> dict[str, Callable[[], str]]:
-    """What each file has in place of the ending .csv, and what makes its text."""
-    texts: dict[str, Callable[[], str]] = {
-        ".csv": lambda: _csv(HEADINGS, _rows(grading)),
-        ".json": lambda: _json(grading),
-        ".xml": lambda: _junit(grading),
-        ".html": lambda: page(grading),
-        STUDENTS: lambda: _students(grading),
-        ".lms.csv": lambda: _lms(grading),
-    }
-    for student in grading.students:
-        texts[f"{PAGES}/{student.student}.html"] = functools.partial(student_page, grading, student)
-    return texts
-
-
-def _csv(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _csv(rows: Iterable[Mapping[str, object]]) -> str:
+    """Rows of the same columns, of which there is at least one."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([headings, *([cell(value) for value in row] for row in rows)])
+    first, *others = ({column: cell(value) for column, value in row.items()} for row in rows)
+    writer = csv.DictWriter(text, first.keys())
+    writer.writeheader()
+    writer.writerows([first, *others])
     return text.getvalue()
 
 
-def _rows(grading: Grading) -> Iterable[Sequence[object]]:
+def _rows(grading: Grading) -> Iterable[Mapping[str, object]]:
     """A line for each student and exercise; what is said of all answers stands in each."""
     for student in grading.students:
         for v in student.verdicts:
-            comment = "; ".join(filter(None, (v.comment, student.comment)))
-            yield (
-                student.student, v.exercise, int(v.passed), v.kind, v.seconds, v.hint,
-                "; ".join(v.notes), student.points, grading.most, v.days_late, v.points, comment,
-            )  # fmt: skip
+            yield {
+                "student": student.student,
+                "exercise": v.exercise,
+                "passed": int(v.passed),
+                "kind": v.kind,
+                "seconds": v.seconds,
+                "hint": v.hint,
+                "notes": "; ".join(v.notes),
+                "score": student.points,
+                "of": grading.most,
+                "days_late": v.days_late,
+                "points": v.points,
+                "comment": "; ".join(filter(None, (v.comment, student.comment))),
+            }
 
 
-def _students(grading: Grading) -> str:
+def _students(grading: Grading) -> Iterable[Mapping[str, object]]:
     """Who handed in what, and which name results without names use."""
-    rows = (
-        (one.number, one.name, "; ".join(file.name for file in one.files), one.anonymous)
-        for one in grading.roster
-    )
-    return _csv(("id", "name", "file", "anonymous"), rows)
+    for student in grading.roster:
+        files = "; ".join(file.name for file in student.files)
+        names = {"name": student.name, "file": files, "anonymous": student.anonymous}
+        yield {"id": student.number, **names}
 
 
-def _lms(grading: Grading) -> str:
-    headings, row = LMS[max((one.lms for one in grading.roster), default="")]
-    both = zip(grading.roster, grading.students, strict=True)
-    return _csv(headings, (row(one.name, one.number, marks.points) for one, marks in both))
+def _lms(grading: Grading) -> Iterable[Mapping[str, object]]:
+    """The columns that the import of grades reads, of Canvas or Moodle if one named the files."""
+    lms = max(student.lms for student in grading.roster)
+    for student, graded in zip(grading.roster, grading.students, strict=True):
+        name, number, points = student.name, student.number, graded.points
+        if lms == "canvas":
+            yield {"Student": name, "ID": number, "Section": "", "Points": points}
+        elif lms == "moodle":
+            identifier = f"Participant {number}"
+            yield {"Identifier": identifier, "Grade": points, "Last modified (grade)": ""}
+        else:
+            yield {"student": name, "points": points}
 
 
 def _json(grading: Grading) -> str:
@@ -102,21 +131,152 @@ def _junit(grading: Grading) -> str:
     """A suite for each student and a case for each exercise, as CI servers read them."""
     root = ElementTree.Element("testsuites", name="gpulearn grade")
     for student in grading.students:
-        wrong = [v for v in student.verdicts if not v.passed]
-        errors = sum(v.kind == "not judged" for v in wrong)
-        seconds = sum(v.seconds for v in student.verdicts)
+        name, verdicts = student.student, student.verdicts
+        wrong = sum(not v.passed for v in verdicts)
+        errors = sum(v.kind == "not judged" for v in verdicts)
         suite = ElementTree.SubElement(
-            root, "testsuite", name=student.student, tests=str(len(student.verdicts)),
-            failures=str(len(wrong) - errors), errors=str(errors), time=f"{seconds:.2f}",
+            root, "testsuite", name=name, tests=str(len(verdicts)), failures=str(wrong - errors),
+            errors=str(errors), time=f"{sum(v.seconds for v in verdicts):.2f}",
         )  # fmt: skip
-        for v in student.verdicts:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=student.student, name=v.exercise,
-                time=f"{v.seconds:.2f}",
-            )  # fmt: skip
+        for v in verdicts:
+            about = {"classname": name, "name": v.exercise, "time": f"{v.seconds:.2f}"}
+            case = ElementTree.SubElement(suite, "testcase", about)
             if not v.passed:
                 word = "error" if v.kind == "not judged" else "failure"
                 ElementTree.SubElement(case, word, type=v.kind, message=v.hint)
             if v.notes:
                 ElementTree.SubElement(case, "system-out").text = "\n".join(v.notes)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode")
+
+
+def page(grading: Grading) -> str:
+    """Scores, the commonest wrong answers by hint, and what to look at."""
+    names, students = grading.exercises, grading.students
+    passed = [sum(s.verdicts[n].passed for s in students) for n in range(len(names))]
+    middle = statistics.median(student.points for student in students)
+    walls = (
+        f"The answers ran without walls round them: {grading.lacks}. They were held by limits of "
+        f"time, memory and output alone, and could reach files and the network."
+    ) * bool(grading.lacks)
+    scores = _table(
+        ("student", *names, "score"),
+        [(s.student, *s.verdicts, _points(s, grading.most)) for s in students],
+        "What became of each answer, and the score of each student.",
+        ("all", *(f"{count} passed" for count in passed), ""),
+    )
+    looked_at = [
+        (student.student, verdict.exercise, verdict.kind, "; ".join(verdict.notes) or verdict.hint)
+        for student in students
+        for verdict in student.verdicts
+        if verdict.notes or verdict.kind not in HONEST
+    ]
+    return _page(
+        f"Results of {len(students)} submissions",
+        _text(f"Median score {middle:g} of {grading.most:g}. {grading.reported} {walls}"),
+        scores,
+        "<h2>The commonest wrong answers</h2>",
+        *(_hints(grading, name) for name in names),
+        "<h2>To look at</h2>",
+        _text(
+            "These answers did something that honest ones rarely do. What that means for a "
+            "student's score is yours to decide."
+            if looked_at
+            else "Nothing: no answer did more than answer."
+        ),
+        _table(("student", "exercise", "kind", "what it did"), looked_at) if looked_at else "",
+    )
+
+
+def student_page(grading: Grading, student: GradedStudent) -> str:
+    """What a student has to know: what passed, what was told of the rest, and where to read."""
+    rows = [
+        (v.exercise, v, v.points, *(("", "") if v.passed else (v.hint, where_to_read(v.exercise))),
+         v.comment)
+        for v in student.verdicts
+    ]  # fmt: skip
+    headings = ("exercise", "", "points", "what it does instead", "where to read", "comment")
+    return _page(
+        f"Results of {student.student}",
+        _text(_points(student, grading.most)),
+        _text(student.comment) if student.comment else "",
+        _table(headings, rows),
+    )
+
+
+@functools.cache
+def where_to_read(exercise: str) -> str:
+    """Notebook and section that lead to an exercise of the course; "" for another."""
+    topic = places().get(exercise)
+    if topic is None:
+        return ""
+    file = Path(gpulearn.__file__).parents[1] / "notebooks" / f"{topic.NOTEBOOK}.ipynb"
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
+    text = "\n".join("".join(each["source"]) for each in cells)
+    before, found, _ = text.partition(f"# Exercise: {exercise}\n")
+    sections = re.findall("^## (.+)", before, re.MULTILINE)
+    section = f", section {sections[-1]}" if found and sections else ""
+    return f"notebook {topic.NOTEBOOK}{section}"
+
+
+def _page(title: str, *parts: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
+        + "\n".join([f"<h1>{escape(title)}</h1>", *parts])
+        + "</body></html>\n"
+    )
+
+
+def _points(student: GradedStudent, most: float) -> str:
+    late = f" ({student.days_late} days late)" if student.days_late else ""
+    return f"{student.points:g} of {most:g}{late}"
+
+
+def _text(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _table(
+    headings: Sequence[str], rows: Iterable[Row], caption: str = "", foot: Row | None = None
+) -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    below = f"<tfoot>{_row(foot)}</tfoot>" if foot else ""
+    body = "".join(map(_row, rows))
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{below}</table>"
+
+
+def _row(values: Row) -> str:
+    first, *others = values
+    return f'<tr><th scope="row">{escape(str(first))}</th>{"".join(map(_cell, others))}</tr>'
+
+
+def _cell(value: object) -> str:
+    """A verdict by its kind, with its hint where one points at it; numbers to the right."""
+    if isinstance(value, Mark):
+        look = "passed" if value.passed else "" if value.kind in HONEST else "odd"
+        text = f"{'✓ ' * value.passed}{escape(value.kind)}"
+        return f'<td class="{look}" title="{escape(value.hint)}">{text}</td>'
+    if isinstance(value, float):
+        return f'<td class="n">{value:g}</td>'
+    return f"<td>{escape(str(value))}</td>"
+
+
+def _hints(grading: Grading, name: str) -> str:
+    """What an exercise's wrong answers were told, the commonest first."""
+    who: dict[str, list[str]] = defaultdict(list)
+    for student in grading.students:
+        for verdict in student.verdicts:
+            if verdict.exercise == name and not verdict.passed and verdict.kind not in ABSENT:
+                who[verdict.hint].append(student.student)
+    title = f"<h3>{escape(name)}</h3>"
+    if not who:
+        return title + _text("Nobody has it wrong.")
+    ranked = sorted(who, key=lambda hint: -len(who[hint]))
+    rows = [(len(who[hint]), hint, ", ".join(who[hint])) for hint in ranked[:COMMON]]
+    rest = len(who) - COMMON
+    more = _text(f"{rest} more hints were given.") if rest > 0 else ""
+    return title + _table(("answers", "they were told", "students"), rows) + more

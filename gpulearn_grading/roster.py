@@ -25,10 +25,10 @@ MOODLE = re.compile(r"([^_]+)_(\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 @dataclass(frozen=True)
 class Student:
-    """A student, with all that was handed in."""
+    """Who handed in what."""
 
     name: str  # the only one of that name
-    submissions: tuple[Submission, ...]
+    files: tuple[Path, ...]  # all that were handed in
     number: str = ""  # in Canvas or Moodle
     lms: str = ""  # "canvas" or "moodle", which named the files
     anonymous: str = ""  # the name in results without names, such as "student 001"
@@ -37,11 +37,6 @@ class Student:
     def names(self) -> list[str]:
         """What the settings may call the student."""
         return [name for name in (self.name, self.number, self.anonymous) if name]
-
-    @property
-    def files(self) -> list[Path]:
-        """All files that were handed in."""
-        return [file for submission in self.submissions for file in submission.files]
 
 
 def enrolled(submissions: Sequence[Submission]) -> list[Student]:
@@ -55,17 +50,17 @@ def enrolled(submissions: Sequence[Submission]) -> list[Student]:
         pairs = {(match[1], match[2]) for match in found}
         if len(uploads) < len(found) or len(numbers) < len(pairs):  # as in hw_2026_11_ann.py
             read = dict.fromkeys(read)
-    students: dict[tuple[str, str], list[Submission]] = {}
+    handed_in: dict[tuple[str, str], list[Path]] = {}
     for submission in submissions:
         match = read[submission.student]
         key = (match[1], match[2]) if match else (submission.student, "")
-        students.setdefault(key, []).append(submission)
-    names = Counter(name for name, _ in students)
-    return [
-        Student(name if names[name] == 1 else f"{name} {number}".strip(), tuple(theirs), number,
-                lms * bool(number))
-        for (name, number), theirs in students.items()
-    ]  # fmt: skip
+        handed_in.setdefault(key, []).extend(submission.files)
+    names = Counter(name for name, _ in handed_in)
+    students = []
+    for (name, number), files in handed_in.items():
+        full = name if names[name] == 1 else f"{name} {number}".strip()
+        students.append(Student(full, tuple(files), number, lms if number else ""))
+    return students
 
 
 def attempts(student: Student, folder: Path, *, apart: bool) -> list[Submission]:

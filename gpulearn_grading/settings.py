@@ -24,19 +24,18 @@ from gpulearn_grading.apart.limits import Limits
 USUAL = "grading.toml"  # the name of the file, in the folder of submissions
 OVERRIDES = "overrides.csv"
 COLUMNS = ("student", "exercise", "points", "comment")
-LIMITS = {"seconds": 1.0, "memory_mib": 1 << 20, "processes": 1, "disk_mib": 1 << 20,
-          "output_mib": 1 << 20}  # fmt: skip
 DAY = 86400.0
 
 K = TypeVar("K")
 V = TypeVar("V")
+Reader = Callable[[str, Any], Any]  # of a key and its value; what the settings have
 
 
 class Override(NamedTuple):
     """What an instructor decides about one answer, or about all of a student."""
 
-    points: float | None  # in place of what was computed
-    comment: str  # for the student
+    points: float | None = None  # in place of what was computed
+    comment: str = ""  # for the student
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,11 @@ class GradingSettings:
     # when a student handed in, where the file's own date does not tell
     handed_in: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)  # of each answer
-    # the folder of the file that says all this, which no answer sees
-    home: Path | None = field(default=None, compare=False)
     # by student, and name of an exercise, or "" for all of them
     overrides: Mapping[tuple[str, str], Override] = field(default_factory=dict)
+    # the file that says all this, whose folder no answer sees, and what it says
+    file: Path | None = field(default=None, compare=False)
+    data: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def days_late(self, names: Iterable[str], moment: float) -> int:
         """Days begun after the deadline, for what a student of these names handed in then."""
@@ -81,7 +81,7 @@ class GradingSettings:
 
     def override(self, names: Iterable[str], exercise: str = "") -> Override:
         """What the instructor decided about a student of these names, or about one answer."""
-        return _said(self.overrides, [(name, exercise) for name in names], Override(None, ""))
+        return _said(self.overrides, [(name, exercise) for name in names], Override())
 
     @property
     def named(self) -> set[str]:
@@ -94,13 +94,6 @@ def _said(table: Mapping[K, V], keys: Iterable[K], usual: V) -> V:
     return next((table[key] for key in keys if key in table), usual)
 
 
-class Kind(NamedTuple):
-    """How a value of the file is read, and written as TOML."""
-
-    read: Callable[[str, Any], Any]
-    write: Callable[[Any], str]
-
-
 def load(file: Path) -> GradingSettings:
     """Read a settings file, and the overrides beside it."""
     try:
@@ -109,25 +102,15 @@ def load(file: Path) -> GradingSettings:
         raise BadInput(f"{file} cannot be read: {error}.") from None
     except ValueError as error:
         raise BadInput(f"{file} is no TOML: {error}.") from None
-    known = [*KEYS[""], *filter(None, KEYS)]
-    for key in data:
-        require.choice(f"setting in {file.name}", key, known)
-    values: dict[str, Any] = {}
-    for table, kinds in KEYS.items():
-        for key, value in (_table(table, data.get(table, {})) if table else data).items():
-            if table or key not in KEYS:
-                kind = kinds[require.choice(f"setting of the {table}", key, kinds)]
-                values[key] = kind.read(key, value)
-    exercises = tuple(_place(place, file.parent) for place in values.get("exercises", ()))
-    names = [find(place).name for place in exercises]
+    values = _values(f"in {file.name}", data, SETTINGS)
+    values |= values.pop("deadline", {})
+    values["limits"] = Limits(**values.get("limits", {}))
+    values["exercises"] = tuple(_place(p, file.parent) for p in values.get("exercises", ()))
+    names = [find(place).name for place in values["exercises"]]
     for name in [*values.get("weights", {}), *values.get("partial", ())]:
         require.choice("exercise with points", name, names or [find(name).name])
-    limits = Limits(
-        **{key.removesuffix("_mib"): values.pop(key) for key in LIMITS if key in values}
-    )
     overrides = overrides_of(file.with_name(OVERRIDES))
-    values |= {"exercises": exercises, "home": file.parent}
-    return GradingSettings(**values, limits=limits, overrides=overrides)
+    return GradingSettings(**values, overrides=overrides, file=file, data=data)
 
 
 def overrides_of(file: Path) -> dict[tuple[str, str], Override]:
@@ -151,37 +134,30 @@ def overrides_of(file: Path) -> dict[tuple[str, str], Override]:
         except ValueError:
             raise BadInput(f"{what} is {points!r}: give a number, or nothing.") from None
         if student:
-            checked = None if number is None else _number(what, number)
+            checked = None if number is None else POINTS(what, number)
             found[student, name] = Override(checked, comment)
     return found
 
 
-def written(settings: GradingSettings) -> str:
-    """Settings as the text of a file, from which `load` makes the same, but for overrides."""
-    sizes = {key: getattr(settings.limits, key.removesuffix("_mib")) for key in LIMITS}
-    values, usual = vars(settings) | sizes, vars(GradingSettings()) | {"exercises": None}
-    text = ""
-    for table, kinds in KEYS.items():
-        lines = []
-        for key, kind in kinds.items():
-            value = values[key]
-            if isinstance(value, Mapping):
-                lines += [f"{key}.{_text(name)} = {kind.write(one)}" for name, one in value.items()]
-            elif value != usual.get(key):
-                lines.append(f"{key} = {kind.write(value)}")
-        text += "\n".join([*[f"[{table}]"] * bool(table), *lines, "", ""]) if lines else ""
-    return text
+def written(data: Mapping[str, Any], above: tuple[str, ...] = ()) -> str:
+    """What a settings file says as its text; `above` are the tables in which the data stands."""
+    lines = [f"[{'.'.join(map(_text, above))}]"] if above else []
+    tables = []
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            tables.append(written(value, (*above, key)))
+        else:
+            lines.append(f"{_text(key)} = {_text(value)}")
+    return "\n".join([*lines, "", *tables])
 
 
-def _text(value: str) -> str:
-    """A basic string of TOML, which is also one of JSON."""
+def _text(value: Any) -> str:
+    """A value as TOML has it: JSON, but for dates; lists have a line for each item."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
+    if isinstance(value, list):
+        return "".join(["[\n", *(f"    {_text(item)},\n" for item in value), "]"])
     return json.dumps(value, ensure_ascii=False)
-
-
-def _names(key: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadInput(f'{key} is {shown(value)}: give a list of names, ["vector_add"].')
-    return tuple(value)
 
 
 def _place(place: str, folder: Path) -> str:
@@ -190,74 +166,67 @@ def _place(place: str, folder: Path) -> str:
     return f"{(folder / file).resolve()}:{name}" if colon else find(place).name
 
 
-def _table(key: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise BadInput(f"{key} is {shown(value)}: write it as a table, [{key}].")
-    return value
+def _values(what: str, table: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """The values of a table, each as the reader of its key has it."""
+    return {
+        key: readers[require.choice(f"setting {what}", key, readers)](key, value)
+        for key, value in table.items()
+    }
 
 
-def _flag(key: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise BadInput(f"{key} is {shown(value)}: give true or false.")
-    return value
+def _reader(advice: str, accepts: Callable[[Any], bool], convert: Callable[[Any], Any]) -> Reader:
+    """Reads values that are accepted; another is refused with the advice."""
+
+    def read(key: str, value: Any) -> Any:
+        if not accepts(value):
+            raise BadInput(f"{key} is {shown(value)}: {advice.format(key)}.")
+        return convert(value)
+
+    return read
 
 
-def _number(key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
-        raise BadInput(f"{key} is {shown(value)}: give a number from 0 on.")
-    return float(value)
+def _number(advice: str, accepts: Callable[[float], bool]) -> Reader:
+    def is_number(value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and value < 1e9
+
+    return _reader(advice, lambda value: is_number(value) and accepts(value), float)
 
 
-def _share(key: str, value: Any) -> float:
-    if _number(key, value) > 1:
-        raise BadInput(f"{key} is {shown(value)}: give a share from 0 to 1, such as 0.1.")
-    return float(value)
+def _table(readers: Mapping[str, Reader]) -> Reader:
+    """Reads a table of settings."""
+    return lambda key, value: _values(f"of the {key}", MAPPING(key, value), readers)
 
 
-def _moment(key: str, value: Any) -> float:
-    """Seconds since 1970 of a date with its time; without a zone it is this computer's."""
-    if not isinstance(value, datetime.datetime):
-        raise BadInput(f"{key} is {shown(value)}: give date and time, 2026-11-30T23:59:00+01:00.")
-    return value.timestamp()
+def _each(read: Reader) -> Reader:
+    """Reads a table of names, whose values are of one kind."""
+    return lambda key, value: {
+        name: read(f"{key} of {name}", item) for name, item in MAPPING(key, value).items()
+    }
 
 
-def _date(moment: float) -> str:
-    return datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
-
-
-def _each(kind: Kind) -> Kind:
-    """A table whose values are of a kind."""
-
-    def read(key: str, value: Any) -> dict[str, Any]:
-        table = _table(key, value).items()
-        return {name: kind.read(f"{key} of {name}", value) for name, value in table}
-
-    return Kind(read, kind.write)
-
-
-def _limit(unit: float) -> Kind:
-    """What an answer may use, in that unit."""
-
-    def read(key: str, value: Any) -> float:
-        if _number(key, value) <= 0:
-            raise BadInput(f"{key} is {shown(value)}: give a number above 0.")
-        amount = value * unit
-        return float(amount) if key == "seconds" else int(amount)
-
-    return Kind(read, lambda value: f"{value / unit:.15g}")
-
-
-NAMES = Kind(_names, lambda names: "".join(["[\n", *(f"    {_text(n)},\n" for n in names), "]"]))
-FLAG = Kind(_flag, lambda flag: str(flag).lower())
-NUMBER = Kind(_number, "{:.15g}".format)
-SHARE = Kind(_share, "{:.15g}".format)
-MOMENT = Kind(_moment, _date)
-# table of the file → its keys, each that of a field; those of limits are in their units
-KEYS: Mapping[str, Mapping[str, Kind]] = {
-    "": {"exercises": NAMES, "partial": NAMES, "best_attempt": FLAG, "weights": _each(NUMBER)},
-    "deadline": {
-        "due": MOMENT, "due_for": _each(MOMENT), "grace_minutes": NUMBER, "lost_per_day": SHARE,
+MAPPING = _reader("write it as a table, [{}]", lambda value: isinstance(value, dict), dict)
+NAMES = _reader(
+    'give a list of names, ["vector_add"]',
+    lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+    tuple,
+)
+FLAG = _reader("give true or false", lambda value: isinstance(value, bool), bool)
+POINTS = _number("give a number from 0 on", lambda number: number >= 0)
+SHARE = _number("give a share from 0 to 1, such as 0.1", lambda number: 0 <= number <= 1)
+LIMIT = _number("give a number above 0", lambda number: number > 0)
+MOMENT = _reader(  # without a zone it is this computer's
+    "give date and time, 2026-11-30T23:59:00+01:00",
+    lambda value: isinstance(value, datetime.datetime),
+    datetime.datetime.timestamp,
+)
+SETTINGS: Mapping[str, Reader] = {
+    "exercises": NAMES,
+    "partial": NAMES,
+    "best_attempt": FLAG,
+    "weights": _each(POINTS),
+    "deadline": _table({
+        "due": MOMENT, "due_for": _each(MOMENT), "grace_minutes": POINTS, "lost_per_day": SHARE,
         "most_lost": SHARE, "handed_in": _each(MOMENT),
-    },
-    "limits": {key: _limit(unit) for key, unit in LIMITS.items()},
+    }),
+    "limits": _table(dict.fromkeys(vars(Limits()), LIMIT)),
 }  # fmt: skip

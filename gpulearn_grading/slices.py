@@ -29,21 +29,21 @@ def answer_in(
     counts only where nothing else defines the name.
     """
     answers = [
-        (file, statement)
-        for file in code.files
-        for statement in file.statements
-        if name in statement.defines
+        (path, part)
+        for path, statements in code.files.items()
+        for part in statements
+        if name in part.defines
     ]
-    answers = [(file, part) for file, part in answers if not is_stub(part.node)] or answers
+    answers = [(path, part) for path, part in answers if not is_stub(part.node)] or answers
     # elsewhere the name may be that of a variable
-    answers = [(file, part) for file, part in answers if is_written_out(part.node)] or answers
+    answers = [(path, part) for path, part in answers if is_written_out(part.node)] or answers
     if not answers:
         return None, []
     chosen = answers[-1][0]
     if len({ast.dump(part.node) for _, part in answers if isinstance(part.node, FUNCTIONS)}) > 1:
-        names = dict.fromkeys(file.path.name for file, _ in answers)
+        names = dict.fromkeys(path.name for path, _ in answers)
         notes["has several answers, the last counts"] = ", ".join(names)
-    return chosen.path, slice_of(chosen.statements, name)
+    return chosen, slice_of(code.files[chosen], name)
 
 
 def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
@@ -60,21 +60,23 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
             binding[bound].append(number)
         for changed in part.changes:
             changing[changed].append(number)
-    indices: set[int] = set()
+    needed: set[int] = set()
     pending, done = [name], set[str]()
     while pending:
-        if (needed := pending.pop()) in done:
+        if (looked_up := pending.pop()) in done:
             continue
-        done.add(needed)
-        for number in _making(statements, binding[needed], changing[needed]):
-            if number not in indices:
-                indices.add(number)
+        done.add(looked_up)
+        for number in _making(statements, binding[looked_up], changing[looked_up]):
+            if number not in needed:
+                needed.add(number)
                 pending += globals_of(statements[number].text)
-    if not indices:
+    if not needed:
         return []
-    indices |= {n for n, s in enumerate(statements) if _is_star(s.node) or _is_future(s.node)}
-    in_order = [statements[number] for number in sorted(indices)]
-    return sorted(in_order, key=lambda s: not _is_future(s.node))  # these must come first
+    for number, part in enumerate(statements):
+        if isinstance(part.node, ast.ImportFrom) and (_is_future(part) or "*" in part.binds):
+            needed.add(number)
+    in_order = [statements[number] for number in sorted(needed)]
+    return sorted(in_order, key=lambda part: not _is_future(part))  # these must come first
 
 
 def _making(
@@ -88,13 +90,11 @@ def _making(
     defs = [n for n in binding if isinstance(statements[n].node, FUNCTIONS)]
     first = defs[-1] if defs else binding[0]
     origin = statements[first].node
-    imported = any(
-        isinstance(node, ast.Import | ast.ImportFrom)
-        for node in (origin.body if isinstance(origin, ast.Try) else [origin])
-    )
-    # a module is changed by what is set in it, and not by each loop that calls its functions
-    changed = [n for n in changing if not imported or _sets(statements[n].node)]
-    return [n for n in {*changed, *binding} if n >= first]
+    start = origin.body if isinstance(origin, ast.Try) else [origin]
+    if any(isinstance(node, ast.Import | ast.ImportFrom) for node in start):
+        # a module is changed by what is set in it, and not by each loop that calls its functions
+        changing = [n for n in changing if _sets(statements[n].node)]
+    return [n for n in {*changing, *binding} if n >= first]
 
 
 def is_written_out(node: ast.stmt) -> bool:
@@ -121,8 +121,7 @@ def globals_of(text: str) -> set[str]:
     top = symtable.symtable(text, "submission", "exec")
     names = {name.get_name() for name in top.get_symbols() if not name.is_imported()}
     tables = top.get_children()
-    while tables:
-        inner = tables.pop()
+    for inner in tables:
         names |= {name.get_name() for name in inner.get_symbols() if name.is_global()}
         tables += inner.get_children()
     return names
@@ -134,9 +133,5 @@ def _sets(node: ast.stmt) -> bool:
     return bool(call) or isinstance(node, ast.Assign | ast.AugAssign)
 
 
-def _is_star(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+def _is_future(part: Statement) -> bool:
+    return isinstance(part.node, ast.ImportFrom) and part.node.module == "__future__"

@@ -10,7 +10,7 @@ import os
 import re
 import symtable
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$")
 ASSIGNED = re.compile(r"^([ \t]*\w+[ \t]*=[ \t]*)[%!].*$")  # and what a name is given by them
 SLOW = ("punycode", "idna")  # to decode them takes a time that grows with the square
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")  # as Python counts lines
+NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
@@ -69,20 +70,26 @@ class Statement:
     cell: str  # the text of its cell
 
     @cached_property
+    def _outside(self) -> list[ast.AST]:
+        """Its nodes, but for what is within functions and classes."""
+        nodes: list[ast.AST] = [self.node]
+        for node in nodes:
+            if not isinstance(node, (ast.Lambda, *FUNCTIONS)):
+                nodes += ast.iter_child_nodes(node)
+        return nodes
+
+    @cached_property
     def binds(self) -> frozenset[str]:
         """The names that it binds."""
         names: set[str] = set()
-        waiting: list[ast.AST] = [self.node]
-        while waiting:
-            inner = waiting.pop()
-            if isinstance(inner, FUNCTIONS):
-                names.add(inner.name)
-            elif isinstance(inner, ast.Import | ast.ImportFrom):
-                names |= {(alias.asname or alias.name).partition(".")[0] for alias in inner.names}
-            elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                names.add(inner.id)
-            elif not isinstance(inner, ast.Lambda):
-                waiting += ast.iter_child_nodes(inner)
+        for node in self._outside:
+            match node:
+                case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                    names.add(name)
+                case ast.Import(aliases) | ast.ImportFrom(names=aliases):
+                    names |= {(one.asname or one.name).partition(".")[0] for one in aliases}
+                case ast.Name(name, ast.Store()):
+                    names.add(name)
         return frozenset(names)
 
     @property
@@ -94,20 +101,15 @@ class Statement:
     @cached_property
     def changes(self) -> frozenset[str]:
         """The names whose elements or attributes it sets, or whose method it calls alone."""
-        targets, waiting = list[ast.expr](), [self.node]
-        while waiting:  # through loops and branches
-            match waiting.pop():
-                case ast.Assign(targets=some):
-                    targets += [t for t in some if isinstance(t, ast.Subscript | ast.Attribute)]
-                case ast.AugAssign(target=target):
-                    targets.append(target)
-                case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
-                    targets.append(function)
-                case ast.For() | ast.While() | ast.If() | ast.With() | ast.Try() as block:
-                    inner = ast.iter_child_nodes(block)
-                    waiting += [node for node in inner if isinstance(node, ast.stmt)]
         bases = set()
-        for base in targets:
+        for node in self._outside:
+            match node:
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                    base: ast.AST = node
+                case ast.Expr(ast.Call(ast.Attribute() as base)):
+                    pass
+                case _:
+                    continue
             while isinstance(base, ast.Subscript | ast.Attribute):
                 base = base.value
             if isinstance(base, ast.Name):
@@ -116,18 +118,11 @@ class Statement:
 
 
 @dataclass
-class SubmittedFile:
-    """The code of one file, which is a program of its own."""
-
-    path: Path
-    statements: list[Statement] = field(default_factory=list)
-
-
-@dataclass
 class SubmittedCode:
     """The code of a submission."""
 
-    files: list[SubmittedFile] = field(default_factory=list)  # the first modified first
+    # by file, each a program of its own; the first modified first
+    files: dict[Path, list[Statement]] = field(default_factory=dict)
     # cells that Python cannot read: what it says, and their text
     unread: list[tuple[str, str]] = field(default_factory=list)
     # path and text of the `.py` files, which others in their folder may import
@@ -136,7 +131,7 @@ class SubmittedCode:
     @property
     def statements(self) -> list[Statement]:
         """The statements of all files."""
-        return [statement for file in self.files for statement in file.statements]
+        return [statement for statements in self.files.values() for statement in statements]
 
     def beside(self, path: Path) -> dict[str, str]:
         """What a file may import of the submission: text by path, from its folder on."""
@@ -147,24 +142,29 @@ class SubmittedCode:
         }
 
 
-def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
+def students(
+    folder: Path, ours: Collection[Path] = (), own: Collection[str] = ()
+) -> tuple[list[Submission], dict[Path, str]]:
     """Each student's submission, and what in the folder is none and why.
 
     Every notebook, `.py` file and folder is a submission; those of one name belong to one student.
-    What begins with a dot or an underscore is left out without a word.
+    What begins with a dot or an underscore, and the grader's own files, are left out without a
+    word. A file with one of the names `own` is a copy of the instructor's: it holds solutions.
     """
     if not folder.is_dir():
         raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
     files: dict[str, list[Path]] = {}
     left_out: dict[Path, str] = {}
     for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "_")):
+        if entry.name.startswith((".", "_")) or folder.resolve() / entry.name in ours:
             continue
         within = [entry]
         try:
             if entry.is_dir() and not entry.is_symlink():
                 within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
-            reasons = {path: _no_code(path) for path in within if not _is_hidden(path, folder)}
+            names = {path: path.relative_to(folder).parts for path in within}
+            shown = [path for path in within if not any(n.startswith(".") for n in names[path])]
+            reasons = {path: _no_code(path, own) for path in shown}
         except (OSError, RecursionError) as error:  # such as a path that is too long
             why = getattr(error, "strerror", "its folders are nested too deep")
             left_out[entry] = f"it cannot be read ({why})"
@@ -188,11 +188,7 @@ def students(folder: Path) -> tuple[list[Submission], dict[Path, str]]:
     return submissions, left_out
 
 
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
-
-
-def _no_code(path: Path) -> str:
+def _no_code(path: Path, own: Collection[str]) -> str:
     """Why a path is no file with code, or ""."""
     if path.is_symlink():
         return "it is a link"
@@ -200,6 +196,8 @@ def _no_code(path: Path) -> str:
         return "it is no file"
     if path.suffix.lower() in ARCHIVES:
         return "unpack it: it is an archive"
+    if path.name in own:
+        return "it has the name of a file of your own exercises"
     return "" if path.suffix.lower() in KINDS else "it is neither a notebook nor a .py file"
 
 
@@ -214,8 +212,14 @@ def read(submission: Submission) -> SubmittedCode:
         except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
             code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
             continue
-        statements = [statement for cell in cells for statement in _statements(cell, code.unread)]
-        code.files.append(SubmittedFile(path, statements))
+        code.files[path] = []
+        for cell in cells:
+            try:
+                code.files[path] += _statements(cell)
+            except SyntaxError as error:
+                code.unread.append((f"line {error.lineno}: {error.msg}", cell))
+            except NO_PYTHON as error:
+                code.unread.append((str(error), cell))
         if path.suffix.lower() == ".py":
             code.modules[path] = "\n".join(cells)
     return code
@@ -252,55 +256,39 @@ def _cells(path: Path) -> Iterator[str]:
 def _without_magics(source: str) -> str:
     """A cell as Python reads it: a magic does nothing, and a name that it is given to is None."""
     lines = source.split("\n")
-    magics = [n for n, line in enumerate(lines) if _plain(line) != line]
+    plain = [ASSIGNED.sub(r"\1None", MAGIC.sub(r"\1pass", line)) for line in lines]
+    magics = [n for n, line in enumerate(lines) if plain[n] != line]
     many = len(magics) * len(source) > 16 * MAX_CODE  # to look at each would take minutes
     for number in magics:
-        above = "\n".join([*lines[:number], _plain(lines[number])])
-        if many or _is_python(above):  # else the line goes on with an expression or a text
-            lines[number] = _plain(lines[number])
+        # else the line goes on with an expression or a text
+        if many or _is_python("\n".join([*lines[:number], plain[number]])):
+            lines[number] = plain[number]
     return "\n".join(lines)
-
-
-def _plain(line: str) -> str:
-    return ASSIGNED.sub(r"\1None", MAGIC.sub(r"\1pass", line))
 
 
 def _is_python(text: str) -> bool:
     try:
         ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NO_PYTHON:
         return False
     return True
 
 
-def _statements(cell: str, unread: list[tuple[str, str]]) -> Iterator[Statement]:
-    """The statements of a cell, which is added to `unread` if Python cannot read it."""
-    try:
-        tree = ast.parse(cell)
-        _check_depth(tree)
-        symtable.symtable(cell, "cell", "exec")  # refuses def f(a, a), too
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-        unread.append((line, cell))
-        return
+def _statements(cell: str) -> list[Statement]:
+    tree = ast.parse(cell)
+    _check_depth(tree)
+    symtable.symtable(cell, "cell", "exec")  # refuses def f(a, a), too
     lines = LINE.findall(cell)
-    encoded: dict[int, bytes] = {}
+    statements = []
     for node in tree.body:
-        decorators = getattr(node, "decorator_list", [])
-        begin = min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
-        assert node.end_lineno is not None
-        if not node.col_offset:
+        if node.col_offset:  # after a semicolon
+            text = ast.unparse(node)
+        else:
+            decorators = getattr(node, "decorator_list", [])
+            begin = min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
             text = "".join(lines[begin : node.end_lineno])
-            yield Statement(node, text if text.endswith("\n") else f"{text}\n", cell)
-            continue
-        if begin not in encoded:  # after a semicolon; there may be thousands on that line
-            encoded[begin] = lines[begin].encode()
-        end = node.end_lineno - 1
-        own = encoded[begin][node.col_offset : node.end_col_offset if end == begin else None]
-        if end > begin:
-            middle, last = "".join(lines[begin + 1 : end]), lines[end].encode()
-            own += middle.encode() + last[: node.end_col_offset]
-        yield Statement(node, f"{own.decode()}\n", cell)
+        statements.append(Statement(node, f"{text.rstrip()}\n", cell))
+    return statements
 
 
 def _check_depth(tree: ast.AST) -> None:

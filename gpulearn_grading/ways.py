@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import builtins
 import contextlib
 import dataclasses
 import functools
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -20,15 +18,7 @@ from gpulearn.judge.launches import Launch
 from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
-from gpulearn_grading.apart.values import (
-    NotData,
-    decoded,
-    encoded,
-    identified,
-    identities,
-    received,
-    sent,
-)
+from gpulearn_grading.apart.values import NotData, decoded, encoded
 from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.source import CppSource
 
@@ -57,59 +47,78 @@ def way(place: str) -> str:
     def through(*args: Any, **options: Any) -> Any:
         given, options = decoded(encoded(args)), decoded(encoded(options))
         result = exercise.reference(*given, **options)
-        same = identities(result, given)
         for old, new in zip(args, given, strict=True):
             _write_back(old, new)
-        return identified(decoded(encoded(result)), same, args)
+        return decoded(encoded(result, given), args)
 
     def elsewhere(*work: Any) -> Any:
         raise NotData("a step of its demand")
 
+    def is_right(case: Case, outcome: Any) -> bool:
+        failed = isinstance(outcome, Failure)
+        return not failed and not exercise.difference(outcome, exercise.expected(case))
+
     vars(through)["elsewhere"] = elsewhere
-    try:
+    with contextlib.suppress(NotData):
         apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
         ready = exercise.ready(through)
         outcomes = [tried(apart, ready, case) for case in cases]
-        right = not any(map(_differs, [exercise] * len(cases), cases, outcomes))
-        if right and exercise.demand(ready, outcomes) is None:
+        if all(map(is_right, cases, outcomes)) and exercise.demand(ready, outcomes) is None:
             return "calls"
-    except NotData:
-        pass
     ready = exercise.ready(exercise.reference)
     outcomes = [
-        received(sent(tried(exercise, ready, case), case, strict=True), case) for case in cases
+        decoded(encoded(tried(exercise, ready, case), case.args), case.args) for case in cases
     ]
-    if not any(map(_differs, [exercise] * len(cases), cases, outcomes)):
+    if all(map(is_right, cases, outcomes)):
         return "outcomes"
     raise NotData(f"{exercise.name} cannot be judged apart: its outcomes are no plain data.")
 
 
-def _differs(exercise: Exercise, case: Case, outcome: Any) -> bool:
-    failed = isinstance(outcome, Failure)
-    return failed or bool(exercise.difference(outcome, exercise.expected(case)))
+@functools.cache
+def by_outcomes(place: str) -> Exercise:
+    """An exercise whose trials of a proxy run in the process of the answer that it stands for."""
+    exercise = find(place)
+    numbers = {case.label: number for number, case in enumerate(exercise.cases())}
+
+    def run(answer: Any, case: Case) -> Any:
+        if not hasattr(answer, "opened"):
+            return exercise.run(answer, case)
+        reply = answer.opened().ask("try", case=numbers[case.label])
+        return decoded(reply.get("result"), case.args)
+
+    def ready(answer: Any) -> Any:
+        return answer if hasattr(answer, "opened") else exercise.ready(answer)
+
+    return dataclasses.replace(exercise, run=run, ready=ready, expect=exercise.expected)
 
 
 def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
     """What stands for an answer that runs elsewhere; it looks like the answer."""
 
     def answer(*args: Any, **options: Any) -> Any:
-        return _called(opened(), exercise, shape, args, options)
+        reply = opened().ask("call", args=encoded(args), options=encoded(options))
+        if reply.get("borrowed"):
+            raise Violation(f"it calls the library's {exercise.name}: write it yourself")
+        if "large" in reply:
+            raise Violation("it returns more than 64 MiB")
+        for number, new in dict(reply.get("changed", {})).items():
+            _write_back(args[int(number)], decoded(new))
+        if "raised" in reply:
+            kind, message, line = reply["raised"]
+            error = _exception(str(kind), str(message))
+            code = getattr(shape, "__code__", None)
+            if code and int(line) in {
+                n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n
+            }:
+                vars(error)["line_of_answer"] = line
+            raise error
+        return decoded(reply["result"], args)
 
     answer.__name__ = answer.__qualname__ = exercise.name
     if shape is not None:
         functools.update_wrapper(answer, shape)
     vars(answer).update(opened=opened, elsewhere=_elsewhere(opened))
     return answer
-
-
-def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
-    """Takes steps of a demand in the process of an answer; what comes back is data."""
-
-    def taken(*work: Any) -> Any:
-        reply = opened().ask("step", work=base64.b64encode(pickle.dumps(work)).decode())
-        return decoded(str(reply.get("result")).encode())
-
-    return taken
 
 
 class CompiledElsewhere(CppSource):
@@ -122,7 +131,7 @@ class CompiledElsewhere(CppSource):
     @functools.cached_property
     def compiled(self) -> CppKernel:
         """The kernel, made of the PTX that the process sends."""
-        reply = self.opened().ask("compile")
+        reply = self.opened().ask("compile", text=self.text)
         if "refused" in reply:
             raise KernelError(shorten(str(reply["refused"]), 4000))
         ptx = str(reply.get("ptx", ""))
@@ -131,38 +140,14 @@ class CompiledElsewhere(CppSource):
         return CppModule(self.text, ptx=ptx)[self.kernel]
 
 
-@functools.cache
-def by_outcomes(place: str) -> Exercise:
-    """An exercise whose trials of a proxy run in the process of the answer that it stands for."""
-    exercise = find(place)
-    numbers = {case.label: number for number, case in enumerate(exercise.cases())}
+def _elsewhere(opened: Callable[[], Box]) -> Callable[..., Any]:
+    """Takes steps of a demand in the process of an answer; what comes back is data."""
 
-    def run(answer: Any, case: Case) -> Any:
-        if not hasattr(answer, "opened"):
-            return exercise.run(answer, case)
-        return received(answer.opened().ask("try", case=numbers[case.label]), case)
+    def taken(*work: Any) -> Any:
+        step, *args = work
+        return decoded(opened().ask("step", step=step, args=args).get("result"))
 
-    def ready(answer: Any) -> Any:
-        return answer if hasattr(answer, "opened") else exercise.ready(answer)
-
-    return dataclasses.replace(exercise, run=run, ready=ready, expect=exercise.expected)
-
-
-def _called(
-    box: Box, exercise: Exercise, shape: Any, args: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    """Call an answer in its process; its result, or its exception."""
-    reply = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
-    if reply.get("borrowed"):
-        raise Violation(f"it calls the library's {exercise.name}: write it yourself")
-    if "large" in reply:
-        raise Violation("it returns more than 64 MiB")
-    for number, new in dict(reply.get("changed", {})).items():
-        _write_back(args[int(number)], decoded(str(new).encode()))
-    if "raised" in reply:
-        kind, message, line = reply["raised"]
-        _raise_in(shape, _exception(str(kind), str(message)), int(line))
-    return identified(decoded(str(reply["result"]).encode()), reply.get("same"), args)
+    return taken
 
 
 def _write_back(old: Any, new: Any) -> None:
@@ -181,27 +166,11 @@ def _write_back(old: Any, new: Any) -> None:
 def _exception(kind: str, message: str) -> BaseException:
     """An exception of that class name; those that would stop the judge are others of that name."""
     known = getattr(builtins, kind, None)
-    plain = isinstance(known, type) and issubclass(known, Exception)
-    if plain or kind == "SystemExit":
+    if isinstance(known, type) and issubclass(known, Exception | SystemExit):
         with contextlib.suppress(Exception):
-            error: BaseException = known(message)  # type: ignore[misc]
+            error = known(message)
             if str(error) == message:
                 return error
     name = kind if kind.isidentifier() else "Exception"
     exception: BaseException = type(name, (Exception,), {"__str__": lambda self: message})()
     return exception
-
-
-def _raise_in(shape: Any, error: BaseException, line: int) -> None:
-    """Raise, so that the traceback shows the answer's own line."""
-    code = getattr(shape, "__code__", None)
-    if code is None or line not in {n - code.co_firstlineno + 1 for *_, n in code.co_lines() if n}:
-        raise error
-    name, number = code.co_name, code.co_firstlineno + line - 1
-    safe = name if name.isidentifier() else "answer"
-    text = "\n" * (number - 1) + f"def {safe}(error): raise error"
-    space: dict[str, Any] = {}
-    exec(compile(text, code.co_filename, "exec"), space)
-    function = space[safe]
-    function.__code__ = function.__code__.replace(co_name=name)
-    function(error)

@@ -94,7 +94,8 @@ def _sentence_of(error: BaseException, answer: Answer) -> str:
         message = ""
     if isinstance(error, MemoryError) and not message:
         message = f"it takes more than {limits.MAX_BYTES / (1 << 30):g} GiB; does a loop never end?"
-    line = _line_in(answer, error)
+    # where it was raised in another process, that one tells the line
+    line = getattr(error, "line_of_answer", None) or _line_in(answer, error)
     where = f" in line {line} of your function" if line else ""
     return f"it raises {type(error).__name__}{where}" + f": {message}" * bool(message)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 from gpulearn.errors import MachineFault
 from gpulearn.judge.limits import waiting_elsewhere
 from gpulearn_grading.apart.channel import ChannelClosed
-from gpulearn_grading.apart.limits import Limits
+from gpulearn_grading.apart.limits import MIB, Limits
 from gpulearn_grading.apart.server import Server
 from simt.device.selection import waited_seconds
 
@@ -52,14 +51,14 @@ class Box:
             raise BoxLost(self.ended)
         heard = False
         try:
-            self._channel.send({"do": do, **what})
+            self._channel.end.send((do, what))
             while "note" in (message := self._channel.receive()):
                 if len(self.notes) < MAX_NOTES:
                     note, about = str(message["note"]), str(message.get("about"))
                     self.notes.setdefault(note[:200], about[:200])
             heard = True
             return message
-        except ChannelClosed:
+        except (ChannelClosed, OSError):
             self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
             self.ended = self.ended or "ended"
             raise BoxLost(self.ended) from None
@@ -82,34 +81,26 @@ class Box:
     def _kill(self) -> None:
         """The first process of a namespace takes all others with it; else the session does."""
         with suppress(ProcessLookupError, PermissionError):
-            if self.lacks:
-                os.killpg(self._pid, signal.SIGKILL)
-            else:
-                os.kill(self._pid, signal.SIGKILL)
+            (os.killpg if self.lacks else os.kill)(self._pid, signal.SIGKILL)
 
     def _watch(self) -> None:
-        printed = 0
+        printed, most = 0, int(self._limits.output_mib * MIB)
         while not self._over.wait(LOOK_SECONDS):
-            printed += self._drained(self._limits.output + 1 - printed)
-            anonymous, processes = _usage(self._pid, self._limits.processes)
+            with suppress(OSError):  # nothing is there now
+                while printed <= most and (part := os.read(self._output, 1 << 16)):
+                    printed += len(part)  # it is read away, so that nobody waits for room
+            memory, processes = _usage(self._pid, self._limits.processes)
+            memory -= self._base * max(1, processes)
             passed = {
-                "output": printed > self._limits.output,
+                "output": printed > most,
                 "processes": processes > self._limits.processes,
                 "time": time.monotonic() > self._last,
-                "memory": anonymous > self._limits.memory + self._base * max(1, processes),
+                "memory": memory > self._limits.memory_mib * MIB,
             }
             if any(passed.values()):
                 self.ended = self.ended or next(limit for limit, over in passed.items() if over)
                 self._kill()
                 self._over.set()
-
-    def _drained(self, most: int) -> int:
-        """Read what was printed away, so that nobody waits for room; how much it was."""
-        count = 0
-        with suppress(OSError):  # nothing is there now
-            while count < most and (part := os.read(self._output, 1 << 16)):
-                count += len(part)
-        return count
 
 
 def _lives(pid: int) -> bool:
@@ -119,23 +110,22 @@ def _lives(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    state = re.search(r"\) (\w)", _read(f"/proc/{pid}/stat"))
-    return state is None or state[1] != "Z"
+    return not _read(f"/proc/{pid}/stat").rpartition(")")[2].startswith(" Z")
 
 
-def _usage(pid: int, most: int) -> tuple[int, int]:
+def _usage(pid: int, most: float) -> tuple[int, int]:
     """Bytes of memory of its own, and number, of a process with its children; until too many."""
-    bytes_, count = 0, 0
+    memory, count = 0, 0
     waiting = [pid]
     while waiting and count <= most:
         process = waiting.pop()
         count += 1
         sizes = _read(f"/proc/{process}/statm").split()
-        bytes_ += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+        memory += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
         with suppress(OSError):  # it has ended
             for task in os.scandir(f"/proc/{process}/task"):
                 waiting += map(int, _read(f"{task.path}/children").split())
-    return bytes_, count
+    return memory, count
 
 
 def _read(path: str) -> str:

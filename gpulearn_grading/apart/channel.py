@@ -1,15 +1,17 @@
-"""Messages between two processes of the grader: lengths first, then text, nothing else."""
+"""Messages between two processes of the grader: JSON of bounded length, and nothing else.
+
+What comes from an answer, or from whoever reads answers, is only ever read as JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import socket
-import struct
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from gpulearn_grading.apart.limits import Confinement
 from simt.device.selection import ENVIRONMENT_VARIABLE
 
 MAX_BYTES = 64 << 20  # bytes of one message
-HEAD = struct.Struct("!I")
 # of the environment: what else stands in it, such as a token, is the instructor's
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CXX")
 
@@ -27,63 +28,47 @@ class ChannelClosed(Exception):  # noqa: N818 - it says what happened
 
 
 class MessageChannel:
-    """One end of a pair of sockets; a message is a dictionary of JSON's kinds."""
+    """One end of a pair; a message is a dictionary of JSON's kinds."""
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: Connection) -> None:
         self.end = end
         self._lock = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message."""
+        """Send a message; in place of one that is too long, how long it was."""
         text = json.dumps(message).encode()
         if len(text) > MAX_BYTES:
             text = json.dumps({"large": len(text)}).encode()
         try:
             with self._lock:
-                self.end.sendall(HEAD.pack(len(text)) + text)
+                self.end.send_bytes(text)
         except OSError as error:
             raise ChannelClosed(str(error)) from None
 
     def receive(self) -> dict[str, Any]:
         """Wait for the next message."""
-        (length,) = HEAD.unpack(self._exactly(HEAD.size))
-        if length > MAX_BYTES:
-            raise ChannelClosed(f"a message of {length} bytes")
-        message = None
-        with suppress(ValueError, RecursionError):
-            message = json.loads(self._exactly(length))
+        try:
+            message = json.loads(self.end.recv_bytes(MAX_BYTES))
+        except (OSError, EOFError, ValueError, RecursionError) as error:
+            raise ChannelClosed(str(error)) from None
         if not isinstance(message, dict):
             raise ChannelClosed("what came is no message")
         return message
 
-    def _exactly(self, length: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < length:
-            try:
-                part = self.end.recv(min(1 << 20, length - len(parts)))
-            except OSError as error:
-                raise ChannelClosed(str(error)) from None
-            if not part:
-                raise ChannelClosed("the process has ended")
-            parts += part
-        return bytes(parts)
-
 
 def start(
     module: str, confinement: Confinement, **options: Any
-) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A process that runs a module, given its end of a channel and the confinement; our end.
+) -> tuple[subprocess.Popen[bytes], MessageChannel]:
+    """A process that runs a module of this package, and our end of its channel.
 
-    Args:
-        module: of this package.
-        confinement: of the answers.
-        options: of `subprocess.Popen`.
+    The module's arguments are its end's number; it receives the confinement first. `options` are
+    those of `subprocess.Popen`.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = Pipe()
     path = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
     process = subprocess.Popen(
         # -P: the current folder may hold a student's numpy.py
-        [sys.executable, "-P", "-m", module, str(theirs.fileno()), confinement.written()],
+        [sys.executable, "-P", "-m", module, str(theirs.fileno())],
         pass_fds=[theirs.fileno()],
         env={
             **{n: value for n, value in os.environ.items() if n in KEPT or "GPULEARN" in n},
@@ -98,4 +83,5 @@ def start(
         **options,
     )
     theirs.close()
-    return process, ours
+    ours.send(confinement)
+    return process, MessageChannel(ours)

@@ -22,9 +22,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import simt
-from gpulearn_grading.apart.limits import Confinement, Limits
+from gpulearn_grading.apart.limits import MIB, Confinement, Limits
 from simt.device.selection import data_bytes
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -60,10 +61,11 @@ HOMES = ("/home", "/root")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _called(status: int, what: str) -> None:
-    if status != 0:
+def _call(name: str, *arguments: Any) -> None:
+    """Call a function of the C library's, which says whether it worked."""
+    if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{name}{arguments}: {os.strerror(number)}")
 
 
 def bury_with(parent: int) -> None:
@@ -107,7 +109,7 @@ def _entered() -> str:
     """Enter them, by all steps; which one fails, or ""."""
     user, group = os.getuid(), os.getgid()
     try:
-        _called(libc.unshare(NAMESPACES), "unshare")
+        _call("unshare", NAMESPACES)
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -156,9 +158,9 @@ def _limit(limits: Limits) -> None:
     base = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     bounds = {
-        resource.RLIMIT_DATA: base + limits.memory,
-        resource.RLIMIT_FSIZE: limits.disk,
-        resource.RLIMIT_CPU: int(10 * limits.seconds) + 60,
+        resource.RLIMIT_DATA: base + limits.memory_mib * MIB,
+        resource.RLIMIT_FSIZE: limits.disk_mib * MIB,
+        resource.RLIMIT_CPU: 10 * limits.seconds + 60,
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_CORE: 0,
     }
@@ -166,9 +168,9 @@ def _limit(limits: Limits) -> None:
         bounds[resource.RLIMIT_NPROC] = limits.processes + _threads_of_user()
     for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        most = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         with suppress(OSError, ValueError):
-            resource.setrlimit(kind, (value, value))
+            resource.setrlimit(kind, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
 
 
@@ -183,19 +185,15 @@ def _threads_of_user() -> int:
 
 
 def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
-    status = libc.mount(
-        source.encode(), target.encode(), kind and kind.encode(), flags, data.encode() or None
-    )
-    _called(status, f"mount {target}")
+    what = kind and kind.encode(), flags, data.encode() or None
+    _call("mount", source.encode(), target.encode(), *what)
 
 
 def _attributes(path: str, *, set_: int = 0, clear: int = 0, recursive: bool = False) -> None:
     """mount_setattr(2); its flags for read-only, no set-user-ID and no devices are mount's."""
     flags = struct.pack("QQQQ", set_, clear, 0, 0)
-    status = libc.syscall(
-        SYS_MOUNT_SETATTR, AT_FDCWD, path.encode(), AT_RECURSIVE * recursive, flags, len(flags)
-    )
-    _called(status, f"mount_setattr {path}")
+    where = AT_FDCWD, path.encode(), AT_RECURSIVE * recursive
+    _call("syscall", SYS_MOUNT_SETATTR, *where, flags, len(flags))
 
 
 def _mount_all(confinement: Confinement) -> None:
@@ -222,7 +220,7 @@ def _mount_all(confinement: Confinement) -> None:
     for folder in hidden:
         if folder.is_dir() and os.path.ismount(folder):
             _attributes(str(folder), set_=MS_RDONLY)
-    sizes = f"size={limits.disk},nr_inodes=20000,mode=700"
+    sizes = f"size={int(limits.disk_mib * MIB)},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
     _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")
     for name, file in devices.items():
@@ -281,32 +279,24 @@ def _refuse_calls() -> None:
     if not audit:
         return
 
-    def to(number: int, then: Sequence[bytes]) -> list[bytes]:
-        """Do something if what was loaded is that number."""
-        return [struct.pack("HBBI", EQUAL, 0, len(then), number), *then]
-
-    refuse = struct.pack("HBBI", RETURN, 0, 0, SECCOMP_ERRNO | errno.EPERM)
-    allow = struct.pack("HBBI", RETURN, 0, 0, SECCOMP_ALLOW)
-    load = {
-        at: struct.pack("HBBI", LOAD, 0, 0, at) for at in (AT_NUMBER, AT_ARCHITECTURE, AT_FLAGS)
-    }
-    only_these = struct.pack("HBBI", AND, 0, 0, SHARED_AND_ANONYMOUS)
+    refuse = (RETURN, 0, 0, SECCOMP_ERRNO | errno.EPERM)
     program = [
-        load[AT_ARCHITECTURE], struct.pack("HBBI", EQUAL, 1, 0, audit), refuse,
-        load[AT_NUMBER], struct.pack("HBBI", AT_LEAST, 0, 1, X32), refuse,
-        *(part for number in numbers for part in to(number, [refuse])),
-        *to(mmap, [load[AT_FLAGS], only_these, *to(SHARED_AND_ANONYMOUS, [refuse])]),
-        allow,
+        (LOAD, 0, 0, AT_ARCHITECTURE), (EQUAL, 1, 0, audit), refuse,
+        (LOAD, 0, 0, AT_NUMBER), (AT_LEAST, 0, 1, X32), refuse,
+        *(part for number in numbers for part in ((EQUAL, 0, 1, number), refuse)),
+        (EQUAL, 0, 4, mmap), (LOAD, 0, 0, AT_FLAGS), (AND, 0, 0, SHARED_AND_ANONYMOUS),
+        (EQUAL, 0, 1, SHARED_AND_ANONYMOUS), refuse,
+        (RETURN, 0, 0, SECCOMP_ALLOW),
     ]  # fmt: skip
-    code = ctypes.create_string_buffer(b"".join(program))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *part) for part in program))
     header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
-    _called(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    _called(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+    _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0)
 
 
 def _drop_capabilities() -> None:
     """Give up what made the mounts possible, and the way to get it back."""
-    _called(libc.prctl(PR_SET_SECUREBITS, SECURE, 0, 0, 0), "securebits")
-    _called(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _call("prctl", PR_SET_SECUREBITS, SECURE, 0, 0, 0)
+    _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     version = struct.pack("Ii", 0x20080522, 0)
-    _called(libc.capset(version, struct.pack("6I", 0, 0, 0, 0, 0, 0)), "capset")
+    _call("capset", version, struct.pack("6I", 0, 0, 0, 0, 0, 0))

@@ -8,14 +8,12 @@ that reaches deeper into the interpreter than Python's audit events do (PEP 578)
 
 from __future__ import annotations
 
-import base64
 import builtins
 import functools
 import importlib
 import importlib.abc
 import linecache
 import os
-import pickle
 import signal
 import sys
 import traceback
@@ -32,7 +30,7 @@ from gpulearn.judge.isolation import borrowing
 from gpulearn.judge.stubs import unwrapped
 from gpulearn.require import shorten, shown
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel
-from gpulearn_grading.apart.values import decoded, encoded, identities, sent
+from gpulearn_grading.apart.values import decoded, encoded
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.source import CppSource
 
@@ -41,87 +39,83 @@ HOUSE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.judge", "gpulearn_grading")
 LOOK_OUT = "takes the grader's look-out away"
 # of audit events, what is worth a note
-NOTED = {
-    "os.fork": "starts processes",
-    "os.forkpty": "starts processes",
-    "os.posix_spawn": "starts processes",
-    "subprocess.Popen": "starts processes",
-    "os.exec": "starts another program",
-    "os.system": "starts processes",
-    "socket.connect": "reaches for the network",
-    "socket.getaddrinfo": "reaches for the network",
-    "os.kill": "sends signals to processes",
-    "signal.pthread_kill": "sends signals to processes",
-    "sys.setprofile": LOOK_OUT,
-    "sys.settrace": LOOK_OUT,
-    "sys.monitoring.register_callback": LOOK_OUT,
-    "ctypes.dlopen": "calls C",
-    "os.remove": "removes files",
-    "os.rename": "renames files",
-    "shutil.rmtree": "removes files",
-}
+EVENTS = {
+    "starts processes": (
+        "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"
+    ),
+    "starts another program": ("os.exec",),
+    "sends signals to processes": ("os.kill", "signal.pthread_kill"),
+    "reaches for the network": ("socket.connect", "socket.getaddrinfo"),
+    "calls C": ("ctypes.dlopen",),
+    "removes or renames files": ("os.remove", "os.rename", "shutil.rmtree"),
+    LOOK_OUT: ("sys.setprofile", "sys.settrace", "sys.monitoring.register_callback"),
+}  # fmt: skip
+NOTED = {event: what for what, events in EVENTS.items() for event in events}
+
+
+@functools.cache
+def _exercises() -> frozenset[str]:
+    """The modules of the course's exercises."""
+    from gpulearn.judge.catalogue import places  # not above, where an answer would find it
+
+    return frozenset(f"{topic.__name__}.{name}" for name, topic in places().items())
 
 
 @functools.cache
 def catalogue_files() -> list[Path]:
     """Folders and files with exercises, known answers and checks, which no answer may read."""
-    from gpulearn.judge.catalogue import places
-
-    paths = [HOUSE.joinpath(*module.split(".")) for module in FORBIDDEN]
-    for name, topic in places().items():
-        folder = Path(topic.__path__[0])
-        paths += [folder / f"{name}.py", folder / f"{name}.hints"]
+    modules = [HOUSE.joinpath(*module.split(".")) for module in (*FORBIDDEN, *_exercises())]
+    paths = [path.with_suffix(suffix) for path in modules for suffix in ("", ".py", ".hints")]
     return [path for path in paths if path.exists()]
 
 
-@functools.cache
-def _forbidden_modules() -> frozenset[str]:
-    from gpulearn.judge.catalogue import places
-
-    return frozenset(f"{topic.__name__}.{name}" for name, topic in places().items())
-
-
 def _is_forbidden(module: str) -> bool:
-    return module.startswith(FORBIDDEN) or module in _forbidden_modules()
+    return module.startswith(FORBIDDEN) or module in _exercises()
 
 
 class _Watch:
     """Python's audit events, as notes; each kind once."""
 
     def __init__(self) -> None:
-        self.note: Callable[[str, str], None] | None = None
+        self.channel: MessageChannel | None = None
         self.quiet = True  # the grader's own doing
         self._seen: set[str] = set()
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.note is None or self.quiet:
+        """Note an event of the answer's that is worth it."""
+        if self.quiet:
             return
-        what = NOTED.get(event) or self._of_file(event, arguments)
-        if what == LOOK_OUT and sys._getframe(1).f_code.co_filename.startswith(str(HOUSE)):
-            return  # the trial's own look-out
-        if what in ("removes files", "renames files") and _is_at_home(arguments[0]):
-            return
+        what = NOTED.get(event, "")
+        if event == "open" and isinstance(arguments[0], str):
+            what = _opened(os.path.realpath(arguments[0]), arguments[1] or "r")
         if event == "object.__setattr__" and arguments[1] == "__code__":
             what = LOOK_OUT
-        if what and what not in self._seen:
-            self._seen.add(what)
-            self.note(what, shorten(", ".join(map(str, arguments[:1])), 80))
+        elif what == LOOK_OUT and sys._getframe(1).f_code.co_filename.startswith(str(HOUSE)):
+            return  # the trial's own look-out
+        files = what == "removes or renames files"
+        if what and not (files and _is_at_home(os.fsdecode(arguments[0]))):
+            self.note(what, ", ".join(map(str, arguments[:1])))
 
-    @staticmethod
-    def _of_file(event: str, arguments: tuple[Any, ...]) -> str:
-        if event != "open" or not isinstance(arguments[0], str):
-            return ""
-        path, mode = os.path.realpath(arguments[0]), arguments[1] or "r"
-        if any(Path(path).is_relative_to(place) for place in catalogue_files()):
-            return "reads the catalogue of answers"
-        written = isinstance(mode, str) and set(mode) & set("wax+")
-        if written and not path.startswith((os.environ["HOME"], "/dev/")):
-            return "writes outside of its home"
-        return ""
+    def note(self, what: str, about: str) -> None:
+        """Tell the judge, once; an answer whose notes cannot be sent does not go on."""
+        if self.channel is None or what in self._seen:
+            return
+        self._seen.add(what)
+        try:
+            self.channel.send({"note": what, "about": shorten(about, 80)})
+        except ChannelClosed:
+            os._exit(1)
 
 
-def _is_at_home(path: Any) -> bool:
-    return os.path.realpath(os.fsdecode(path)).startswith(os.environ["HOME"])
+def _is_at_home(path: str, *besides: str) -> bool:
+    return os.path.realpath(path).startswith((os.environ["HOME"], *besides))
+
+
+def _opened(path: str, mode: Any) -> str:
+    if any(Path(path).is_relative_to(place) for place in catalogue_files()):
+        return "reads the catalogue of answers"
+    written = isinstance(mode, str) and set(mode) & set("wax+")
+    return "writes outside of its home" if written and not _is_at_home(path, "/dev/") else ""
 
 
 watch = _Watch()
@@ -133,14 +127,13 @@ class _Closed(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Nothing is found; what is asked for here is noted."""
         if _is_forbidden(name):
-            if watch.note:
-                watch.note("reads the catalogue of answers", name)
+            watch.note("reads the catalogue of answers", name)
             raise ModuleNotFoundError(f"{name} is not here while a submission is graded", name=name)
 
 
 def prepare() -> None:
     """What all copies share: the audit hook, which nothing in Python can take away."""
-    catalogue_files(), _forbidden_modules()  # read before an answer could get in the way
+    catalogue_files()  # read before an answer could get in the way
     sys.addaudithook(watch.hear)
     linecache.cache.clear()
 
@@ -149,20 +142,12 @@ def serve(channel: MessageChannel) -> None:
     """Do what the judge asks for until it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
-    watch.note = lambda what, about: _note(channel, what, about)
+    watch.channel = channel
     student = _Student()
-    with suppress(ChannelClosed):
+    with suppress(ChannelClosed, OSError, EOFError):
         while True:
-            message = channel.receive()
-            act = getattr(student, f"do_{message.pop('do')}")
-            channel.send(act(**message))
-
-
-def _note(channel: MessageChannel, what: str, about: str) -> None:
-    try:
-        channel.send({"note": what, "about": about})
-    except ChannelClosed:
-        os._exit(1)
+            do, what = channel.end.recv()
+            channel.send(getattr(student, f"do_{do}")(**what))
 
 
 class _Student:
@@ -179,11 +164,10 @@ class _Student:
         self,
         source: str,
         name: str,
-        kernel: str,
         reference: str,
         exercise: str,
         files: dict[str, str],
-        text: str,
+        as_text: bool,
     ) -> dict[str, Any]:
         """Run what the answer needs of the submission; what the name stands for then."""
         for file, inside in files.items():
@@ -193,8 +177,11 @@ class _Student:
         if reference:
             home, _, attribute = reference.partition(":")
             self.reference = getattr(importlib.import_module(home), attribute)
-        if exercise:
-            self._take(exercise, text)
+        if exercise:  # its cases hold more than data
+            from gpulearn.judge.catalogue import find
+
+            self.exercise = find(exercise)
+            self.cases = self.exercise.cases()
         else:
             _close()
         sys.modules["submission"] = module = ModuleType("submission")
@@ -204,53 +191,51 @@ class _Student:
         self.names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
-        if kernel:
-            self.answer = CppSource(name, source, kernel)
-            return {"callable": True}
         if "gpulearn" in sys.modules:
-            _stand_ins(sys.modules["gpulearn"])
+            _stand_ins(sys.modules["gpulearn"], as_text)
         try:
-            with self._heard():
+            with _heard():
                 exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
         except BaseException as error:
             return {"failed": f"{type(error).__name__}: {_message(error)}".rstrip(": ")}
         if name not in self.names:
             return {"missing": True}
         self.answer = self.names[name]
+        if self.exercise and self.exercise.kernel:
+            self.answer = CppSource(name, str(self.answer), self.exercise.kernel)
         own = self.exercise.reference if self.exercise else self.reference
         if own is not None and unwrapped(self.answer) is unwrapped(own):
             return {"borrowed": True}
         return {"callable": callable(self.answer) and not isinstance(self.answer, type),
                 "shown": shown(self.answer)}  # fmt: skip
 
-    def do_compile(self) -> dict[str, Any]:
+    def do_compile(self, text: str) -> dict[str, Any]:
         """The PTX of an answer in CUDA C++, or what the compiler says."""
         try:
-            return {"ptx": compile_to_ptx(self.answer.text)[0]}
+            return {"ptx": compile_to_ptx(text)[0]}
         except KernelError as error:
             return {"refused": str(error)}
 
     def do_values(self, names: list[str]) -> dict[str, Any]:
         """Global values that a kernel uses."""
         values = {name: self.names.get(name) for name in names}
-        return {name: encoded(value, strict=False).decode() for name, value in values.items()}
+        return {"result": encoded(values, strict=False)}
 
     def do_call(self, args: str, options: str) -> dict[str, Any]:
         """Call the answer; what it returns, and what it has changed of its arguments."""
-        arguments = decoded(args.encode())
+        arguments = decoded(args)
         before = [encoded(argument) for argument in arguments]
         reply: dict[str, Any] = {}
         with borrowing(self.reference) as callers:
             try:
-                with self._heard():
-                    result = self.answer(*arguments, **decoded(options.encode()))
-                reply["same"] = identities(result, arguments)
-                reply["result"] = encoded(result, strict=False).decode()
+                with _heard():
+                    result = self.answer(*arguments, **decoded(options))
+                reply["result"] = encoded(result, arguments, strict=False)
             except BaseException as error:
                 reply = {"raised": [type(error).__name__, _message(error), self._line(error)]}
         after = [encoded(argument, strict=False) for argument in arguments]
         reply["changed"] = {
-            str(n): new.decode()
+            str(n): new
             for n, (old, new) in enumerate(zip(before, after, strict=True))
             if new != old
         }
@@ -266,42 +251,30 @@ class _Student:
         ]
         return lines[-1] if lines else 0
 
-    @contextmanager
-    def _heard(self) -> Any:
-        watch.quiet = False
-        try:
-            yield
-        finally:
-            watch.quiet = True
-
-    # --- an exercise whose cases hold more than data is tried here, and compared by the judge
-
-    def _take(self, place: str, text: str) -> None:
-        from gpulearn.judge.catalogue import find
-
-        if text:  # the file itself may be hidden here
-            file = Path("exercises_of_the_course.py")
-            file.write_text(text, encoding="utf-8")
-            place = f"{file.resolve()}:{place.rpartition(':')[2]}"
-        self.exercise = find(place)
-        self.cases = self.exercise.cases()
-
     def do_try(self, case: int) -> dict[str, Any]:
-        """What comes out of one case; an exception is an outcome as well."""
+        """What comes out of one case, for the judge to compare; so may an exception."""
         from gpulearn.judge.trial import tried
 
         exercise = self.exercise
         assert exercise is not None
         if not case:
             self.answer = exercise.ready(self.answer)
-        with self._heard():
+        with _heard():
             outcome = tried(exercise, self.answer, self.cases[case])
-        return sent(outcome, self.cases[case], strict=False)
+        return {"result": encoded(outcome, self.cases[case].args, strict=False)}
 
-    def do_step(self, work: str) -> dict[str, Any]:
+    def do_step(self, step: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
         """What a demand does with the answer; the judge, which is believed here, says what."""
-        step, *args = pickle.loads(base64.b64decode(work))
-        return {"result": encoded(step(self.answer, *args), strict=False).decode()}
+        return {"result": encoded(step(self.answer, *args), strict=False)}
+
+
+@contextmanager
+def _heard() -> Any:
+    watch.quiet = False
+    try:
+        yield
+    finally:
+        watch.quiet = True
 
 
 def _message(error: BaseException) -> str:
@@ -320,17 +293,21 @@ def _close() -> None:
         del sys.modules[name]
 
 
-def _stand_ins(package: ModuleType) -> None:
-    """What a notebook calls beside its answers, doing nothing; the solution is not handed out."""
+def _stand_ins(package: ModuleType, as_text: bool) -> None:
+    """What a notebook calls beside its answers, doing nothing; the solution is not handed out.
+
+    Where the answer is a text in CUDA C++, it is compiled by who asks for it.
+    """
 
     def nothing(*args: Any, **options: Any) -> None:
         """While a submission is graded."""
 
     def no_solution(name: str) -> None:
-        if watch.note:
-            watch.note("asks for the solution", f"gl.solution({name!r})")
+        watch.note("asks for the solution", f"gl.solution({name!r})")
         raise RuntimeError("gl.solution gives nothing while a submission is graded")
 
+    if as_text:
+        package.cpp = lambda source, options=(): source  # type: ignore[attr-defined]
     for name in ("check", "predict", "progress", "banner", "show", "case", "exercises"):
         setattr(package, name, nothing)
     package.solution = no_solution  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from gpulearn.errors import GpulearnError
 from gpulearn_grading import settings as settings_of
 from gpulearn_grading.course.forms import counted
 from gpulearn_grading.course.pack import pack, write
-from gpulearn_grading.course.selection import assignments, points_of, usual_folder
+from gpulearn_grading.course.selection import assignments, points_of
 from gpulearn_grading.settings import GradingSettings
 
 
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = settings_of.load(options.settings) if options.settings else GradingSettings()
         exercises = options.exercises.split(",") if options.exercises else settings.exercises
-        folder = options.folder or usual_folder()
-        selected = assignments(folder, options.notebooks.split(","), exercises, settings)
+        selected = assignments(options.folder, options.notebooks.split(","), exercises, settings)
         write(pack(selected, settings), options.output, over=options.force)
     except GpulearnError as error:
         print(error, file=sys.stderr)

@@ -15,16 +15,13 @@ from typing import Any
 
 from gpulearn.judge.cells import checked, has, in_solution_form, stub_name
 from gpulearn.judge.stubs import cell_source
-from gpulearn_grading.course.own_notebook import new_cell
-from gpulearn_grading.course.selection import Assignment
+from gpulearn_grading.course.selection import Assignment, Cell, new_cell
 
-Cell = dict[str, Any]
 Notebook = dict[str, Any]
 
 OWN = "own"  # folder of nbgrader's course that holds the instructor's own exercises
 SCHEMA = 3  # of nbgrader's metadata
 HIDDEN = '""" # BEGIN TEST CONFIG\nhidden: true\n""" # END TEST CONFIG\n'
-OPTIONAL = "*Optional: it does not count.*"
 
 
 def for_students(assignment: Assignment) -> Notebook:
@@ -40,22 +37,22 @@ def for_students(assignment: Assignment) -> Notebook:
 
 def _counting(assignment: Assignment) -> Notebook:
     """With what it counts below the title of each exercise."""
+
+    def counts(heading: re.Match[str]) -> str:
+        points = assignment.points.get(heading[2])
+        later = " It is judged after you have handed it in." * bool(assignment.file)
+        text = "Optional: it does not count."
+        if points is not None:
+            text = f"{counted(points, 'point')}.{later}"
+        return f"{heading[1]}\n\n*{text}*"
+
     notebook = copy.deepcopy(assignment.notebook)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = re.sub(
-                r"^(#+ Exercise: (\w+))$",
-                lambda heading: f"{heading[1]}\n\n{_counts(assignment, heading[2])}",
-                cell["source"],
-                flags=re.MULTILINE,
+                r"^(#+ Exercise: (\w+))$", counts, cell["source"], flags=re.MULTILINE
             )
     return notebook
-
-
-def _counts(assignment: Assignment, name: str) -> str:
-    points = assignment.points.get(name)
-    later = " It is judged after you have handed it in." * bool(assignment.file)
-    return OPTIONAL if points is None else f"*{counted(points, 'point')}.{later}*"
 
 
 def counted(number: float, noun: str) -> str:
@@ -79,45 +76,42 @@ def for_nbgrader(assignment: Assignment) -> Notebook:
     submission is graded, three folders below the course's.
     """
 
+    def marked(cell: Cell, identity: str, **set_here: object) -> Cell:
+        flags = dict.fromkeys(("grade", "locked", "solution", "task"), False)
+        about = {"schema_version": SCHEMA, "grade_id": identity, **flags, **set_here}
+        return cell | {"metadata": cell["metadata"] | {"nbgrader": about}}
+
     def answered(stub: Cell, check: Cell, name: str) -> Iterator[Cell]:
-        stub["source"] = _both(assignment, stub, name, "### BEGIN SOLUTION", "### END SOLUTION")
-        stub["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
         check["source"] = f"print({check['source']})"
         if assignment.file:
             place = check["source"].replace('check("', f'check("../../../{OWN}/', 1)
             check["source"] = f"### BEGIN HIDDEN TESTS\n{place}\n### END HIDDEN TESTS"
-        test = _nbgrader(f"test_{name}", grade=True, locked=True)
-        check["metadata"]["nbgrader"] = test | {"points": assignment.points[name]}
-        yield from (stub, check)
+        yield marked(stub, name, solution=True)
+        points = assignment.points[name]
+        yield marked(check, f"test_{name}", grade=True, locked=True, points=points)
 
-    return _with_answers(assignment, answered)
-
-
-def _nbgrader(identity: str, **set_here: bool) -> dict[str, Any]:
-    flags = dict.fromkeys(("grade", "locked", "solution", "task"), False)
-    return {"schema_version": SCHEMA, "grade_id": identity, **flags, **set_here}
+    return _with_answers(assignment, "### BEGIN SOLUTION", "### END SOLUTION", answered)
 
 
 def for_otter(assignment: Assignment) -> Notebook:
     """What Otter Assign takes: a question for each exercise, with an exception-based test."""
 
     def answered(stub: Cell, check: Cell, name: str) -> Iterator[Cell]:
-        def fence(what: str) -> Cell:
-            identity = f"{name}-{what.lower().partition(chr(10))[0].replace(' ', '-')}"
-            return new_cell(identity, "raw", f"# {what}")
+        def fence(what: str, about: str = "") -> Cell:
+            identity = f"{name}-{what.lower().replace(' ', '-')}"
+            return new_cell(identity, "raw", f"# {what}{about}")
 
-        begin, end = "# BEGIN SOLUTION NO PROMPT", "# END SOLUTION"
-        stub["source"] = _both(assignment, stub, name, begin, end)
         check["source"] = (
             f"def test_{name}({name}):\n    import gpulearn as gl\n\n    {check['source']}"
         )
         if assignment.file:
             check["source"] = f"{HIDDEN}{check['source']}"
-        yield fence(f"BEGIN QUESTION\nname: {name}\npoints: {assignment.points[name]:g}")
+        yield fence("BEGIN QUESTION", f"\nname: {name}\npoints: {assignment.points[name]:g}")
         yield from (fence("BEGIN SOLUTION"), stub, fence("END SOLUTION"))
         yield from (fence("BEGIN TESTS"), check, fence("END TESTS"), fence("END QUESTION"))
 
-    notebook = _with_answers(assignment, answered)
+    begin, end = "# BEGIN SOLUTION NO PROMPT", "# END SOLUTION"
+    notebook = _with_answers(assignment, begin, end, answered)
     files = "".join(f"\n  - {path.name}" for path in assignment.files)
     files = files and f"\nautograder_files:{files}"
     settings = (
@@ -129,20 +123,24 @@ def for_otter(assignment: Assignment) -> Notebook:
 
 
 def _with_answers(
-    assignment: Assignment, answered: Callable[[Cell, Cell, str], Iterator[Cell]]
+    assignment: Assignment,
+    begin: str,
+    end: str,
+    answered: Callable[[Cell, Cell, str], Iterator[Cell]],
 ) -> Notebook:
-    """The students' form, with other cells for the stub and the check of what counts."""
+    """The students' form, with other cells for the stub and the check of what counts.
+
+    The stub has the solution below it, between two lines.
+    """
     notebook = _counting(assignment)
     cells: list[Cell] = []
     for cell in notebook["cells"]:
         name = checked(cell) if has(cell, "check") and cells else None
         if name is not None and name == stub_name(cells[-1], assignment.points):
-            cells += answered(cells.pop(), cell, name)
+            stub = cells.pop()
+            solution = cell_source(assignment.exercises[name].reference)
+            stub["source"] = "\n".join([stub["source"], begin, solution, end])
+            cells += answered(stub, cell, name)
         else:
             cells.append(cell)
     return {**notebook, "cells": cells}
-
-
-def _both(assignment: Assignment, stub: Cell, name: str, begin: str, end: str) -> str:
-    solution = cell_source(assignment.exercises[name].reference)
-    return "\n".join([stub["source"], begin, solution, end])

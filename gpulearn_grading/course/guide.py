@@ -35,10 +35,10 @@ hints of each stand here, first those that most of its known wrong answers get. 
 def guide(assignments: Sequence[Assignment]) -> str:
     """The guide to a pack, as Markdown."""
     text = [ABOUT, "| notebook | minutes | exercises that count | points |", "|---|---|---|---|"]
-    text += [
-        f"| {a.title} | {_minutes(a)} | {', '.join(a.exercises) or 'none'} | {a.most:g} |"
-        for a in assignments
-    ]
+    for a in assignments:
+        minutes = MINUTES.search(_opening(a)) or ("", "–")
+        exercises = ", ".join(a.exercises) or "none"
+        text.append(f"| {a.title} | {minutes[1]} | {exercises} | {a.most:g} |")
     for assignment in assignments:
         text += ["", f"## {assignment.title}", ""]
         if opening := _opening(assignment).splitlines():
@@ -56,11 +56,6 @@ def _opening(assignment: Assignment) -> str:
     sources = (str(cell["source"]) for cell in assignment.notebook["cells"])
     opening = next((source for source in sources if source.startswith(OPENING)), "")
     return opening.removeprefix(OPENING).strip()
-
-
-def _minutes(assignment: Assignment) -> str:
-    minutes = MINUTES.search(_opening(assignment))
-    return minutes[1] if minutes else "–"
 
 
 def _predictions(assignment: Assignment) -> Iterator[str]:
@@ -90,22 +85,17 @@ def _exercise(exercise: Exercise, points: float | None) -> Iterator[str]:
     counts = "optional" if points is None else counted(points, "point")
     hints = exercise.answers.hints
     ranked = sorted(hints, key=lambda hint: -hints[hint])[:MAX_HINTS]
-    if len(ranked) == len(hints):
-        above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
-    else:
-        above = f"{len(ranked)} of {len(hints)} hints; all stand {_where(exercise)}:"
+    above = f"All hints that its {len(exercise.answers.wrongs)} known wrong answers get:"
+    if len(ranked) < len(hints):
+        folder = Path(exercise.file).parent
+        if not exercise.file:
+            folder = Path(*places()[exercise.name].__name__.split("."))
+        where = folder / f"{exercise.name}.hints"
+        above = f"{len(ranked)} of {len(hints)} hints; all stand in `{where.as_posix()}`:"
     yield from (f"#### {exercise.name} ({counts})", "", literal(exercise.task), "")
     if ranked:
         yield from (above, "", *(f"- {literal(hint)}" for hint in ranked), "")
     yield from ("Solution:", "", "```python", cell_source(exercise.reference), "```", "")
-
-
-def _where(exercise: Exercise) -> str:
-    """Where all hints of an exercise stand."""
-    if exercise.file:
-        return f"in `{Path(exercise.file).with_name(f'{exercise.name}.hints')}`"
-    module = f"{places()[exercise.name].__name__}.{exercise.name}"
-    return f"in `{module.replace('.', '/')}.hints`"
 
 
 def literal(sentence: str) -> str:

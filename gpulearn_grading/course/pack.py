@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gpulearn import __version__
 from gpulearn.errors import BadInput
+from gpulearn_grading.course import forms
 from gpulearn_grading.course.classroom import LIMITS, scale, workflow
-from gpulearn_grading.course.forms import (
-    OWN,
-    counted,
-    for_nbgrader,
-    for_otter,
-    for_students,
-    solved,
-)
+from gpulearn_grading.course.forms import OWN, counted
 from gpulearn_grading.course.guide import guide
-from gpulearn_grading.course.selection import Assignment, places_in, points_of
+from gpulearn_grading.course.selection import Assignment, points_of
 from gpulearn_grading.settings import GradingSettings, written
 from simt.wording import project_page
 
 SOLVED = "instructor/solutions"
 README = Path(__file__).with_name("README.txt")
+# extra of this package that judging takes → how a notebook shows it
 NEEDS = {"torch": re.compile(r"^(?:import|from) torch\b", re.M), "cpp": re.compile("__global__")}
 NBGRADER = """\
 # The settings under which nbgrader makes these assignments and grades them.
@@ -47,13 +41,13 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
         raise BadInput("No exercise of these notebooks counts: give --exercises, or leave it out.")
     files: dict[str, str] = {}
     for assignment in assignments:
-        forms = {
-            f"student/{assignment.name}": for_students(assignment),
-            f"{SOLVED}/{assignment.name}": solved(assignment),
-            f"nbgrader/source/{assignment.name}/{assignment.name}": for_nbgrader(assignment),
-            f"otter/{assignment.name}": for_otter(assignment),
+        name = f"{assignment.name}.ipynb"
+        files |= {
+            f"student/{name}": _stored(forms.for_students(assignment)),
+            f"{SOLVED}/{name}": _stored(forms.solved(assignment)),
+            f"nbgrader/source/{assignment.name}/{name}": _stored(forms.for_nbgrader(assignment)),
+            f"otter/{name}": _stored(forms.for_otter(assignment)),
         }
-        files |= {f"{place}.ipynb": _stored(notebook) for place, notebook in forms.items()}
         for path in assignment.files:
             text = path.read_text(encoding="utf-8")
             files |= {
@@ -61,19 +55,23 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
             }
     points = points_of(assignments)
     if course := [assignment for assignment in assignments if not assignment.file]:
-        grader = _requirement(_extras(course))
+        cells = [cell["source"] for assignment in course for cell in assignment.notebook["cells"]]
+        extras = [extra for extra, sign in NEEDS.items() if any(map(sign.search, cells))]
+        grader = _requirement(extras)
         files["student/.github/workflows/classroom.yml"] = workflow(course, grader)
-        files[f"student/{LIMITS}"] = written(GradingSettings(limits=settings.limits))
+        files[f"student/{LIMITS}"] = written({"limits": settings.data.get("limits", {})})
+    said: dict[str, Any] = {
+        "exercises": [
+            f"{SOLVED}/{exercise.place}" if exercise.file else name
+            for assignment in assignments
+            for name, exercise in assignment.exercises.items()
+        ],
+        "weights": points,
+        "partial": [name for name in settings.partial if name in points],
+    }
     return files | {
         "README.md": _readme(assignments),
-        "grading.toml": written(
-            replace(
-                settings,
-                exercises=tuple(places_in(SOLVED, assignments)),
-                weights=points,
-                partial=tuple(name for name in settings.partial if name in points),
-            )
-        ),
+        "grading.toml": written({**settings.data, **said}),
         "nbgrader/nbgrader_config.py": NBGRADER,
         "otter/requirements.txt": f"{_requirement(['lab'])}\n",
         "instructor/guide.md": guide(assignments),
@@ -105,12 +103,6 @@ def _stored(notebook: Mapping[str, Any]) -> str:
     """A notebook as Jupyter stores it, each source a list of lines."""
     cells = [cell | {"source": cell["source"].splitlines(True)} for cell in notebook["cells"]]
     return json.dumps({**notebook, "cells": cells}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _extras(assignments: Iterable[Assignment]) -> list[str]:
-    """The extras of this package that judging takes, read from what the notebooks use."""
-    texts = [cell["source"] for assignment in assignments for cell in assignment.notebook["cells"]]
-    return [extra for extra, sign in NEEDS.items() if any(map(sign.search, texts))]
 
 
 def _requirement(extras: Sequence[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from gpulearn.errors import BadInput, MissingPackage
 from gpulearn.judge.catalogue import PLACE, find, places
 from gpulearn.judge.cells import has, heading, stub_name
 from gpulearn.judge.exercise import Exercise
-from gpulearn_grading.course.own_notebook import own_notebook
+from gpulearn.judge.stubs import cell_source
 from gpulearn_grading.settings import GradingSettings
 
 STORED = re.compile(r"[0-9A-Z]+_\w+\.ipynb")
 BADGE = re.compile(r"\n*\[!\[Open in Colab\]\([^)]*\)\]\([^)]*\)")
+IMPORTS = "import numpy as np\n\nimport gpulearn as gl\nfrom gpulearn import cuda"
+HOLE = "    # your code\n    ..."
+
+Cell = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,9 @@ class Assignment:
     name: str  # of its file, without `.ipynb`
     notebook: dict[str, Any]  # as students get it, as JSON, each source in one text
     exercises: Mapping[str, Exercise]  # those that count, by name, in the notebook's order
-    optional: Mapping[str, Exercise]  # its others, but for those whose package is absent
     points: Mapping[str, float]  # of each exercise that counts
+    # its others, but for those whose package is absent
+    optional: Mapping[str, Exercise] = field(default_factory=dict)
     # the instructor's module of exercises; None for a notebook of the course
     file: Path | None = None
 
@@ -55,53 +61,38 @@ class Assignment:
         return sum(self.points.values())
 
 
-def places_in(folder: str, assignments: Iterable[Assignment]) -> list[str]:
-    """The exercises that count, by name, or by the instructor's file in a folder of the pack."""
-    return [
-        f"{folder}/{exercise.place}" if exercise.file else name
-        for assignment in assignments
-        for name, exercise in assignment.exercises.items()
-    ]
-
-
 def points_of(assignments: Iterable[Assignment]) -> dict[str, float]:
     """The points of each exercise that counts."""
     return {name: points for a in assignments for name, points in a.points.items()}
 
 
-def usual_folder() -> Path:
-    """The notebooks of the checkout that this package is part of."""
-    folder = Path(gpulearn.__file__).parents[1] / "notebooks"
-    if not _stored(folder):
-        raise BadInput(
-            "The notebooks do not come with the installed package: clone the project and give "
-            "the folder that holds them, --from gpulearn/notebooks."
-        )
-    return folder
-
-
-def notebooks_in(folder: Path) -> dict[str, Path]:
-    """Name of each notebook of a folder → its file."""
-    if not (files := _stored(folder)):
+def notebooks_in(folder: Path | None = None) -> dict[str, Path]:
+    """Name of each notebook of a folder, or else of this checkout → its file."""
+    place = folder or Path(gpulearn.__file__).parents[1] / "notebooks"
+    files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
+    if files:
+        return files
+    if folder:
         raise BadInput(
             f"{str(folder)!r} holds no notebook of the course: give the folder in which "
             f"03_threads_blocks_grids.ipynb lies."
         )
-    return files
-
-
-def _stored(folder: Path) -> dict[str, Path]:
-    files = sorted(folder.glob("*.ipynb")) if folder.is_dir() else []
-    return {file.stem: file for file in files if STORED.fullmatch(file.name)}
+    raise BadInput(
+        "The notebooks do not come with the installed package: clone the project and give "
+        "the folder that holds them, --from gpulearn/notebooks."
+    )
 
 
 def assignments(
-    folder: Path, notebooks: Sequence[str], exercises: Sequence[str], settings: GradingSettings
+    folder: Path | None,
+    notebooks: Iterable[str],
+    exercises: Sequence[str],
+    settings: GradingSettings,
 ) -> list[Assignment]:
     """The notebooks of a pack, in the order of the course, those of own exercises last.
 
     Args:
-        folder: that holds the course's notebooks.
+        folder: that holds the course's notebooks; those of the checkout if None.
         notebooks: numbers or names.
         exercises: names, or `file.py:name`; if none, all of these notebooks.
         settings: of the grading; its weights are the points, 1 where it says nothing.
@@ -109,7 +100,12 @@ def assignments(
     files = notebooks_in(folder)
     names = sorted({_notebook(notebook.strip(), files) for notebook in notebooks})
     read = {name: _read(files[name]) for name in names}
-    set_in = {exercise: name for name in names for exercise in _stubs(read[name])}
+    set_in = {
+        exercise: name
+        for name in names
+        for cell in read[name]["cells"]
+        if has(cell, "exercise") and (exercise := stub_name(cell, places()))
+    }
     chosen = [exercise.strip() for exercise in exercises]
     outside = [place for place in chosen if PLACE.fullmatch(place)]
     inside = {_set_here(exercise, set_in) for exercise in chosen if exercise not in outside}
@@ -124,12 +120,16 @@ def assignments(
             else:
                 with suppress(MissingPackage):
                     optional[exercise] = find(exercise)
-        points = {exercise: settings.weights.get(exercise, 1.0) for exercise in counting}
-        selected.append(Assignment(name, read[name], counting, optional, points))
+        points = _points(counting, settings)
+        selected.append(Assignment(name, read[name], counting, points, optional))
     named = Counter([*inside, *(find(place).name for place in dict.fromkeys(outside))])
     if twice := [name for name, count in named.items() if count > 1]:
         raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
     return [*selected, *_own(outside, settings, names)]
+
+
+def _points(exercises: Iterable[str], settings: GradingSettings) -> dict[str, float]:
+    return {name: settings.weights.get(name, 1.0) for name in exercises}
 
 
 def _notebook(text: str, files: Mapping[str, Path]) -> str:
@@ -163,12 +163,6 @@ def _read(file: Path) -> dict[str, Any]:
     return notebook
 
 
-def _stubs(notebook: Mapping[str, Any]) -> list[str]:
-    """The exercises of the course that a notebook sets."""
-    cells = (cell for cell in notebook["cells"] if has(cell, "exercise"))
-    return [name for cell in cells if (name := stub_name(cell, places()))]
-
-
 def _own(
     outside: Sequence[str], settings: GradingSettings, names: Sequence[str]
 ) -> list[Assignment]:
@@ -185,11 +179,56 @@ def _own(
     return [
         Assignment(
             name=path.stem,
-            notebook=own_notebook(path.stem, list(these.values())),
+            notebook=_own_notebook(path.stem, these.values()),
             exercises=these,
-            optional={},
-            points={name: settings.weights.get(name, 1.0) for name in these},
+            points=_points(these, settings),
             file=path,
         )
         for path, these in files.items()
     ]
+
+
+def _own_notebook(name: str, exercises: Iterable[Exercise]) -> dict[str, Any]:
+    """Task, stub and check of each exercise, in the form of the course's own notebooks."""
+    cells = [
+        new_cell("title", "markdown", f"# {name.replace('_', ' ').capitalize()}"),
+        new_cell("imports", "code", IMPORTS),
+    ]
+    for exercise in exercises:
+        task = f"### Exercise: {exercise.name}\n\n{exercise.task}"
+        check = f'gl.check("{exercise.place}", {exercise.name})'
+        cells += [
+            new_cell(f"{exercise.name}-task", "markdown", task),
+            new_cell(f"{exercise.name}-stub", "code", _stub(exercise), "exercise"),
+            new_cell(f"{exercise.name}-check", "code", check, "check", "raises-exception"),
+        ]
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _stub(exercise: Exercise) -> str:
+    """What students start from: what the exercise gives to be mended, or the solution's head."""
+    source, given = cell_source(exercise.reference), exercise.answers.given
+    lines = source.splitlines()
+    if given is not None:
+        jit = [line for line in lines[:1] if line.startswith("@cuda.jit")]
+        return "\n".join([*jit, cell_source(given)])
+    if exercise.kernel:
+        head = re.match(r".*?\b__global__\b[^{]*\{", source, re.DOTALL)
+        assert head is not None, source
+        return f'{head[0]}\n    // your code\n    ...\n}}\n"""'
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return "\n".join([*lines[: function.body[0].lineno - 1], HOLE])
+
+
+def new_cell(identity: str, kind: str, source: str, *tags: str) -> Cell:
+    """A cell as JSON; its identity must be the only one of that name in the notebook."""
+    cell: Cell = {
+        "cell_type": kind,
+        "id": identity[:64],
+        "metadata": {"tags": list(tags)} if tags else {},
+        "source": source,
+    }
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})

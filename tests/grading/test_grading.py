@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies 
 
 OWN = Path(__file__).parents[1] / "gpulearn" / "judge" / "own" / "trapezoids.py"
 EVERY = os.environ.get("GPULEARN_GRADE_ALL") == "1"
-LIMITS = Limits(seconds=2, memory=512 << 20, disk=16 << 20, output=1 << 20)
+LIMITS = Limits(seconds=2, memory_mib=512, disk_mib=16, output_mib=1)
 PACKAGE = Path(gpulearn.__file__).parent
 # what no submission may change: lessons with their exercises, the judge, the grader
 CLOSED = [
@@ -106,7 +106,7 @@ def verdict(judge, tmp_path, text, place="matmul_flops", name="ann.py"):
 
 @pytest.mark.parametrize("said", [["pid 7", "lacks ", "ready"], ["ready", "pid 7", "lacks "]])
 def test_a_process_behind_walls_may_be_ready_before_its_warden_names_it(said):
-    assert server._understood("\n".join(said)) == {"pid": 7, "lacks": ""}
+    assert server._understood("\n".join(said)) == {"pid": "7", "lacks": "", "ready": ""}
     without = [line for line in said if line != "ready"]
     assert "before it was ready" in server._understood("\n".join(without))["failed"]
     told = "\n".join([*without, "failed OSError: no room"])
@@ -203,7 +203,7 @@ def forged():
         frame = frame.f_back
     kind, encoded = type(frame.f_locals["self"]), frame.f_globals["encoded"]
     kind.do_try = lambda self, case: {
-        "result": encoded(self.exercise.expected(self.cases[case])).decode()}
+        "result": encoded(self.exercise.expected(self.cases[case]))}
     kind.do_demand = lambda self: {"said": None}
 
 made = forged()
@@ -433,22 +433,23 @@ def test_a_copy_of_the_instructors_file_is_no_answer(tmp_path):
 
 def test_settings_that_are_written_are_read_as_the_same(tmp_path):
     (tmp_path / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
-    given = settings.GradingSettings(
-        exercises=("vector_add", f"{tmp_path.resolve() / 'trapezoids.py'}:halve"),
-        weights={"vector_add": 2.0, "halve": 0.25},
-        partial=("halve",),
-        best_attempt=True,
-        due=1_700_000_000.5,
-        due_for={"Zoë": 1_800_000_000.0},
-        grace_minutes=15,
-        lost_per_day=0.1,
-        most_lost=0.5,
-        handed_in={'Ann "A" B.': 1_600_000_000.0, "Zoë": 1_650_000_000.0},
-        limits=Limits(seconds=7.5, memory=1_234_567 << 20, processes=3),
+    file = tmp_path / "grading.toml"
+    file.write_text(
+        'exercises = ["vector_add", "trapezoids.py:halve"]\npartial = ["halve"]\n'
+        "best_attempt = true\n[weights]\nvector_add = 2\nhalve = 0.25\n"
+        "[deadline]\ndue = 2023-11-14T22:13:20.5Z\ngrace_minutes = 15\nlost_per_day = 0.1\n"
+        'most_lost = 0.5\ndue_for = { "Zoë" = 2027-01-15T08:00:00Z }\n'
+        '[deadline.handed_in]\n\'Ann "A" B.\' = 2020-09-13T12:26:40Z\n"Zoë" = 2022-04-15 02:40:00\n'
+        "[limits]\nseconds = 7.5\nmemory_mib = 1234\nprocesses = 3\n",
+        encoding="utf-8",
     )
-    for one in (given, settings.GradingSettings()):
-        (tmp_path / "grading.toml").write_text(settings.written(one), encoding="utf-8")
-        assert settings.load(tmp_path / "grading.toml") == one
+    read = settings.load(file)
+    assert read.exercises == ("vector_add", f"{tmp_path.resolve() / 'trapezoids.py'}:halve")
+    assert read.handed_in.keys() == {'Ann "A" B.', "Zoë"}
+    file.write_text(settings.written(read.data), encoding="utf-8")
+    assert settings.load(file) == read
+    file.write_text(settings.written({}))
+    assert settings.load(file) == settings.GradingSettings()
 
 
 # --- a folder

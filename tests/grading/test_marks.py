@@ -15,9 +15,9 @@ from gpulearn.judge.catalogue import find, places
 from gpulearn.judge.check import examined
 from gpulearn_grading import command_line, grading, settings
 from gpulearn_grading.judge import Verdict
+from gpulearn_grading.results import where_to_read
 from gpulearn_grading.roster import enrolled
 from gpulearn_grading.submissions import Submission
-from gpulearn_grading.summary import where_to_read
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
 

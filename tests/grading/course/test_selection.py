@@ -9,7 +9,7 @@ import gpulearn
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import catalogue
 from gpulearn_grading.course import selection
-from gpulearn_grading.course.selection import assignments, notebooks_in, usual_folder
+from gpulearn_grading.course.selection import assignments, notebooks_in
 from gpulearn_grading.settings import GradingSettings
 from tests.notebooks.harness import NOTEBOOKS
 
@@ -89,10 +89,10 @@ def test_a_badge_that_would_open_another_copy_is_left_out():
 
 
 def test_the_notebooks_are_those_of_the_checkout(monkeypatch, tmp_path):
-    assert usual_folder() == NOTEBOOKS
+    assert {file.parent for file in notebooks_in().values()} == {NOTEBOOKS}
     monkeypatch.setattr(gpulearn, "__file__", str(tmp_path / "gpulearn" / "__init__.py"))
     with pytest.raises(BadInput, match="--from gpulearn/notebooks"):
-        usual_folder()
+        notebooks_in()
     with pytest.raises(BadInput, match="holds no notebook of the course"):
         notebooks_in(tmp_path)
 
