@@ -108,12 +108,13 @@ def gpu_points() -> tuple[Roof, list[RoofPoint]]:
     roof of a T4 by its data sheet, and no points.
     """
     times = gpu_rows("roofline", record_roofline, torch_on)
-    rates = {row["work"]: row["rate"] for row in times.other if "rate" in row} if times else {}
+    rates = {row["work"]: row["rate"] for row in times.rows if "rate" in row} if times else {}
     if times is None or not {"peak", "bandwidth"} <= set(rates):
         return roof("T4"), []
     origin = times.provenance
     points = [
         RoofPoint(row["work"], row["flops"], row["bytes"], row["seconds"], origin)
         for row in times.rows
+        if "seconds" in row
     ]
     return Roof(origin.where, rates["peak"], rates["bandwidth"], origin), points

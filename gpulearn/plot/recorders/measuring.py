@@ -13,7 +13,6 @@ from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.perf import timing
 from simt.device import selection
 
-Array = np.ndarray[Any, Any]
 Clock = Callable[[Callable[[], Any]], float]  # takes a call, returns its seconds
 
 
@@ -31,11 +30,6 @@ def launch_seconds(launch: Callable[[], object]) -> float:
     """The median seconds of a launch into the default stream, without the host's part of it."""
     clock = "events" if selection.torch_gpu() else "host"
     return timing.measure(launch, seconds=0.1, clock=clock).median
-
-
-def host_seconds(call: Callable[[], object]) -> float:
-    """The median seconds of a call as the host sees it: launches and copies are counted."""
-    return timing.measure(call, seconds=0.03).median
 
 
 def timed(
@@ -80,21 +74,13 @@ def agree(what: str, got: Any, expected: Any, tolerance: float = 0.0) -> None:
         got = got.view(expected.dtype)
     if got.shape != expected.shape:
         raise BadInput(f"{what} has shape {got.shape} where NumPy says {expected.shape}.")
-    wrong = ~_near(got, expected, tolerance)
-    if wrong.any():
-        at = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    near = (got == expected) | ((got != got) & (expected != expected))
+    if tolerance:
+        bound = tolerance * np.abs(expected[np.isfinite(expected)]).max(initial=0)
+        near |= np.isclose(got, expected.astype(np.float64), rtol=0, atol=bound)
+    if not near.all():
+        at = tuple(int(i) for i in np.unravel_index(int(near.argmin()), near.shape))
         raise WrongResultError(
-            f"{what} is wrong in {int(wrong.sum()):,} of {wrong.size:,} elements, first in "
+            f"{what} is wrong in {int((~near).sum()):,} of {near.size:,} elements, first in "
             f"{at}: {require.shown(got[at])} where NumPy says {require.shown(expected[at])}."
         )
-
-
-def _near(got: Array, expected: Array, tolerance: float) -> Array:
-    """Where two arrays agree; NaN agrees with NaN alone."""
-    equal: Array = (got == expected) | ((got != got) & (expected != expected))
-    if tolerance:
-        finite = expected[np.isfinite(expected)]
-        bound = tolerance * float(np.abs(finite).max(initial=0))
-        with np.errstate(invalid="ignore"):  # infinity less infinity
-            equal |= np.abs(got.astype(np.float64) - expected) <= bound
-    return equal

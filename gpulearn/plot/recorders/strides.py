@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
+from gpulearn.plot.memory_requests import access
 from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from simt.observers.traffic import SECTOR, WARP
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
@@ -20,16 +21,7 @@ OFFSETS = (0, 1, 2, 4, 8, 16)
 LIVE_NUMBERS = 2**23  # a notebook's GPU may have little memory
 BLOCK = 256
 REPEATED = 2**22  # random numbers that fill the source again and again
-SECTOR, FLOAT, LANES = 32, 4, 32
-
-
-def sectors(stride: int, offset: int = 0) -> int:
-    """The sectors of a request whose lanes read float32 that are `stride` apart.
-
-    >>> [sectors(s) for s in (1, 2, 3, 8, 32)], sectors(1, offset=1)
-    ([4, 8, 12, 32, 32], 5)
-    """
-    return len({FLOAT * (offset + stride * lane) // SECTOR for lane in range(LANES)})
+FLOAT = 4  # bytes
 
 
 def record_strides(n: int = NUMBERS, repeated: int = REPEATED) -> Recording:
@@ -39,7 +31,6 @@ def record_strides(n: int = NUMBERS, repeated: int = REPEATED) -> Recording:
     and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read
     and written that were asked for), `moved` (bytes of the sectors that hold them) and `seconds`.
     """
-    n = require.whole("n", n)
     return recorded_here("strides", _rows(n, repeated), kernels_on())
 
 
@@ -50,7 +41,7 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     target = cuda.device_array(n, np.float32)
     for stride, offset in walks:
         useful = 2 * FLOAT * n
-        moved = FLOAT * n + n // LANES * sectors(stride, offset) * SECTOR
+        moved = FLOAT * n + n // WARP * access(stride, offset).sectors * SECTOR
         fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
         yield timed(fields, partial(_walk, source, target, numbers, stride, offset))
 
@@ -69,16 +60,10 @@ def _walk(
     source: Any, target: Any, numbers: np.ndarray[Any, Any], stride: int, offset: int
 ) -> Callable[[], object]:
     n = target.size
-    launch = copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK]
-    part = source[offset:]
-    launch(part, target, stride)
+    copy = partial(copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK], source[offset:], target, stride)
+    copy()
     # what a walk meets repeats itself as the numbers do
     walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
     expected = np.resize(numbers[walk], n)
     agree(f"copy_strided, stride {stride}, offset {offset}", target, expected)
-    return lambda: launch(part, target, stride)
-
-
-def stride_rows() -> GpuRows | None:
-    """The rows of a GPU here, else the recorded ones, else None."""
-    return gpu_rows("strides", lambda: record_strides(LIVE_NUMBERS))
+    return copy

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
+from gpulearn.perf import timing
 from gpulearn.perf.matmul_times import float32_products, runs_here
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
-from gpulearn.plot.recorders.measuring import agree, host_seconds, timed, torch_on
+from gpulearn.plot.recorders.measuring import agree, timed, torch_on
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 BATCHES = (4, 16, 64, 256, 1024, 4096)
@@ -62,8 +62,13 @@ def _rows(batches: Sequence[int], precisions: Sequence[str]) -> Iterator[dict[st
                 fields = {"network": name, "precision": precision, "batch": batch}
                 part = there[0][:batch], there[1][:batch]
                 with _arithmetic(precision):
-                    row = timed(fields, partial(_step, make, precision, part), host_seconds)
+                    row = timed(fields, partial(_step, make, precision, part), _host_seconds)
                 yield row
+
+
+def _host_seconds(step: Callable[[], object]) -> float:
+    """The median seconds as the host sees it: launches and copies are counted."""
+    return timing.measure(step, seconds=0.03).median
 
 
 def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Callable[[], object]:
@@ -71,18 +76,20 @@ def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Ca
 
     from gpulearn.train.precision import Precision
 
-    torch = require.package("torch", "Recording")
+    torch, on = require.package("torch", "Recording"), torch_on()
     images, labels = batch
 
-    def gradient(model: Any, passes: Precision, images: Any, labels: Any) -> np.ndarray[Any, Any]:
+    def loss_of(model: Any, passes: Precision, images: Any, labels: Any) -> Any:
         with passes.autocast():
-            loss = functional.cross_entropy(model(images), labels)
-        parts = torch.autograd.grad(loss * passes.scale, list(model.parameters()))
+            return functional.cross_entropy(model(images), labels)
+
+    def gradient(model: Any, passes: Precision, *some: Any) -> np.ndarray[Any, Any]:
+        loss = loss_of(model, passes, *some) * passes.scale
+        parts = torch.autograd.grad(loss, list(model.parameters()))
         flat = torch.cat([part.flatten() for part in parts]) / passes.scale
         return flat.double().cpu().numpy()  # type: ignore[no-any-return]
 
     name = "float32" if precision == "tf32" else precision
-    on = torch_on()
     passes, model = Precision(name, on), make().to(on)
     model.eval()  # without dropout, so that both gradients are of one network
     some, theirs = images[:CHECKED], labels[:CHECKED]
@@ -95,9 +102,7 @@ def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Ca
 
     def step() -> None:
         optimizer.zero_grad()
-        with passes.autocast():
-            loss = functional.cross_entropy(model(images), labels)
-        passes.backward(loss)
+        passes.backward(loss_of(model, passes, images, labels))
         passes.step(optimizer)
 
     return step
@@ -114,8 +119,3 @@ def _arithmetic(precision: str) -> Iterator[None]:
             yield
     finally:
         torch.backends.cudnn.allow_tf32 = before
-
-
-def training_rows(batches: Sequence[int]) -> GpuRows | None:
-    """The rows of a GPU here that torch can use, else the recorded ones, else None."""
-    return gpu_rows("training", lambda: record_training(batches), torch_on)
