@@ -71,7 +71,7 @@ def gpu_times(
         }
         if set(sizes) <= set(seconds):
             return Series(name, sizes, tuple(seconds[n] for n in sizes), recording.provenance)
-    best = tuple(matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes)
+    best = tuple(matmul_seconds(n, model, dtype, copies) for n in sizes)
     return Series(name, sizes, best, Provenance("modeled", f"the {model}'s roofline"))
 
 
@@ -113,21 +113,6 @@ def live_times(
     with float32_products(torch, dtype == "tf32"):
         rounds = one_thread_and_all() if on == "cpu" else (1,)
         return _timed(name or f"torch, {dtype}", sizes, prepare, where, seconds, rounds)
-
-
-def peak_rate(n: int = 2048) -> float:
-    """The most operations per second that this CPU shows in a large float32 product.
-
-    The fastest of all repeats, with NumPy and with torch, on one thread and on all, of an n × n
-    product: what the machine can do when nothing is in its way.
-    """
-    torch = require.package("torch", "gl.perf.peak_rate")
-    a, b = (random_matrix(n, seed) for seed in (1, 2))
-    times = list(timing.measure(partial(np.matmul, a, b)).times)
-    by_torch = partial(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
-    for _ in one_thread_and_all():
-        times += timing.measure(by_torch).times
-    return matmul_flops(n, n, n) / min(times)
 
 
 def one_thread_and_all() -> Iterator[int]:

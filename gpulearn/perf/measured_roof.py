@@ -111,7 +111,7 @@ def measured_roof(on: str = "cpu") -> Roof:
     peak = bandwidth = 0.0
     for _ in range(ROUNDS):
         with watch_neighbors() as neighbors:
-            peak = max(peak, product_rate(on))
+            peak = max(peak, peak_rate(on))
             bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
         if not neighbors.disturb:
             break
@@ -120,7 +120,7 @@ def measured_roof(on: str = "cpu") -> Roof:
     return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbors.disturb))
 
 
-def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
+def peak_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
     """The most operations per second in a float32 product of large matrices, by torch.
 
     Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get

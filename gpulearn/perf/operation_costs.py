@@ -26,17 +26,10 @@ SOFTMAX = 5  # operations for each element: compare, subtract, exponential, add,
 
 @dataclass(frozen=True)
 class OperationWork:
-    """All nodes of a graph that do the same operation.
+    """All nodes of a graph that do the same operation: bytes are read and written."""
 
-    Attributes:
-        operation: what they do, such as "@".
-        count: how many they are.
-        forward_flops, backward_flops: operations on numbers, each way.
-        forward_bytes, backward_bytes: bytes read and written, each way.
-    """
-
-    operation: str
-    count: int
+    operation: str  # such as "@"
+    count: int  # of the nodes
     forward_flops: int
     backward_flops: int
     forward_bytes: int
@@ -82,7 +75,6 @@ def graph_times(result: Variable, repeats: int = 5) -> dict[str, tuple[float, fl
     passes back the gradient that arrives there; the fastest of `repeats` counts, as for
     `gpulearn.roof_point`.
     """
-    require.whole("repeats", repeats)
     nodes = _computed(result)
     result.backward()
     times: dict[str, tuple[float, float]] = {}

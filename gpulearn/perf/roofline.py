@@ -61,10 +61,6 @@ class Roof:
     bandwidth: float
     provenance: Provenance
 
-    def __post_init__(self) -> None:
-        require.above_zero("peak", self.peak)
-        require.above_zero("bandwidth", self.bandwidth)
-
     @property
     def ridge(self) -> float:
         """The ridge point."""
@@ -128,19 +124,15 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     return Roof(name, rates[dtype], spec.bandwidth, origin)
 
 
-@require.sizes("m", "n", "p")
-def matmul_seconds(
-    m: int, n: int, p: int, *, gpu: str, dtype: str = "float32", copies: bool = False
-) -> float:
-    """Estimate the seconds that C = A·B takes on a GPU at its best, with A (m, n), B (n, p).
+def matmul_seconds(n: int, gpu: str, dtype: str = "float32", copies: bool = False) -> float:
+    """Estimate the seconds that an n × n product C = A·B takes on a GPU at its best.
 
-    max(2·m·n·p / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
+    max(2·n³ / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
     GPU and C back, over the link. Each matrix is moved once, so a real GPU is
     slower, unless its cache helps.
     """
-    best = roof(gpu, dtype)
-    moved = (m * n + n * p + m * p) * BYTES[dtype]
-    seconds = LAUNCH_SECONDS + best.seconds(2 * m * n * p, moved)
+    moved = 3 * n * n * BYTES[dtype]
+    seconds = LAUNCH_SECONDS + roof(gpu, dtype).seconds(2 * n**3, moved)
     if copies:
         seconds += 3 * COPY_SECONDS + moved / gpu_spec(gpu).link
     return seconds

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products
-from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
+from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, peak_rate
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
 from gpulearn.perf.timing import fastest
@@ -51,7 +51,7 @@ def _rows(
     n: int, batches: Sequence[int], numbers: int, sizes: Sequence[int], seconds: float
 ) -> Iterator[dict[str, Any]]:
     torch, on = require.package("torch", "Recording"), torch_on()
-    yield {"work": "peak", "rate": product_rate(on, sizes)}
+    yield {"work": "peak", "rate": peak_rate(on, sizes)}
     yield {"work": "bandwidth", "rate": memory_bandwidth(numbers, on)}
 
     def row(work: str, flops: int, moved: int, prepare: Callable[[], Any]) -> dict[str, Any]:

@@ -68,5 +68,3 @@ def test_what_cannot_be_counted_or_timed_gets_a_sentence():
         graph_work(Variable(3.0))
     with pytest.raises(BadInput, match="exp cannot be timed by itself: these can, @,"):
         graph_times(Variable(3.0).exp())
-    with pytest.raises(BadInput, match="repeats is 0"):
-        graph_times(Variable(3.0) * 2, repeats=0)

@@ -53,7 +53,7 @@ def neighbors(monkeypatch):
         yield Neighbors(1.0 if rounds.pop(0) else 0.0)
 
     monkeypatch.setattr(measured_roof, "watch_neighbors", watch)
-    monkeypatch.setattr(measured_roof, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
+    monkeypatch.setattr(measured_roof, "peak_rate", lambda on: 1e11 * (1 + len(rounds)))
     monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: 2e10)
     return rounds
 
@@ -78,7 +78,7 @@ def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbors):
     neighbors += [False]
     asked = []
     monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
-    monkeypatch.setattr(measured_roof, "product_rate", lambda on: asked.append(on) or 5e13)
+    monkeypatch.setattr(measured_roof, "peak_rate", lambda on: asked.append(on) or 5e13)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
     found = measured_roof.measured_roof("cuda")
     assert (found.name, found.peak, asked) == ("a fake GPU", 5e13, ["cuda", "cuda"])
@@ -89,7 +89,7 @@ def test_the_best_of_all_sizes_of_products_counts(monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     monkeypatch.setattr(measured_roof, "SIZES", {"cpu": (8, 16)})
     monkeypatch.setattr(measured_roof, "fastest", lambda f, seconds: (f(), (next(times), HERE))[1])
-    assert measured_roof.product_rate() == 2 * 8**3 / 1e-3
+    assert measured_roof.peak_rate() == 2 * 8**3 / 1e-3
 
 
 def test_work_is_timed_and_placed(monkeypatch):
