@@ -122,7 +122,10 @@ class Estimate:
     def _headline(self) -> str:
         times = dict.fromkeys(map(format_seconds, (self.seconds_at_least, self.seconds)))
         limit = "the launch itself" if self.limit == "launch" else self.limit
-        return f"{self.kernel}: {' to '.join(times)}, modeled by the {self.gpu}'s roofline; the limit is {limit}."
+        return (
+            f"{self.kernel}: {' to '.join(times)}, modeled by the {self.gpu}'s roofline; the limit "
+            f"is {limit}."
+        )
 
     def __str__(self) -> str:
         parts = "\n".join(f"  {name:10}  {time:>8}  {how}" for name, time, how in self._rows)

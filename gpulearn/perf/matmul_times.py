@@ -6,7 +6,7 @@ power on zeros, clocks higher, and flatters itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -43,8 +43,7 @@ def cpu_times(
     def prepare(n: int) -> Callable[[], object]:
         return partial(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2)))
 
-    where = selection.cpu_name()
-    return _timed(f"{how}, {dtype}", sizes, prepare, where, seconds, one_thread_and_all())
+    return _timed(f"{how}, {dtype}", sizes, prepare, seconds, "cpu")
 
 
 def gpu_times(
@@ -99,7 +98,6 @@ def live_times(
     torch = require.package("torch", "Timing matrix products")
     known = [kind for kind in gpus.BYTES if on == "cuda" or kind != "tf32"]
     require.choice(f"dtype for torch on {on}", dtype, known)
-    where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
     kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
 
     def prepare(n: int) -> Callable[[], object]:
@@ -111,12 +109,13 @@ def live_times(
         return lambda: x @ y
 
     with float32_products(torch, dtype == "tf32"):
-        rounds = one_thread_and_all() if on == "cpu" else (1,)
-        return _timed(name or f"torch, {dtype}", sizes, prepare, where, seconds, rounds)
+        return _timed(name or f"torch, {dtype}", sizes, prepare, seconds, on)
 
 
-def one_thread_and_all() -> Iterator[int]:
-    """Let torch use one thread, then all of them: while other programs run, one may be faster.
+def one_thread_and_all(on: str = "cpu") -> Iterator[int]:
+    """Let torch use one thread of the CPU, then all of them; on "cuda" there is one round.
+
+    All are usually faster, and less likely to be undisturbed by other programs.
 
     >>> max(one_thread_and_all()) >= 1
     True
@@ -124,7 +123,7 @@ def one_thread_and_all() -> Iterator[int]:
     torch = require.package("torch", "Timing")
     every = torch.get_num_threads()
     try:
-        for threads in sorted({1, every}):
+        for threads in sorted({1, every}) if on == "cpu" else [every]:
             torch.set_num_threads(threads)
             yield threads
     finally:
@@ -132,19 +131,17 @@ def one_thread_and_all() -> Iterator[int]:
 
 
 def _timed(
-    name: str,
-    sizes: Sequence[int],
-    prepare: Callable[[int], Callable[[], object]],
-    where: str,
-    seconds: float,
-    rounds: Iterable[int],
-) -> Series:
+    name: str, sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]],
+    seconds: float, on: str,
+) -> Series:  # fmt: skip
     """Time what `prepare` makes for each size, once in each round; the fastest run counts.
 
     A curve is read from point to point, and other programs slow down some points more than others:
     where they leave no core free, threads that wait for each other wait for them too.
     """
-    sizes = require.ascending("sizes", sizes)
+    sizes, torch = require.ascending("sizes", sizes), require.package("torch", "Timing")
+    where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
+    rounds = one_thread_and_all(on)
     runs = [[timing.fastest(prepare(n), seconds) for n in sizes] for _ in rounds]
     best = tuple(min(time for time, _ in of_one_size) for of_one_size in zip(*runs, strict=True))
     # one disturbed measurement labels them all

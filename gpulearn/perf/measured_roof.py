@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,20 +22,12 @@ NUMBERS = {"cpu": 2**24, "cuda": 2**27}  # in an array, several times what a cac
 
 @dataclass(frozen=True)
 class RoofPoint:
-    """Work that was timed: a point under a roofline, if all is as the model says.
-
-    Attributes:
-        name: what was done.
-        flops: its operations.
-        bytes_moved: what must be moved between memory and processor at least.
-        seconds: the fastest run.
-        provenance: where it ran.
-    """
+    """Work that was timed: a point under a roofline, if all is as the model says."""
 
     name: str
     flops: float
-    bytes_moved: float
-    seconds: float
+    bytes_moved: float  # between memory and processor, at least
+    seconds: float  # of the fastest run
     provenance: Provenance
 
     @property
@@ -69,11 +61,6 @@ def roof_point(
     return RoofPoint(name, flops, bytes_moved, seconds, origin)
 
 
-def _rounds(on: str) -> Iterable[int]:
-    """Of the CPU one thread, then all: usually faster, and less likely to be undisturbed."""
-    return one_thread_and_all() if on == "cpu" else (1,)
-
-
 @require.sizes("n")
 def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
     """The most bytes per second that this machine moves from and to its main memory.
@@ -92,7 +79,7 @@ def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
     require.choice("device", on, ("cpu", "cuda"))
     a, b = torch.randn(n, device=on), torch.randn(n, device=on)
     best = 0.0
-    for _ in _rounds(on):
+    for _ in one_thread_and_all(on):
         copy, _ = fastest(lambda: b.copy_(a), seconds=0.3)
         add, _ = fastest(lambda: a.add_(b), seconds=0.3)
         best = max(best, 8 * n / copy, 12 * n / add)
@@ -132,6 +119,6 @@ def peak_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
         a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
         multiply = partial(torch.matmul, a, b, out=torch.empty_like(a))
         with float32_products(torch, tf32=False):
-            for _ in _rounds(on):
+            for _ in one_thread_and_all(on):
                 best = max(best, matmul_flops(n, n, n) / fastest(multiply, seconds=0.3)[0])
     return best

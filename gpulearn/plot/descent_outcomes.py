@@ -1,4 +1,4 @@
-"""How descents end: basins of attraction, steps to a goal, a race of methods."""
+"""How descents end: basins of attraction, and steps to a goal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
-from gpulearn.optim.landscapes import Landscape
-from gpulearn.optim.step_checks import StepRule
-from gpulearn.optim.trajectories import Trajectory, descend
-from gpulearn.plot.descents import METHODS, check_paths
+from gpulearn.optim.trajectories import Trajectory
 from gpulearn.plot.style import figure, key, note, percent
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 Basins = np.ndarray[tuple[int, int], Any]
 
@@ -28,9 +24,6 @@ ENDS = {f"minimum {m}": m for m in range(len(MINIMA))} | {
     "escaped": ESCAPED,
 }
 MAX_PANELS = 4
-# three to a factor of ten, from 0.001 to 1
-RATES = tuple(float(rate) for rate in np.geomspace(0.001, 1, 10))
-STEPS = 1000
 
 
 def basin_shares(basin: Basins) -> str:
@@ -109,69 +102,3 @@ def settled(path: Trajectory, goal: float) -> int | None:
     too_high = np.flatnonzero(~(path.values <= goal))
     first = int(too_high[-1]) + 1 if too_high.size else 0
     return None if path.diverged or first > path.steps else first
-
-
-def compare_descents(
-    paths: Mapping[str, Trajectory], goal: float | None = None, caption: str = ""
-) -> Table:
-    """A table of descents: how many steps, from which loss to which, and how it ended.
-
-    Args:
-        paths: label → what `descend` returned.
-        goal: a loss; the table then says after how many steps it was not exceeded any more.
-        caption: a sentence below the table.
-    """
-    check_paths(paths, most=100)
-    if goal is not None:
-        require.above_zero("goal", goal)
-    rows = []
-    for name, path in paths.items():
-        row = {
-            "descent": name,
-            "steps": f"{path.steps:,}",
-            "J at the start": f"{path.values[0]:.3g}",
-            "J at the end": f"{path.values[-1]:.3g}",
-        }
-        if goal is not None:
-            since = settled(path, goal)
-            row[f"J ≤ {goal:g} from step"] = "–" if since is None else f"{since:,}"
-        rows.append(row | {"": "diverged" if path.diverged else ""})
-    return table(rows, caption)
-
-
-def settling_rates(
-    landscape: Landscape, start: Any, goal: float, step: StepRule
-) -> list[tuple[int, float]]:
-    """The rates at which a method gets to a goal and stays, with the step from which it does."""
-    walks = {rate: descend(landscape, start, step, lr=rate, steps=STEPS) for rate in RATES}
-    ends = [(settled(path, goal), rate) for rate, path in walks.items()]
-    return [(since, rate) for since, rate in ends if since is not None]
-
-
-def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
-    """A table of methods: each one's fewest steps to a goal over ten rates, on each ground.
-
-    A cell holds the step from which the loss stays at the goal or below, the rate with which
-    that was so, and with how many of the ten rates, from 0.001 to 1, it was reached within 1000
-    steps. Momentum is 0.9, and so is Adam's β₁.
-
-    Args:
-        grounds: name → (landscape, start, goal).
-    """
-    require.named("grounds", grounds, '{"name": (loss, start, goal), …}')
-    for name, ground in grounds.items():
-        if not isinstance(ground, tuple) or len(ground) != 3:
-            raise BadInput(f"{name} is {shown(ground)}: give (loss, start, goal).")
-        if not isinstance(ground[2], int | float):  # np.float64 is a float too
-            raise BadInput(f"the goal of {name} is {shown(ground[2])}: give a loss.")
-    rows = []
-    for title, method in METHODS.items():
-        row = {"method": title}
-        for name, ground in grounds.items():
-            ends = settling_rates(*ground, method.step)
-            row[name] = f"over {STEPS}"
-            if ends:
-                since, rate = min(ends)
-                row[name] = f"{since} at rate {rate:.2g}; {len(ends)} of {len(RATES)} rates"
-        rows.append(row)
-    return table(rows, caption=f"Fewest steps over {len(RATES)} rates from 0.001 to 1.")

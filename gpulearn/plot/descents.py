@@ -68,9 +68,9 @@ def draw_paths(
     axes.grid(visible=False)
 
 
-def check_paths(paths: Mapping[str, Any], most: int = len(LINES)) -> None:
-    """Check that these are named paths, as many as can be shown."""
-    require.named("paths", paths, f'{{"name": path, …}}, one to {most} of them', most)
+def _check_paths(paths: Mapping[str, Any]) -> None:
+    expected = f'{{"name": path, …}}, one to {len(LINES)} of them'
+    require.named("paths", paths, expected, len(LINES))
     require.each(paths, Trajectory, "the path that gl.optim.descend returned")
 
 
@@ -94,7 +94,7 @@ def descent(
         axes: what the two parameters are.
         minima: points to mark with a star; those of a surface are known.
     """
-    check_paths(paths)
+    _check_paths(paths)
     for name, path in paths.items():
         if path.points.shape[1:] != (2,):
             raise BadInput(f"{name} has points {path.points.shape}: contours need two parameters.")
@@ -125,7 +125,7 @@ def losses(
         least: the lowest loss that there is; the axis shows how far above it the loss is.
         marks: label → a step, drawn as a vertical line.
     """
-    check_paths(paths)
+    _check_paths(paths)
     # what is nearer to the lowest than rounding can tell is left out, and so is zero, which has
     # no place on a logarithmic axis
     nothing = 32 * np.finfo(float).eps * abs(least)

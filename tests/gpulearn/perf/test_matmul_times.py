@@ -72,7 +72,7 @@ def test_one_disturbed_size_labels_the_series(monkeypatch):
         return 1.0, Provenance("measured", "here", busy=next(busy))
 
     monkeypatch.setattr("gpulearn.perf.timing.fastest", fastest)
-    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda on: iter((1, 4)))
     assert cpu_times(SIZES, "numpy").provenance.busy
 
 
@@ -84,7 +84,7 @@ def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
         "gpulearn.perf.timing.fastest",
         lambda function, seconds: (next(taken), Provenance("measured", "here")),
     )
-    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda on: iter((1, 4)))
     assert cpu_times(SIZES, how).seconds == (3.0, 4.0)
 
 
@@ -92,7 +92,7 @@ def test_copies_go_there_and_back(monkeypatch):
     """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
     moved, results = [], []
 
-    def timed(name, sizes, prepare, where, seconds, rounds):
+    def timed(name, sizes, prepare, *how):
         multiply = prepare(8)
         results.append(multiply())
         return Series("", (8,), (1.0,), Provenance("measured", ""))
@@ -103,7 +103,6 @@ def test_copies_go_there_and_back(monkeypatch):
         "to",
         lambda x, on: (on == "cuda" and moved.append(x)) or to(x, "cpu" if on == "cuda" else on),
     )
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
     monkeypatch.setattr(matmul_times, "_timed", timed)
     a, b = (torch.from_numpy(matmul_times.random_matrix(8, seed)) for seed in (1, 2))
     for copies in (False, True):
