@@ -85,7 +85,9 @@ def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     )
     with figure(9.5, 3.0) as (fig, axes):
         draw_request(axes, request.addresses, request.size)
-        axes.set_title(f"one request: lane k touches a[{_index(request.first, stride)}]", loc="left")
+        axes.set_title(
+            f"one request: lane k touches a[{_index(request.first, stride)}]", loc="left"
+        )
     elements = counted(request.bytes_used // request.size, "element")
     return show(
         fig,

@@ -82,6 +82,21 @@ def timed(
         return fields | {"error": f"{type(error).__name__}: {line}"}
 
 
+def timed_launch(
+    fields: dict[str, Any], launch: Callable[[], object], out: Any, expected: Any,
+    tolerance: float = 0.0,
+) -> dict[str, Any]:  # fmt: skip
+    """The row of a launch that writes `expected` into `out`, a device array that begins with 0."""
+
+    def prepare() -> Callable[[], object]:
+        out.copy_to_device(np.zeros(out.shape, out.dtype))
+        launch()
+        agree(str(fields), out, expected, tolerance)
+        return launch
+
+    return timed(fields, prepare)
+
+
 class WrongResultError(GpulearnError):
     """A kernel or a library computed something else than its oracle."""
 

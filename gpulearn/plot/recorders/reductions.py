@@ -12,7 +12,7 @@ from gpulearn import cuda
 from gpulearn.kernels import reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 
 VALUES = 2**26  # float32: 256 MB, several times a cache
 LIVE_VALUES = 2**24
@@ -48,7 +48,7 @@ def _sums(n: int) -> Iterator[dict[str, Any]]:
         expected = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
         tree = partial(kernel[blocks, THREADS], there, sums)
         fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
-        yield timed(fields, partial(_checked, name, tree, sums, expected, 1e-6))
+        yield timed_launch(fields, tree, sums, expected, 1e-6)
     sums, total = cuda.device_array(few, np.float32), cuda.device_array(1, np.float32)
 
     def two_launches() -> None:
@@ -65,13 +65,4 @@ def _sums(n: int) -> Iterator[dict[str, Any]]:
     whole = values.sum(dtype=np.float64).reshape(1)
     for name, launch in striding.items():
         fields = {"n": n, "kernel": name, "bytes": 4 * n}
-        yield timed(fields, partial(_checked, name, launch, total, whole, 1e-5))
-
-
-def _checked(
-    name: str, launch: Callable[[], object], out: Any, expected: Any, tolerance: float
-) -> Callable[[], object]:
-    out.copy_to_device(np.zeros(out.shape, out.dtype))
-    launch()
-    agree(name, out, expected, tolerance)
-    return launch
+        yield timed_launch(fields, launch, total, whole, 1e-5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from gpulearn import cuda
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.plot.memory_requests import access
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 from simt.observers.traffic import SECTOR, WARP
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
@@ -43,7 +43,10 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
         useful = 2 * FLOAT * n
         moved = FLOAT * n + n // WARP * access(stride, offset).sectors * SECTOR
         fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
-        yield timed(fields, partial(_walk, source, target, numbers, stride, offset))
+        copy = partial(copy_strided[-(-n // BLOCK), BLOCK], source[offset:], target, stride)
+        # what a walk meets repeats itself as the numbers do
+        walk = (offset + stride * np.arange(min(n, repeated))) % repeated
+        yield timed_launch(fields, copy, target, np.resize(numbers[walk], n))
 
 
 def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
@@ -54,16 +57,3 @@ def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
         part = min(len(numbers), size - start)
         array[start : start + part].copy_to_device(there[:part])
     return array
-
-
-def _walk(
-    source: Any, target: Any, numbers: np.ndarray[Any, Any], stride: int, offset: int
-) -> Callable[[], object]:
-    n = target.size
-    copy = partial(copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK], source[offset:], target, stride)
-    copy()
-    # what a walk meets repeats itself as the numbers do
-    walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
-    expected = np.resize(numbers[walk], n)
-    agree(f"copy_strided, stride {stride}, offset {offset}", target, expected)
-    return copy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 
 SIZES = (1024, 2048, 4096, 8192)  # multiples of `TILE`
 SHOWN = 4096  # by notebook 05, as in what it quotes
@@ -47,12 +47,4 @@ def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
             launch = partial(kernel[(n // TILE, n // TILE), (TILE, TILE)], there, out)
             expected = image if name == "copy" else turned
             fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
-            yield timed(fields, partial(_turn, f"{name}, n = {n}", launch, out, expected))
-
-
-def _turn(
-    name: str, launch: Callable[[], object], out: Any, expected: np.ndarray[Any, Any]
-) -> Callable[[], object]:
-    launch()
-    agree(name, out, expected)
-    return launch
+            yield timed_launch(fields, launch, out, expected)
