@@ -102,13 +102,10 @@ def plain(value: float) -> str:
 
 
 def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
-    """The roofline of a named GPU by its data sheet.
+    """The roofline of a named GPU by its data sheet, for one arithmetic.
 
-    Args:
-        gpu: one of `gpulearn.perf.gpus.GPUS`.
-        dtype: the arithmetic.
-        units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
-            which is what a kernel of our own uses).
+    `units` are "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
+    which is what a kernel of our own uses).
 
     >>> roof("T4").ridge
     25.3125
@@ -116,9 +113,8 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     spec = gpu_spec(gpu)
     require.choice("kind of units", units, ("any", "vector"))
     rates = spec.peak if units == "any" else spec.vector
-    if not isinstance(dtype, str) or dtype not in rates:
-        name = dtype if isinstance(dtype, str) else require.shown(dtype)
-        raise BadInput(f"The {gpu} has no {name} arithmetic: choose from {', '.join(rates)}.")
+    if dtype not in list(rates):
+        raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(rates)}.")
     name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
     origin = Provenance("modeled", f"the {gpu}'s data sheet")
     return Roof(name, rates[dtype], spec.bandwidth, origin)

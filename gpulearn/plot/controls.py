@@ -58,28 +58,17 @@ class Explorer:
 
 
 class Player(Explorer):
-    """An explorer with a play button, which moves one of its sliders from step to step.
+    """An explorer with a play button, which moves the slider `step` every `interval` milliseconds.
 
-    Args:
-        draw: parameters → picture and sentence, as an explorer's.
-        controls: the parameters of `draw` → widgets.
-        step: which of them the play button moves.
-        interval: milliseconds from one step to the next.
-        last: the other controls' values → the last step, where these change it; a change then
-            leads back to the step that was shown first.
-        still: the step to show where nobody can move it, if not the first one.
+    `last` says which step is the last by the other controls' values, where these change it; a
+    change then leads back to the step that was shown first. `still` is the step to show where
+    nobody can move it, if not the first one.
     """
 
     def __init__(
-        self,
-        draw: Draw,
-        controls: dict[str, Any],
-        step: str,
-        *,
-        interval: int,
-        last: Callable[..., int] | None = None,
-        still: int | None = None,
-    ) -> None:
+        self, draw: Draw, controls: dict[str, Any], step: str, *, interval: int,
+        last: Callable[..., int] | None = None, still: int | None = None,
+    ) -> None:  # fmt: skip
         widgets, slider = _widgets(), controls[step]
         first = slider.value
         play = widgets.Play(

@@ -84,9 +84,6 @@ def descent(
 ) -> Picture:
     """Draw the paths of descents over the contours of the loss.
 
-    Each contour is higher above the lowest point of the window by the same factor than the one
-    inside it.
-
     Args:
         landscape: a `Surface`, or anything else with a value and a gradient, of two parameters.
         paths: label → what `descend` returned, with two parameters; up to eight.
@@ -138,10 +135,7 @@ def losses(
 
 
 def draw_descent(name: str, method: str, rate: float, momentum: float) -> tuple[Picture, str]:
-    """The path and the losses of one descent of 200 steps; the explorer's whole logic.
-
-    Its sentence says what was chosen, how the descent ended, and the rate against the limit.
-    """
+    """The path and the losses of one descent of 200 steps; the explorer's whole logic."""
     ground, chosen = surface(name), METHODS[method]
     option, lowest = chosen.memory_option, float(ground.value(ground.minimum))
     options = {option: momentum} if option else {}

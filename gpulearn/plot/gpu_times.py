@@ -79,39 +79,33 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
 def sum_times() -> Table:
     """The times of the sums of notebook 07, under the floor that no kernel gets below.
 
-    Returns:
-        The floor (the least that any must move, by the bandwidth of the data sheet), and a row
-        for each plan that was timed: seconds, and the bytes that it must move by these seconds.
-        Where nothing is timed, the times that were published for four of the plans.
+    The floor is the least that any must move, by the bandwidth of the data sheet. Where nothing is
+    timed, four plans have the times that were published for them.
     """
     times = gpu_rows("reductions", lambda: record_reductions(LIVE_VALUES))
     if times is None or not times.rows:
-        rows = [_floor(PUBLISHED_BYTES, G80_BANDWIDTH)]
-        rows += [_timed_row(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
-        size = PUBLISHED_BYTES // 2**20
-        return table(
-            rows,
-            caption=f"{NOTHING} Floor: {size} MiB at {G80_BANDWIDTH / 1e9:g} GB/s. The others: "
-            "published by M. Harris, NVIDIA, in 2007 for a G80, with integers.",
+        works = [(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
+        moved, bandwidth = PUBLISHED_BYTES, G80_BANDWIDTH
+        caption = (
+            f"{NOTHING} Floor: {moved // 2**20} MiB at {bandwidth / 1e9:g} GB/s. The others: "
+            "published by M. Harris, NVIDIA, in 2007 for a G80, with integers."
         )
-    rows, caption = [], f"Times: {times.provenance}."
-    sheet = sheet_of(times.provenance.where)
-    if sheet is not None:  # no GPU is held against another's data sheet
-        moved = min(row["bytes"] for row in times.rows)
-        rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
-        floor = f"Floor: {moved / 2**20:,.0f} MiB, modeled by the {sheet}'s data sheet."
-        caption = f"{floor} The others: {times.provenance}."
-    rows += [_timed_row(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
+    else:
+        works = [(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
+        moved, bandwidth = min(row["bytes"] for row in times.rows), 0.0
+        caption = f"Times: {times.provenance}."
+        # no GPU is held against another's data sheet
+        if sheet := sheet_of(times.provenance.where):
+            bandwidth = gpu_spec(sheet).bandwidth
+            floor = f"Floor: {moved / 2**20:,.0f} MiB, modeled by the {sheet}'s data sheet."
+            caption = f"{floor} The others: {times.provenance}."
+    if bandwidth:
+        works.insert(0, ("floor: memory alone", moved, moved / bandwidth))
+    rows = [
+        {"kernel": name, "time": format_seconds(took), "GB/s": plain(size / took / 1e9)}
+        for name, size, took in works
+    ]
     return table(rows, caption=caption)
-
-
-def _floor(moved: float, bandwidth: float) -> dict[str, str]:
-    return _timed_row("floor: memory alone", moved, moved / bandwidth)
-
-
-def _timed_row(name: str, moved: float, seconds: float) -> dict[str, str]:
-    rate = plain(moved / seconds / 1e9)
-    return {"kernel": name, "time": format_seconds(seconds), "GB/s": rate}
 
 
 def compare_precisions() -> Table:

@@ -21,12 +21,10 @@ MAX_CHANGED = 0.9  # the part of a picture that may differ; beyond that it is an
 
 
 def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
-    """A photograph of the computing pioneer Grace Hopper, cut to any size.
+    """A photograph of the computing pioneer Grace Hopper: uint8 of shape (height, width, 3).
 
-    It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984).
-
-    Returns:
-        An array of shape (height, width, 3) and dtype uint8: red, green, blue.
+    It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984), cut
+    to any size.
 
     >>> photo(30, 40).shape
     (30, 40, 3)
@@ -45,14 +43,10 @@ def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
 
 
 def show_images(images: Mapping[str, Any]) -> Picture:
-    """Show arrays as pictures side by side, all in the same scale.
+    """Show arrays as pictures side by side, all in the same scale; the caption is made from them.
 
-    The caption is made from the data: sizes, what is black or missing, how one differs from
-    the other.
-
-    Args:
-        images: title → array of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
-            0 to 1; NaN is hatched), or (h, w, 3) in color.
+    `images` maps titles to arrays of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
+    0 to 1; NaN is hatched), or (h, w, 3) in color.
     """
     require.named("images", images, '{"title": array, …}')
     arrays = {title: np.asarray(image) for title, image in images.items()}
@@ -69,8 +63,8 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     size = sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.75
     grid: dict[str, Any] = {"squeeze": False, "width_ratios": widths}
     with figure(*size, columns=len(arrays), **grid) as (fig, axes):
-        for place, (title, image) in zip(axes[0], arrays.items(), strict=True):
-            _draw_image(place, title, image)
+        for panel, (title, image) in zip(axes[0], arrays.items(), strict=True):
+            _draw_image(panel, title, image)
     return show(fig, caption_of(arrays))
 
 
