@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from simt.core.findings import Finding
 
 ENGINES = ("copy in", "compute", "copy out")
-ENGINE_OF = {
-    "copy-in": "copy in", "copy-out": "copy out",
-    "kernel": "compute", "copy-on-device": "compute",
-}  # fmt: skip
 COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}  # in the profiler's names
 ASSUMPTIONS = (
     "one copy in, one kernel, and one copy out run at a time; if several could begin, the one "
@@ -174,19 +170,19 @@ def modeled(work: WorkRecord, gpu: str) -> Timeline:
 
 def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
     """An operation of the machine's with its times on a GPU."""
-    kind, issue, seconds = operation.kind, 0.0, 0.0
-    if kind == "kernel":
+    engine, issue, seconds = "", 0.0, 0.0
+    if operation.kind == "kernel":
         assert operation.report is not None
-        cost = estimate(operation.report, spec.name)
-        issue, seconds = LAUNCH_SECONDS, cost.seconds - LAUNCH_SECONDS
-    elif kind in ("copy-in", "copy-out"):
-        issue, seconds = COPY_SECONDS, operation.bytes / spec.link
-    elif kind == "copy-on-device":  # read and written
-        issue, seconds = LAUNCH_SECONDS, 2 * operation.bytes / spec.bandwidth
+        engine, issue = "compute", LAUNCH_SECONDS
+        seconds = estimate(operation.report, spec.name).seconds - LAUNCH_SECONDS
+    elif operation.kind == "copy-on-device":  # read and written
+        engine, issue, seconds = "compute", LAUNCH_SECONDS, 2 * operation.bytes / spec.bandwidth
+    elif operation.kind in ("copy-in", "copy-out"):
+        engine, issue = operation.kind.replace("-", " "), COPY_SECONDS
+        seconds = operation.bytes / spec.link
     return EngineTask(
-        ENGINE_OF.get(kind, ""), seconds, issue, operation.after, operation.host_waits,
-        operation.stream,
-    )  # fmt: skip
+        engine, seconds, issue, operation.after, operation.host_waits, operation.stream
+    )
 
 
 def _measured(program: Callable[[], object]) -> Timeline:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products
-from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, peak_rate
+from gpulearn.perf.measured_roof import RoofPoint, memory_bandwidth, peak_rate
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
 from gpulearn.perf.timing import fastest
@@ -26,7 +26,7 @@ TOLERANCE = 1e-4  # of the largest element; float32, sums of thousands of produc
 def record_roofline(
     n: int = N,
     batches: Sequence[int] = BATCHES,
-    numbers: int = NUMBERS["cuda"],
+    numbers: int = 2**27,
     sizes: Sequence[int] = (4096, 8192),
     seconds: float = 0.3,
 ) -> Recording:
