@@ -137,26 +137,19 @@ def dropdown(name: str, options: Iterable[Any], value: Any, **more: Any) -> Any:
     return _widgets().Dropdown(options=options, value=value, description=name, **more)
 
 
-def dtypes(gpu: str) -> Sequence[str]:
-    """The arithmetic that a GPU offers, widest first.
-
-    >>> dtypes("T4")
-    ['float64', 'float32', 'float16']
-    """
-    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
-
-
 def gpu_and_dtype(names: Sequence[str], value: str) -> dict[str, Any]:
     """Two lists, "gpu" and "dtype": the second has the arithmetic that the GPU in the first offers.
 
     Every GPU offers float32.
     """
     gpu = dropdown("GPU", list(names), value)
-    dtype = dropdown("arithmetic", dtypes(value), "float32")
+    dtype = dropdown("arithmetic", [], None)
 
-    def offer(change: object) -> None:
-        before, dtype.options = dtype.value, dtypes(gpu.value)
+    def offer(change: object = None) -> None:
+        before = dtype.value
+        dtype.options = [name for name in gpus.BYTES if name in gpus.gpu_spec(gpu.value).peak]
         dtype.value = before if before in dtype.options else "float32"
 
+    offer()
     gpu.observe(offer, names="value")
     return {"gpu": gpu, "dtype": dtype}

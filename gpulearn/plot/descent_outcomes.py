@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
+from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED
 from gpulearn.optim.trajectories import Trajectory
 from gpulearn.plot.style import figure, key, note, percent
 from gpulearn.require import shown
@@ -24,6 +24,7 @@ ENDS = {f"minimum {m}": m for m in range(len(MINIMA))} | {
     "escaped": ESCAPED,
 }
 MAX_PANELS = 4
+WINDOW = (-6.0, 6.0, -6.0, 6.0)  # left, right, bottom, top
 
 
 def basin_shares(basin: Basins) -> str:
@@ -46,13 +47,11 @@ def basin_shares(basin: Basins) -> str:
     return ", ".join(clauses)
 
 
-def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -> Picture:
+def basins(basins: Mapping[str, Any]) -> Picture:
     """Draw up to four basins side by side; crosses with numbers are the minima.
 
-    Args:
-        basins: title → what `descend_all` wrote, in shape (rows, columns): y grows with the
-            row, x with the column.
-        window: (left, right, bottom, top) of the starts.
+    `basins` maps titles to what `descend_all` wrote for the starts in `WINDOW`, in shape (rows,
+    columns): y grows with the row, x with the column.
     """
     require.named("basins", basins, f'{{"title": basin, …}}, one to {MAX_PANELS}', MAX_PANELS)
     for title, basin in basins.items():
@@ -65,7 +64,7 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
     with figure(width * len(basins) + 0.2, width + 1.1) as (fig, axes):
         axes.remove()
         for place, (title, basin) in enumerate(basins.items(), 1):
-            _panel(fig.add_subplot(1, len(basins), place), title, np.asarray(basin), window)
+            _panel(fig.add_subplot(1, len(basins), place), title, np.asarray(basin))
         values = np.unique(np.concatenate([np.ravel(basin) for basin in basins.values()]))
         names = {value: name for name, value in ENDS.items()}
         looks = {
@@ -78,17 +77,15 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
     return show(fig, f"Where each starting point of a square ends. {text}.")
 
 
-def _panel(axes: Any, title: str, basin: Basins, window: Window) -> None:
+def _panel(axes: Any, title: str, basin: Basins) -> None:
     from matplotlib.colors import ListedColormap
 
-    axes.imshow(basin, origin="lower", extent=window, cmap=ListedColormap(COLORS),
+    axes.imshow(basin, origin="lower", extent=WINDOW, cmap=ListedColormap(COLORS),
                 vmin=ESCAPED - 0.5, vmax=len(MINIMA) - 0.5, interpolation="nearest")  # fmt: skip
-    left, right, bottom, top = window
     ground = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     for number, (x, y) in enumerate(MINIMA):
-        if left < x < right and bottom < y < top:
-            axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
-            note(axes, str(number), (x, y), (5, 4), fontweight="bold", bbox=ground)
+        axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
+        note(axes, str(number), (x, y), (5, 4), fontweight="bold", bbox=ground)
     axes.set_title(title)
     axes.set(xlabel="x at the start", ylabel="y at the start")
     axes.grid(visible=False)

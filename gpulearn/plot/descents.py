@@ -112,15 +112,12 @@ def descent(
     return show(fig, f"Paths over the contours of {named}. {outcomes}")
 
 
-def losses(
-    paths: Mapping[str, Trajectory], *, least: float = 0.0, marks: Mapping[str, float] | None = None
-) -> Picture:
+def losses(paths: Mapping[str, Trajectory], *, least: float = 0.0) -> Picture:
     """Draw the loss over the steps of descents, on a logarithmic axis.
 
     Args:
         paths: label → what `descend` returned; up to eight.
         least: the lowest loss that there is; the axis shows how far above it the loss is.
-        marks: label → a step, drawn as a vertical line.
     """
     _check_paths(paths)
     # what is nearer to the lowest than rounding can tell is left out, and so is zero, which has
@@ -131,7 +128,7 @@ def losses(
         for name, path in paths.items()
     }
     label = "loss J" if least == 0 else "loss above the lowest, J − J*"
-    return curves(above, "step", label, log="y", marks=marks)
+    return curves(above, "step", label, log="y")
 
 
 def draw_descent(name: str, method: str, rate: float, momentum: float) -> tuple[Picture, str]:

@@ -15,7 +15,7 @@ from gpulearn.plot.recorders.loading import gpu_rows, sheet_of
 from gpulearn.plot.recorders.measuring import torch_on
 from gpulearn.plot.recorders.reductions import LIVE_VALUES, record_reductions
 from gpulearn.plot.recorders.strides import LIVE_NUMBERS, OFFSETS, STRIDES, record_strides
-from gpulearn.plot.recorders.training import PRECISIONS, record_training
+from gpulearn.plot.recorders.training import BATCH, PRECISIONS, record_training
 from gpulearn.plot.recorders.transposes import SHOWN, record_transposes
 from gpulearn.plot.style import LINES, figure
 from gpulearn.tables import Table, table
@@ -38,7 +38,6 @@ PUBLISHED_SUMS = {
     "striding, unrolled": 0.268e-3,
 }
 PUBLISHED_BYTES, G80_BANDWIDTH = 4 * 2**22, 86.4e9
-BATCH = 1024  # images of a step of training
 
 
 def compare_transposes(reports: Mapping[str, Report]) -> Table:
@@ -51,7 +50,7 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
         reports: a name of `PUBLISHED` → the report of its launch, for the model.
     """
     require.named("reports", reports, '{"straight": report, …}')
-    times = gpu_rows("transposes", lambda: record_transposes([SHOWN]))
+    times = gpu_rows("transposes", record_transposes)
     timed = times.where(n=SHOWN) if times else []
     useful = {r["kernel"]: f"{r['useful'] / r['seconds'] / 1e9:,.0f}" for r in timed}
     origin = times.provenance if times and timed else None
@@ -113,7 +112,7 @@ def compare_precisions() -> Table:
 
     A row for each precision, a column for each network that was timed.
     """
-    times = gpu_rows("training", lambda: record_training([BATCH]), torch_on)
+    times = gpu_rows("training", record_training, torch_on)
     timed = times.where(batch=BATCH) if times else []
     sheet = (sheet_of(times.provenance.where) if times else None) or "H200"
     networks = dict.fromkeys(row["network"] for row in timed)

@@ -11,9 +11,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.memory_requests import access
 from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
-from simt.observers.traffic import SECTOR, WARP
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
@@ -21,15 +19,14 @@ OFFSETS = (0, 1, 2, 4, 8, 16)
 LIVE_NUMBERS = 2**23  # a notebook's GPU may have little memory
 BLOCK = 256
 REPEATED = 2**22  # random numbers that fill the source again and again
-FLOAT = 4  # bytes
 
 
 def record_strides(n: int = NUMBERS, repeated: int = REPEATED) -> Recording:
     """Time target[i] = source[offset + i·stride] for n float32, each stride and each offset.
 
     Strides have the offset 0, offsets the stride 1. The source repeats `repeated` random numbers
-    and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read
-    and written that were asked for), `moved` (bytes of the sectors that hold them) and `seconds`.
+    and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read and written
+    that were asked for) and `seconds`.
     """
     return recorded_here("strides", _rows(n, repeated), kernels_on())
 
@@ -40,9 +37,7 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     source = _filled(numbers, max(o + (n - 1) * s + 1 for s, o in walks))
     target = cuda.device_array(n, np.float32)
     for stride, offset in walks:
-        useful = 2 * FLOAT * n
-        moved = FLOAT * n + n // WARP * access(stride, offset).sectors * SECTOR
-        fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
+        fields = {"n": n, "stride": stride, "offset": offset, "useful": 2 * target.nbytes}
         copy = partial(copy_strided[-(-n // BLOCK), BLOCK], source[offset:], target, stride)
         # what a walk meets repeats itself as the numbers do
         walk = (offset + stride * np.arange(min(n, repeated))) % repeated

@@ -32,12 +32,12 @@ def test_a_goal_is_reached_from_when_on_it_is_kept():
 def test_basins_are_drawn_where_they_are_and_their_shares_told(figures_of):
     figures = figures_of(descent_outcomes)
     basin = np.array([[0, 0, 0, -1], [1, 2, 3, -2]], np.int32)
-    picture = gl.plot.basins({"rate 0.1": basin}, window=(-4, 3.2, -4, 4))
+    picture = gl.plot.basins({"rate 0.1": basin})
     axes = figures[0].axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), basin)
     assert axes.images[0].origin == "lower"  # the first row has the lowest y
-    assert [text.get_text() for text in axes.texts] == ["0", "1", "2"]  # the fourth lies outside
-    assert axes.get_xlim() == (-4, 3.2)
+    assert [text.get_text() for text in axes.texts] == ["0", "1", "2", "3"]
+    assert axes.get_xlim() == (-6, 6)
     assert "rate 0.1: minimum 0 38 %, minimum 1 12 %" in picture.alt
     assert "unsettled 12 %, escaped 12 %" in picture.alt
     names = [text.get_text() for text in figures[0].legends[0].get_texts()]
