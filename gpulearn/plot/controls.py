@@ -13,7 +13,6 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.display import AS_WRITTEN, Drawing, Picture, bundle
-from gpulearn.perf import gpus
 
 Draw = Callable[..., tuple[Picture | Drawing, str]]
 
@@ -135,21 +134,3 @@ def choices(name: str, options: Sequence[Any], value: Any, form: str = "") -> An
 def dropdown(name: str, options: Iterable[Any], value: Any, **more: Any) -> Any:
     """A list of values, or of (label, value) pairs, which opens with Space."""
     return _widgets().Dropdown(options=options, value=value, description=name, **more)
-
-
-def gpu_and_dtype(names: Sequence[str], value: str) -> dict[str, Any]:
-    """Two lists, "gpu" and "dtype": the second has the arithmetic that the GPU in the first offers.
-
-    Every GPU offers float32.
-    """
-    gpu = dropdown("GPU", list(names), value)
-    dtype = dropdown("arithmetic", [], None)
-
-    def offer(change: object = None) -> None:
-        before = dtype.value
-        dtype.options = [name for name in gpus.BYTES if name in gpus.gpu_spec(gpu.value).peak]
-        dtype.value = before if before in dtype.options else "float32"
-
-    offer()
-    gpu.observe(offer, names="value")
-    return {"gpu": gpu, "dtype": dtype}

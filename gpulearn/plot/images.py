@@ -85,25 +85,21 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
         ]
     else:
         sentences = [f"{name}: {size}" for name, size in sizes.items()]
-    many = len(images) > MAX_ALONE
-    relations = {
-        name: "" if many or name == title else _relation(image, first, title)
-        for name, image in images.items()
-    }
+    alone = len(images) <= MAX_ALONE
     black = {name: np.mean(image == 0) for name, image in images.items()}
-    together = many and min(black.values()) >= VISIBLE
+    together = not alone and min(black.values()) >= VISIBLE
     if together:
         least, most = min(black.values()), max(black.values())
         sentences.append(f"Between {percent(least)} and {percent(most)} of each is black")
     for name, image in images.items():
         missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
-        notes = [
-            f"{percent(share)} {word}"
-            for share, word in ((black[name], "black"), (missing, "hatched, not a number"))
-            if share >= VISIBLE and not (together and word == "black")
-        ]
-        if relations[name]:
-            notes.append(relations[name])
+        notes = []
+        if black[name] >= VISIBLE and not together:
+            notes.append(f"{percent(black[name])} black")
+        if missing >= VISIBLE:
+            notes.append(f"{percent(missing)} hatched, not a number")
+        if alone and name != title and (relation := _relation(image, first, title)):
+            notes.append(relation)
         if notes:
             sentences.append(f"{name}: {'; '.join(notes)}")
     return f"{'. '.join(sentences)}."
@@ -117,12 +113,9 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
         return ""
     if np.array_equal(image, 255 - first):
         return f"each pixel is 255 minus that of {title}"
-    differs = np.mean(image != first)
-    if not differs:
+    if not (differs := np.mean(image != first)):
         return f"it is equal to {title}"
-    if differs > MAX_CHANGED:
-        return ""
-    return f"{percent(differs)} of it differs from {title}"
+    return f"{percent(differs)} of it differs from {title}" if differs <= MAX_CHANGED else ""
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:

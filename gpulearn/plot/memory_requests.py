@@ -105,10 +105,7 @@ def _index(first: int, stride: int) -> str:
 
 
 def access_explorer() -> Explorer:
-    """Explore what one request of a warp costs, by stride, offset and dtype.
-
-    Sectors are counted as the SIMT machine counts them.
-    """
+    """Explore what one request of a warp costs, as the SIMT machine counts it."""
     controls = {
         "stride": slider("stride", 2, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),
@@ -139,10 +136,7 @@ def sentence(touch: Touch, warp: int) -> str:
 def memory_figure(report: Report, array: str, *, request: int = 0) -> Picture:
     """Draw one recorded request: lanes above, sectors (or banks) below, a line for each lane.
 
-    Args:
-        report: of a launch whose steps were recorded.
-        array: whose requests count.
-        request: which of them, from 0.
+    The report has recorded steps; `request` counts the requests to one array from 0.
     """
     if report.steps is None:
         raise BadInput("this report holds no steps to draw")

@@ -9,11 +9,11 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.perf.gpus import GPUS
+from gpulearn.perf.gpus import BYTES, GPUS
 from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
+from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import CYCLE, LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
@@ -204,8 +204,16 @@ def draw_roofs(
 def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
     """Compare this machine's roofline with a GPU's; `points` are work that was timed here."""
     require.all_of(Roof, [here], "roof", "what gl.measured_roof returns")
-    controls = {
-        **gpu_and_dtype(list(GPUS), "T4"),
-        "intensity": choices("FLOP / byte", INTENSITIES, 1.0, "{:.3g}"),
-    }
+    gpu, dtype = dropdown("GPU", list(GPUS), "T4"), dropdown("arithmetic", [], None)
+
+    def offer(change: object = None) -> None:
+        """Offer the arithmetic that the GPU has, widest first; every GPU has float32."""
+        before = dtype.value
+        dtype.options = [name for name in BYTES if name in GPUS[gpu.value].peak]
+        dtype.value = before if before in dtype.options else "float32"
+
+    offer()
+    gpu.observe(offer, names="value")
+    intensity = choices("FLOP / byte", INTENSITIES, 1.0, "{:.3g}")
+    controls = {"gpu": gpu, "dtype": dtype, "intensity": intensity}
     return Explorer(lambda **values: draw_roofs(here, points, **values), controls)
