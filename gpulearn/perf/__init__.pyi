@@ -2,10 +2,10 @@ from .estimates import Estimate as Estimate
 from .gpus import GpuSpec as GpuSpec
 from .matmul_times import cpu_times as cpu_times
 from .matmul_times import gpu_times as gpu_times
-from .matmul_times import peak_rate as peak_rate
 from .matmul_times import rates as rates
 from .measured_roof import RoofPoint as RoofPoint
 from .measured_roof import memory_bandwidth as memory_bandwidth
+from .measured_roof import peak_rate as peak_rate
 from .measured_roof import roof_point as roof_point
 from .occupancy import Occupancy as Occupancy
 from .operation_costs import graph_work as graph_work

@@ -11,8 +11,8 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS, GpuSpec, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS
-from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import format_seconds
+from gpulearn.tables import table
 from simt.observers.traffic import SECTOR
 
 if TYPE_CHECKING:
@@ -31,38 +31,21 @@ ASSUMPTIONS = (
     "cost nothing",
     f"the launch costs {format_seconds(LAUNCH_SECONDS)}",
 )
-SIDES = {"part": "left", "time": "right", "from": "left"}  # of the columns in a notebook
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one launch costs on a GPU by its roofline: seconds, and what they are spent on.
-
-    Attributes:
-        kernel: the kernel's name.
-        gpu: the GPU's name.
-        blocks: of the launch.
-        memory: seconds to move the bytes, by the whole GPU.
-        arithmetic: seconds to compute, float32 and float64 one after the other, by the whole GPU.
-        launch: seconds until the GPU begins.
-        bytes_moved: as counted, in whole sectors.
-        bytes_at_least: those of the distinct sectors, which a cache that begins empty cannot spare.
-        bytes_loaded: those of the loads, which are all that an L1 can spare.
-        bytes_in_blocks: those of the distinct sectors that each block loads, summed.
-        flops32: operations in float32, as counted.
-        flops64: operations in float64, as counted.
-    """
+    """What one launch costs on a GPU by its roofline: seconds, and what they are spent on."""
 
     kernel: str
     gpu: str
     blocks: int
-    memory: float
-    arithmetic: float
-    launch: float
-    bytes_moved: int
-    bytes_at_least: int
-    bytes_loaded: int
-    bytes_in_blocks: int
+    memory: float  # seconds to move the bytes, by the whole GPU
+    arithmetic: float  # seconds to compute, float32, then float64, by the whole GPU
+    bytes_moved: int  # in whole sectors
+    bytes_at_least: int  # of the distinct sectors, which an empty cache cannot spare
+    bytes_loaded: int  # of the loads, which are all that an L1 can spare
+    bytes_in_blocks: int  # of the distinct sectors that each block loads, summed
     flops32: int
     flops64: int
 
@@ -79,25 +62,20 @@ class Estimate:
     @property
     def seconds(self) -> float:
         """max(memory, arithmetic) / busy + launch."""
-        return max(self.memory, self.arithmetic) / self.busy + self.launch
+        return max(self.memory, self.arithmetic) / self.busy + LAUNCH_SECONDS
 
     @property
     def seconds_at_least(self) -> float:
         """The same if every distinct sector comes from memory once."""
         memory = self.bytes_at_least / self.spec.bandwidth
-        return max(memory, self.arithmetic) / self.busy + self.launch
+        return max(memory, self.arithmetic) / self.busy + LAUNCH_SECONDS
 
     @property
     def limit(self) -> str:
         """Where most of the time goes: "memory", "arithmetic" or "launch"."""
-        launch = self.launch * self.busy
+        launch = LAUNCH_SECONDS * self.busy
         parts = {"memory": self.memory, "arithmetic": self.arithmetic, "launch": launch}
         return max(parts, key=parts.__getitem__)
-
-    @property
-    def provenance(self) -> Provenance:
-        """The label under which these seconds are shown: they are modeled."""
-        return Provenance("modeled", f"the {self.gpu}'s roofline")
 
     @property
     def caches(self) -> str:
@@ -138,13 +116,16 @@ class Estimate:
             blocks = "1 block uses" if self.blocks == 1 else f"{self.blocks} blocks use"
             used = f"{blocks} {self.blocks} of {spec.multiprocessors} multiprocessors"
             rows.append(("idle", f"× {1 / self.busy:.3g}", used))
-        return [*rows, ("launch", format_seconds(self.launch), "assumed")]
+        return [*rows, ("launch", format_seconds(LAUNCH_SECONDS), "assumed")]
 
     @property
     def _headline(self) -> str:
         times = dict.fromkeys(map(format_seconds, (self.seconds_at_least, self.seconds)))
         limit = "the launch itself" if self.limit == "launch" else self.limit
-        return f"{self.kernel}: {' to '.join(times)}, {self.provenance}; the limit is {limit}."
+        return (
+            f"{self.kernel}: {' to '.join(times)}, modeled by the {self.gpu}'s roofline; the limit "
+            f"is {limit}."
+        )
 
     def __str__(self) -> str:
         parts = "\n".join(f"  {name:10}  {time:>8}  {how}" for name, time, how in self._rows)
@@ -153,18 +134,11 @@ class Estimate:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f'<tr><th scope="row" style="text-align:left">{name}</th><td>{escape(time)}</td>'
-            f'<td style="text-align:left">{escape(how)}</td></tr>'
-            for name, time, how in self._rows
-        )
-        head = "".join(
-            f'<th scope="col" style="text-align:{side}">{word}</th>' for word, side in SIDES.items()
-        )
+        rows = [dict(zip(("part", "time", "from"), row, strict=True)) for row in self._rows]
         assumed = "".join(f"<li>{escape(sentence)}</li>" for sentence in ASSUMPTIONS)
         return (
             f"<p><strong>{escape(self._headline)}</strong></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"{table(rows)._repr_html_()}"
             f"<details><summary>What this model assumes</summary><ul>{assumed}</ul></details>"
         )
 
@@ -221,7 +195,6 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
         blocks=math.prod(report.grid),
         memory=totals.bytes_moved / spec.bandwidth,
         arithmetic=totals.flops32 / float32 + totals.flops64 / float64,
-        launch=LAUNCH_SECONDS,
         bytes_moved=totals.bytes_moved,
         bytes_at_least=totals.bytes_at_least if counted else totals.bytes_moved,
         bytes_loaded=totals.global_load_sectors * SECTOR,

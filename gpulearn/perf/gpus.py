@@ -17,11 +17,9 @@ surveys whose month stands with each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpulearn import require
-
-__all__ = ["BYTES", "GPUS", "GpuSpec", "Multiprocessor", "Price", "gpu_spec"]
 
 BYTES = {"float64": 8, "float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
 
@@ -50,29 +48,19 @@ class Price:
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor of a GPU has.
-
-    Attributes:
-        capability: the compute capability, as (major, minor).
-        lanes: float32 units; each does a multiplication and an addition in a clock cycle.
-        threads: that it holds at a time.
-        blocks: that it holds at a time.
-        shared_bytes: shared memory of all its blocks, at most.
-        cache_bytes: L1 cache and shared memory together, which share one memory.
-        bank_cycles: clock cycles of a pass over the 32 banks of 4 bytes (the same guide, "Shared
-            Memory"); two on Turing, which moves 64 bytes in a cycle (NVIDIA, "Ampere GA102 GPU
-            Architecture", 2020, which compares the two).
-        registers: of 32 bits, of all its threads.
-    """
+    """What one multiprocessor of a GPU has."""
 
     capability: tuple[int, int]
-    lanes: int
-    threads: int
-    blocks: int
-    shared_bytes: int
-    cache_bytes: int
+    lanes: int  # float32 units; each does a multiplication and an addition in a clock cycle
+    threads: int  # that it holds at a time
+    blocks: int  # that it holds at a time
+    shared_bytes: int  # shared memory of all its blocks, at most
+    cache_bytes: int  # L1 cache and shared memory together, which share one memory
+    # clock cycles of a pass over the 32 banks of 4 bytes (the same guide, "Shared Memory"); two on
+    # Turing, which moves 64 bytes in a cycle (NVIDIA, "Ampere GA102 GPU Architecture", 2020, which
+    # compares the two)
     bank_cycles: int = 1
-    registers: int = 65_536
+    registers: int = 65_536  # of 32 bits, of all its threads
 
 
 KB, MB = 1 << 10, 1 << 20
@@ -103,39 +91,21 @@ BLACKWELL = Multiprocessor(
 
 @dataclass(frozen=True)
 class GpuSpec:
-    """A GPU by its data sheet.
-
-    Attributes:
-        name: as it is called here.
-        multiprocessor: what each of its multiprocessors has.
-        multiprocessors: how many it has.
-        l2_bytes: the L2 cache, which all of them share.
-        vector: operations per second of the ordinary units, by arithmetic.
-        tensor: operations per second of the tensor cores, by arithmetic; empty if unknown.
-        bandwidth: bytes per second from and to its memory.
-        link: bytes per second to the host, one direction.
-        nvlink: bytes per second to the other GPUs of its machine, one direction; 0 without NVLink.
-        memory: bytes.
-        power: watts at most, by its design.
-        source: where these numbers are from.
-        price: what renting one costs on demand; None where nobody rents it out.
-        spot: what it costs where it may be taken away at any time; None if that was not seen.
-    """
+    """A GPU by its data sheet; rates are operations or bytes per second."""
 
     name: str
     multiprocessor: Multiprocessor
     multiprocessors: int
-    l2_bytes: int
-    vector: Mapping[str, float]
-    tensor: Mapping[str, float] = field(default_factory=dict)
-    bandwidth: float = 0.0
-    link: float = 0.0
-    nvlink: float = 0.0
-    memory: float = 0.0
-    power: float = 0.0
-    source: str = ""
-    price: Price | None = None
-    spot: Price | None = None
+    l2_bytes: int  # the L2 cache, which all multiprocessors share
+    vector: Mapping[str, float]  # of the ordinary units, by arithmetic
+    tensor: Mapping[str, float]  # of the tensor cores, by arithmetic
+    bandwidth: float  # from and to its memory
+    link: float  # to the host, one direction
+    memory: float  # bytes
+    power: float  # watts at most, by its design
+    source: str  # where these numbers are from
+    nvlink: float = 0.0  # to the other GPUs of its machine, one direction; 0 without NVLink
+    price: Price | None = None  # of renting one on demand; None where nobody rents it out
 
     @property
     def peak(self) -> Mapping[str, float]:
@@ -170,7 +140,6 @@ def _halves(rate: float, tf32: float) -> dict[str, float]:
 # what rented GPUs cost: surveys of many providers, or the lists of two
 MAY_2026 = ("2026-05", "Mercatus, cloud GPU pricing: cheapest to dearest of 22 providers")
 MARCH_2026 = ("2026-03", "RunPod, by lists of Deploybase, which differ")
-RUNPOD_SPOT = ("2026-03", "RunPod, by Deploybase")
 HOPPER_VECTOR = {"float32": 67e12, "float64": 34e12}
 HOPPER_TENSOR = {"float64": 67e12, **_halves(989e12, tf32=494.5e12)}
 
@@ -244,7 +213,6 @@ _SPECS = (
         power=450,
         source="NVIDIA Ada white paper (2022)",
         price=Price(0.34, 0.60, *MARCH_2026),
-        spot=Price(0.22, 0.22, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="V100",
@@ -290,7 +258,6 @@ _SPECS = (
         power=400,
         source="NVIDIA A100 data sheet (2021), SXM4",
         price=Price(0.80, 3.00, *MAY_2026),
-        spot=Price(0.59, 0.59, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="H100",
@@ -306,7 +273,6 @@ _SPECS = (
         power=700,
         source="NVIDIA H100 data sheet (2023), SXM5",
         price=Price(1.99, 5.00, *MAY_2026),
-        spot=Price(0.81, 2.50, "2026-03", "RunPod, by Deploybase; AWS P5, by CostNimbus"),
     ),
     GpuSpec(
         name="H200",
@@ -322,7 +288,6 @@ _SPECS = (
         power=700,
         source="NVIDIA H200 data sheet (2024), SXM5",
         price=Price(2.50, 7.00, *MAY_2026),
-        spot=Price(1.65, 1.65, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="B200",
@@ -345,10 +310,7 @@ GPUS = {spec.name: spec for spec in _SPECS}
 
 
 def gpu_spec(name: str) -> GpuSpec:
-    """Look a GPU up by name.
-
-    Raises:
-        BadInput: the name is not in `GPUS`; the nearest is named.
+    """Look a GPU up by name; where there is none, the nearest name is suggested.
 
     >>> gpu_spec("T4").bandwidth
     320000000000.0

@@ -6,16 +6,14 @@ power on zeros, clocks higher, and flatters itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpulearn import require
-from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.perf import gpus, recordings, timing
 from gpulearn.perf.roofline import matmul_seconds
@@ -23,7 +21,6 @@ from gpulearn.perf.series import Provenance, Series
 from simt.device import selection
 
 CONTENDERS = ("loops", "numpy", "torch")
-COPIES = {"none": "", "pageable": ", with copies", "pinned": ", with copies, pinned"}
 
 
 def cpu_times(
@@ -36,68 +33,45 @@ def cpu_times(
         how: "loops" (three Python loops), "numpy" or "torch".
         dtype: "float64", "float32" or, with torch, "bfloat16".
         seconds: the time to spend, about, on the repeats of one size in each of two rounds.
-
-    Raises:
-        MissingPackage: torch, which sets the number of threads, is not installed.
     """
     require.choice("way to multiply", how, CONTENDERS)
     if how == "torch":
-        return replace(live_times(sizes, dtype, on="cpu", seconds=seconds), name=f"torch, {dtype}")
+        return live_times(sizes, dtype, on="cpu", seconds=seconds)
     require.choice(f"dtype for {how}", dtype, ("float32", "float64"))
     multiply: Any = matmul_loops if how == "loops" else np.matmul
 
     def prepare(n: int) -> Callable[[], object]:
         return partial(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2)))
 
-    where = selection.cpu_name()
-    return _timed(f"{how}, {dtype}", sizes, prepare, where, seconds, one_thread_and_all())
+    return _timed(f"{how}, {dtype}", sizes, prepare, seconds, "cpu")
 
 
 def gpu_times(
-    sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
+    sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
 ) -> Series:
     """Times of n × n products on a GPU: live if there is one, else recorded, else modeled.
 
     Args:
         sizes: the n to time. A recording serves only if it has all of them.
         dtype: "float64", "float32", "tf32", "bfloat16" or "float16".
-        copies: whether to count copying A and B to the GPU and C back; True and "pageable"
-            from the host's ordinary memory, "pinned" from memory that the GPU reads itself. A
-            model, which knows the link alone, gives both the same time.
-        model: the GPU to model if there is neither a GPU here nor a recording. The default is
-            the one that Colab lends.
+        copies: whether to count copying A and B to the GPU and C back.
+        model: the GPU to model, by `roofline.matmul_seconds`, if there is neither a GPU here nor a
+            recording. The default is the one that Colab lends.
     """
     require.choice("dtype", dtype, gpus.BYTES)
-    sizes, way = require.ascending("sizes", sizes), _way(copies)
+    sizes, name = require.ascending("sizes", sizes), f"GPU, {dtype}{', with copies' * copies}"
     if runs_here(dtype):
-        return live_times(sizes, dtype, copies=way, name=_gpu_name(dtype, way))
+        return live_times(sizes, dtype, copies, name=name)
     if recording := recordings.find("matmul"):
-        seconds = {row["n"]: row["seconds"] for row in recording.where(dtype=dtype, copies=way)}
+        seconds = {
+            row["n"]: row["seconds"]
+            for row in recording.rows
+            if row["dtype"] == dtype and row["copies"] == copies and "seconds" in row
+        }
         if set(sizes) <= set(seconds):
-            times = tuple(seconds[n] for n in sizes)
-            return Series(_gpu_name(dtype, way), sizes, times, recording.provenance)
-    return modeled_times(sizes, dtype, copies, model)
-
-
-def modeled_times(
-    sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
-) -> Series:
-    """What n × n products take on a named GPU by `roofline.matmul_seconds`."""
-    sizes, way = require.ascending("sizes", sizes), _way(copies)
-    seconds = (matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=way != "none") for n in sizes)
-    where = Provenance("modeled", f"the {model}'s roofline")
-    return Series(_gpu_name(dtype, way), sizes, tuple(seconds), where)
-
-
-def _way(copies: bool | str) -> str:
-    """What a recording calls this way of copying."""
-    if isinstance(copies, str):
-        return require.choice("way to copy", copies, COPIES)
-    return "pageable" if copies else "none"
-
-
-def _gpu_name(dtype: str, way: str) -> str:
-    return f"GPU, {dtype}{COPIES[way]}"
+            return Series(name, sizes, tuple(seconds[n] for n in sizes), recording.provenance)
+    best = tuple(matmul_seconds(n, model, dtype, copies) for n in sizes)
+    return Series(name, sizes, best, Provenance("modeled", f"the {model}'s roofline"))
 
 
 def runs_here(dtype: str) -> bool:
@@ -112,54 +86,36 @@ def runs_here(dtype: str) -> bool:
 def live_times(
     sizes: Sequence[int],
     dtype: str = "float32",
-    copies: str = "none",
+    copies: bool = False,
     on: str = "cuda",
     seconds: float = 0.3,
     name: str = "",
 ) -> Series:
     """Time n × n products with torch on "cuda" or "cpu".
 
-    `copies` is "none", "pageable" or "pinned": whether A and B start in the host's memory and
-    C ends there, and of which kind that memory is.
+    With `copies`, A and B start in the host's memory and C ends there.
     """
     torch = require.package("torch", "Timing matrix products")
     known = [kind for kind in gpus.BYTES if on == "cuda" or kind != "tf32"]
     require.choice(f"dtype for torch on {on}", dtype, known)
-    require.choice("way to copy", copies, COPIES)
-    where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
     kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
 
     def prepare(n: int) -> Callable[[], object]:
-        host = [torch.from_numpy(random_matrix(n, seed)).to(kind) for seed in (1, 2)]
-        if copies == "none":
-            x, y = (m.to(on) for m in host)
-            return lambda: x @ y
-        host.append(torch.empty_like(host[0]))
-        x, y, z = (m.pin_memory() for m in host) if copies == "pinned" else host
-        return lambda: z.copy_(x.to(on) @ y.to(on))
+        a, b = (torch.from_numpy(random_matrix(n, seed)).to(kind) for seed in (1, 2))
+        if copies:
+            c = torch.empty_like(a)
+            return lambda: c.copy_(a.to(on) @ b.to(on))
+        x, y = a.to(on), b.to(on)
+        return lambda: x @ y
 
     with float32_products(torch, dtype == "tf32"):
-        rounds = one_thread_and_all() if on == "cpu" else (1,)
-        return _timed(name or f"torch, {dtype}", sizes, prepare, where, seconds, rounds)
+        return _timed(name or f"torch, {dtype}", sizes, prepare, seconds, on)
 
 
-def peak_rate(n: int = 2048) -> float:
-    """The most operations per second that this CPU shows in a large float32 product.
+def one_thread_and_all(on: str = "cpu") -> Iterator[int]:
+    """Let torch use one thread of the CPU, then all of them; on "cuda" there is one round.
 
-    The fastest of all repeats, with NumPy and with torch, on one thread and on all, of an n × n
-    product: what the machine can do when nothing is in its way.
-    """
-    torch = require.package("torch", "gl.perf.peak_rate")
-    a, b = (random_matrix(n, seed) for seed in (1, 2))
-    times = list(timing.measure(partial(np.matmul, a, b)).times)
-    by_torch = partial(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
-    for _ in one_thread_and_all():
-        times += timing.measure(by_torch).times
-    return matmul_flops(n, n, n) / min(times)
-
-
-def one_thread_and_all() -> Iterator[int]:
-    """Let torch use one thread, then all of them: while other programs run, one may be faster.
+    All are usually faster, and less likely to be undisturbed by other programs.
 
     >>> max(one_thread_and_all()) >= 1
     True
@@ -167,7 +123,7 @@ def one_thread_and_all() -> Iterator[int]:
     torch = require.package("torch", "Timing")
     every = torch.get_num_threads()
     try:
-        for threads in sorted({1, every}):
+        for threads in sorted({1, every}) if on == "cpu" else [every]:
             torch.set_num_threads(threads)
             yield threads
     finally:
@@ -175,19 +131,17 @@ def one_thread_and_all() -> Iterator[int]:
 
 
 def _timed(
-    name: str,
-    sizes: Sequence[int],
-    prepare: Callable[[int], Callable[[], object]],
-    where: str,
-    seconds: float,
-    rounds: Iterable[int],
-) -> Series:
+    name: str, sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]],
+    seconds: float, on: str,
+) -> Series:  # fmt: skip
     """Time what `prepare` makes for each size, once in each round; the fastest run counts.
 
     A curve is read from point to point, and other programs slow down some points more than others:
     where they leave no core free, threads that wait for each other wait for them too.
     """
-    sizes = require.ascending("sizes", sizes)
+    sizes, torch = require.ascending("sizes", sizes), require.package("torch", "Timing")
+    where = selection.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
+    rounds = one_thread_and_all(on)
     runs = [[timing.fastest(prepare(n), seconds) for n in sizes] for _ in rounds]
     best = tuple(min(time for time, _ in of_one_size) for of_one_size in zip(*runs, strict=True))
     # one disturbed measurement labels them all
@@ -197,11 +151,9 @@ def _timed(
 
 def rates(series: Series) -> tuple[float, ...]:
     """Operations per second of n × n products: 2·n³ / seconds."""
-    if not isinstance(series, Series):
-        raise BadInput(
-            f"{require.shown(series)} is no series: give what gl.perf.cpu_times and "
-            f"gl.perf.gpu_times return."
-        )
+    require.all_of(
+        Series, [series], "series", "what gl.perf.cpu_times and gl.perf.gpu_times return"
+    )
     pairs = zip(series.sizes, series.seconds, strict=True)
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,26 +16,16 @@ from gpulearn.perf.timing import fastest, watch_neighbors
 from simt.device import selection
 
 ROUNDS = 2  # at most, if other programs disturb
-SIZES = {"cpu": (512, 1024, 2048), "cuda": (4096, 8192)}
-NUMBERS = {"cpu": 2**24, "cuda": 2**27}  # in an array, several times what a cache holds
 
 
 @dataclass(frozen=True)
 class RoofPoint:
-    """Work that was timed: a point under a roofline, if all is as the model says.
-
-    Attributes:
-        name: what was done.
-        flops: its operations.
-        bytes_moved: what must be moved between memory and processor at least.
-        seconds: the fastest run.
-        provenance: where it ran.
-    """
+    """Work that was timed: a point under a roofline, if all is as the model says."""
 
     name: str
     flops: float
-    bytes_moved: float
-    seconds: float
+    bytes_moved: float  # between memory and processor, at least
+    seconds: float  # of the fastest run
     provenance: Provenance
 
     @property
@@ -69,69 +59,54 @@ def roof_point(
     return RoofPoint(name, flops, bytes_moved, seconds, origin)
 
 
-def _rounds(on: str) -> Iterable[int]:
-    """Of the CPU one thread, then all: usually faster, and less likely to be undisturbed."""
-    return one_thread_and_all() if on == "cpu" else (1,)
-
-
-@require.sizes("n")
 def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
-    """The most bytes per second that this machine moves from and to its main memory.
+    """The most bytes per second that a "cpu", or a GPU ("cuda"), moves from and to its memory.
 
     The fastest of all repeats, on one thread and on all, of a copy b ← a, which reads and writes
     8·n bytes, and of a sum a ← a + b, which reads and writes 12·n. Many CPUs read the target of a
     copy before they write it; no count sees that, and the sum, which has read its target, does
-    not pay for it.
-
-    Args:
-        n: how many float32 numbers an array has. The default, 64 MiB twice, is more than the caches
-            of most processors hold.
-        on: "cpu", or "cuda" for the memory of a GPU that torch can use.
+    not pay for it. The n float32 numbers of an array have to be several times what a cache holds.
     """
     torch = require.package("torch", "gl.perf.memory_bandwidth")
-    require.choice("device", on, ("cpu", "cuda"))
     a, b = torch.randn(n, device=on), torch.randn(n, device=on)
     best = 0.0
-    for _ in _rounds(on):
+    for _ in one_thread_and_all(on):
         copy, _ = fastest(lambda: b.copy_(a), seconds=0.3)
         add, _ = fastest(lambda: a.add_(b), seconds=0.3)
         best = max(best, 8 * n / copy, 12 * n / add)
     return best
 
 
-def measured_roof(on: str = "cpu") -> Roof:
-    """Measure the float32 roofline of this machine's CPU, or with "cuda" of its GPU.
-
-    The roof is the fastest run of a large matrix product, the slope that of a large copy or sum:
-    what the machine does when nothing is in its way. Where other programs disturb, it tries
-    once again.
-    """
-    torch = require.package("torch", "gl.measured_roof")
-    require.choice("device", on, ("cpu", "cuda"))
-    peak = bandwidth = 0.0
-    for _ in range(ROUNDS):
-        with watch_neighbors() as neighbors:
-            peak = max(peak, product_rate(on))
-            bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
-        if not neighbors.disturb:
-            break
-    cpu = f"{selection.cpu_name()}, {selection.cores()} cores"
-    name = torch.cuda.get_device_name() if on == "cuda" else cpu
-    return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbors.disturb))
-
-
-def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
+def peak_rate(on: str = "cpu", sizes: Sequence[int] = (512, 1024, 2048)) -> float:
     """The most operations per second in a float32 product of large matrices, by torch.
 
     Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get
     through undisturbed.
     """
-    torch = require.package("torch", "gl.measured_roof")
+    torch = require.package("torch", "gl.perf.peak_rate")
     best = 0.0
-    for n in sizes or SIZES[on]:
+    for n in sizes:
         a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
         multiply = partial(torch.matmul, a, b, out=torch.empty_like(a))
         with float32_products(torch, tf32=False):
-            for _ in _rounds(on):
+            for _ in one_thread_and_all(on):
                 best = max(best, matmul_flops(n, n, n) / fastest(multiply, seconds=0.3)[0])
     return best
+
+
+def measured_roof() -> Roof:
+    """Measure the float32 roofline of this machine's CPU.
+
+    The roof is the fastest run of a large matrix product, the slope that of a large copy or sum:
+    what the machine does when nothing is in its way. Where other programs disturb, it tries
+    once again.
+    """
+    peak = bandwidth = 0.0
+    for _ in range(ROUNDS):
+        with watch_neighbors() as neighbors:
+            peak = max(peak, peak_rate())
+            bandwidth = max(bandwidth, memory_bandwidth())
+        if not neighbors.disturb:
+            break
+    name = f"{selection.cpu_name()}, {selection.cores()} cores"
+    return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbors.disturb))

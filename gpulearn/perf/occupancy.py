@@ -29,11 +29,7 @@ def warps_held(block_size: int, most_threads: int, most_blocks: int) -> int:
     """How many warps a multiprocessor holds at a time, by its threads and its blocks alone.
 
     A block is held whole or not at all, and a warp that is not full takes the room of a full one.
-
-    Args:
-        block_size: threads of a block.
-        most_threads: that a multiprocessor holds, a multiple of 32.
-        most_blocks: that it holds.
+    `most_threads`, a multiple of 32, and `most_blocks` are those that a multiprocessor holds.
 
     >>> [warps_held(size, most_threads=1024, most_blocks=16) for size in (32, 96, 256)]
     [16, 30, 32]
@@ -55,11 +51,11 @@ def blocks_that_fit(
     >>> blocks_that_fit(HOPPER, threads=128, shared_bytes=16_896, registers=229)
     {'threads': 16, 'blocks': 32, 'shared memory': 13, 'registers': 2}
     """
-    warps = -(-require.whole("threads", threads) // WARP)
+    warps = -(-threads // WARP)
     fits = {"threads": sm.threads // WARP // warps, "blocks": sm.blocks}
     # from capability 8.0 on the system takes 1 KB of each block
     system, unit = (1024, 128) if sm.capability >= (8, 0) else (0, 256)
-    if allocated := _up(require.from_zero("shared_bytes", shared_bytes) + system, unit):
+    if allocated := _up(shared_bytes + system, unit):
         fits["shared memory"] = sm.shared_bytes // allocated
     if registers is not None:
         of_a_warp = _up(require.whole("registers", registers) * WARP, REGISTER_UNIT)
@@ -75,25 +71,15 @@ def _up(count: int, unit: int) -> int:
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How a launch fills the multiprocessors of a GPU.
-
-    Attributes:
-        kernel: its name.
-        gpu: the GPU's name.
-        grid: how many blocks the launch has.
-        threads: of a block.
-        shared_bytes: of a block, static and dynamic.
-        registers: of a thread; None if nobody knows.
-        fits: resource → how many blocks of a multiprocessor it would be enough for.
-    """
+    """How a launch fills the multiprocessors of a GPU."""
 
     kernel: str
     gpu: str
-    grid: int
-    threads: int
-    shared_bytes: int
-    registers: int | None
-    fits: Mapping[str, int]
+    grid: int  # blocks
+    threads: int  # of a block
+    shared_bytes: int  # of a block, static and dynamic
+    registers: int | None  # of a thread; None if nobody knows
+    fits: Mapping[str, int]  # resource → how many blocks of a multiprocessor it is enough for
 
     @property
     def blocks(self) -> int:
@@ -160,10 +146,6 @@ def occupancy(
         gpu: one of `gpulearn.perf.gpus.GPUS`.
         sharedmem: dynamic shared memory of a block, in bytes.
         registers: of a thread, if not what the compiler says; without either they set no limit.
-
-    Raises:
-        BadInput: there is no such kernel or GPU, or the kernel has not been launched.
-        KernelError: no GPU takes a launch of this shape.
 
     >>> from gpulearn import cuda
     >>> @cuda.jit

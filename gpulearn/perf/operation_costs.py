@@ -26,17 +26,9 @@ SOFTMAX = 5  # operations for each element: compare, subtract, exponential, add,
 
 @dataclass(frozen=True)
 class OperationWork:
-    """All nodes of a graph that do the same operation.
+    """All nodes of a graph that do the same operation: bytes are read and written."""
 
-    Attributes:
-        operation: what they do, such as "@".
-        count: how many they are.
-        forward_flops, backward_flops: operations on numbers, each way.
-        forward_bytes, backward_bytes: bytes read and written, each way.
-    """
-
-    operation: str
-    count: int
+    operation: str  # such as "@"
     forward_flops: int
     backward_flops: int
     forward_bytes: int
@@ -63,40 +55,37 @@ def graph_work(result: Variable) -> list[OperationWork]:
 
     >>> x, w = Variable(np.ones((2, 3)), requires_grad=False), Variable(np.ones((3, 4)))
     >>> graph_work((x @ w).relu())[0]
-    OperationWork(operation='@', count=1, forward_flops=48, backward_flops=48, ...)
+    OperationWork(operation='@', forward_flops=48, backward_flops=48, ...)
     """
     works: dict[str, list[tuple[int, int, int, int]]] = {}
     for node in _computed(result):
         works.setdefault(node.operation, []).append(_work(node))
     rows = [
-        OperationWork(operation, len(each), *(sum(column) for column in zip(*each, strict=True)))
+        OperationWork(operation, *map(sum, zip(*each, strict=True)))
         for operation, each in works.items()
     ]
     return sorted(rows, key=lambda row: -row.flops)
 
 
-def graph_times(result: Variable, repeats: int = 5) -> dict[str, tuple[float, float]]:
-    """Time each operation of a graph by itself: operation → seconds forward and backward.
+def graph_times(result: Variable) -> dict[str, float]:
+    """Time each operation of a graph by itself: operation → seconds forward and backward together.
 
     Every node that led to `result`, of one number, is computed anew from its operands' data, and
-    passes back the gradient that arrives there; the fastest of `repeats` counts, as for
+    passes back the gradient that arrives there; the fastest of five counts, as for
     `gpulearn.roof_point`.
     """
-    require.whole("repeats", repeats)
     nodes = _computed(result)
     result.backward()
-    times: dict[str, tuple[float, float]] = {}
+    times: dict[str, float] = {}
     for node in nodes:
         if node.operation not in AGAIN:
             raise BadInput(
                 f"{node.operation} cannot be timed by itself: these can, {', '.join(AGAIN)}."
             )
-        again = partial(AGAIN[node.operation], *(parent.data for parent in node.parents))
-        calls = again, partial(node.shares, np.asarray(node.grad))
-        seconds = (min(timeit.repeat(c, timer=now, number=1, repeat=repeats)) for c in calls)
-        so_far = times.get(node.operation, (0.0, 0.0))
-        forward, backward = map(sum, zip(so_far, seconds, strict=True))
-        times[node.operation] = forward, backward
+        forward = partial(AGAIN[node.operation], *(parent.data for parent in node.parents))
+        for call in (forward, partial(node.shares, np.asarray(node.grad))):
+            seconds = min(timeit.repeat(call, timer=now, number=1, repeat=5))
+            times[node.operation] = times.get(node.operation, 0.0) + seconds
     for node in result.order():
         node.zero_grad()
     return times

@@ -61,10 +61,6 @@ class Roof:
     bandwidth: float
     provenance: Provenance
 
-    def __post_init__(self) -> None:
-        require.above_zero("peak", self.peak)
-        require.above_zero("bandwidth", self.bandwidth)
-
     @property
     def ridge(self) -> float:
         """The ridge point."""
@@ -106,13 +102,10 @@ def plain(value: float) -> str:
 
 
 def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
-    """The roofline of a named GPU by its data sheet.
+    """The roofline of a named GPU by its data sheet, for one arithmetic.
 
-    Args:
-        gpu: one of `gpulearn.perf.gpus.GPUS`.
-        dtype: the arithmetic.
-        units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
-            which is what a kernel of our own uses).
+    `units` are "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
+    which is what a kernel of our own uses).
 
     >>> roof("T4").ridge
     25.3125
@@ -120,27 +113,22 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     spec = gpu_spec(gpu)
     require.choice("kind of units", units, ("any", "vector"))
     rates = spec.peak if units == "any" else spec.vector
-    if not isinstance(dtype, str) or dtype not in rates:
-        name = dtype if isinstance(dtype, str) else require.shown(dtype)
-        raise BadInput(f"The {gpu} has no {name} arithmetic: choose from {', '.join(rates)}.")
+    if dtype not in list(rates):
+        raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(rates)}.")
     name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
     origin = Provenance("modeled", f"the {gpu}'s data sheet")
     return Roof(name, rates[dtype], spec.bandwidth, origin)
 
 
-@require.sizes("m", "n", "p")
-def matmul_seconds(
-    m: int, n: int, p: int, *, gpu: str, dtype: str = "float32", copies: bool = False
-) -> float:
-    """Estimate the seconds that C = A·B takes on a GPU at its best, with A (m, n), B (n, p).
+def matmul_seconds(n: int, gpu: str, dtype: str = "float32", copies: bool = False) -> float:
+    """Estimate the seconds that an n × n product C = A·B takes on a GPU at its best.
 
-    max(2·m·n·p / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
+    max(2·n³ / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
     GPU and C back, over the link. Each matrix is moved once, so a real GPU is
     slower, unless its cache helps.
     """
-    best = roof(gpu, dtype)
-    moved = (m * n + n * p + m * p) * BYTES[dtype]
-    seconds = LAUNCH_SECONDS + best.seconds(2 * m * n * p, moved)
+    moved = 3 * n * n * BYTES[dtype]
+    seconds = LAUNCH_SECONDS + roof(gpu, dtype).seconds(2 * n**3, moved)
     if copies:
         seconds += 3 * COPY_SECONDS + moved / gpu_spec(gpu).link
     return seconds

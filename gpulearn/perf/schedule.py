@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from simt.core.findings import Finding
 
 ENGINES = ("copy in", "compute", "copy out")
-ENGINE_OF = {
-    "copy-in": "copy in", "copy-out": "copy out",
-    "kernel": "compute", "copy-on-device": "compute",
-}  # fmt: skip
 COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}  # in the profiler's names
 ASSUMPTIONS = (
     "one copy in, one kernel, and one copy out run at a time; if several could begin, the one "
@@ -53,28 +49,16 @@ class EngineTask:
     after: tuple[int, ...] = ()  # the indices of earlier tasks that must have ended
     host_waits: bool = False  # whether the host goes on only when it has ended
     stream: int = 0
-    name: str = ""  # of the kernel or the array
-    line: int | None = None  # of the program, that asked for it
 
 
 @dataclass(frozen=True)
 class Span:
-    """A task with its place in time.
-
-    Attributes:
-        task: the task.
-        issued: when the host had asked for it, in seconds.
-        begin: when it began.
-        end: when it had ended.
-        waited_for: the index of the task that kept it from beginning earlier: one before it, one on
-            its engine, or one for which the host waited before it asked; None if there is none.
-    """
+    """A task with its place in time, in seconds."""
 
     task: EngineTask
-    issued: float
+    issued: float  # when the host had asked for it
     begin: float
     end: float
-    waited_for: int | None = None
 
 
 def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
@@ -87,65 +71,46 @@ def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
     >>> [(span.begin, span.end) for span in schedule([copy, kernel])]
     [(0.0, 2.0), (2.0, 3.0)]
     """
-    for i, task in enumerate(tasks):
-        require.choice("engine", task.engine, ("", *ENGINES))
-        if any(not 0 <= before < i for before in task.after):
-            raise BadInput(f"task {i} comes after {task.after}: give the indices of earlier tasks.")
     spans: dict[int, Span] = {}
-    last: dict[str, int] = {}  # the task that an engine did last
-    # of the tasks that wait: when the host asked, and for which task it had waited before that
-    waiting: dict[int, tuple[float, int | None]] = {}
+    free: dict[str, float] = {}  # when an engine ended its last task
+    issued: dict[int, float] = {}  # the tasks that wait → when the host had asked for them
 
-    def start(i: int) -> tuple[float, int | None]:
-        """When a waiting task can begin, and what keeps it until then."""
-        since, waited = waiting[i]
-        engine = [last[tasks[i].engine]] if tasks[i].engine in last else []
-        ends = {before: spans[before].end for before in (*tasks[i].after, *engine)}
-        latest = max(ends, key=ends.__getitem__, default=None)
-        if latest is None or ends[latest] <= since:
-            return since, waited
-        return ends[latest], latest
+    def start(i: int) -> float:
+        """When a task whose predecessors have their place can begin."""
+        ends = (spans[before].end for before in tasks[i].after)
+        return max(issued[i], free.get(tasks[i].engine, 0.0), *ends)
 
     def go_on(until: float, ended: int | None = None) -> None:
         """Begin what begins up to a moment, or until one task has ended."""
-        while waiting and ended not in spans:
-            ready = (i for i in waiting if not any(before in waiting for before in tasks[i].after))
-            i = min(ready, key=lambda i: start(i)[0])
-            begin, reason = start(i)
+        while issued and ended not in spans:
+            ready = (i for i in issued if not any(before in issued for before in tasks[i].after))
+            i = min(ready, key=start)
+            begin = start(i)
             if begin > until:
                 return
-            since, _ = waiting.pop(i)
-            spans[i] = Span(tasks[i], since, begin, begin + tasks[i].seconds, reason)
+            spans[i] = Span(tasks[i], issued.pop(i), begin, begin + tasks[i].seconds)
             if tasks[i].engine:
-                last[tasks[i].engine] = i
+                free[tasks[i].engine] = spans[i].end
 
-    host, waited = 0.0, None
+    host = 0.0
     for i, task in enumerate(tasks):
         host += task.issue
         go_on(host)
-        waiting[i] = host, waited
+        issued[i] = host
         if task.host_waits:
             go_on(math.inf, ended=i)
-            if spans[i].end > host:
-                host, waited = spans[i].end, i
+            host = max(host, spans[i].end)
     go_on(math.inf)
     return tuple(spans[i] for i in range(len(tasks)))
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """What each engine did when.
+    """What each engine did when."""
 
-    Attributes:
-        spans: the operations in the order in which they were asked for, those that take no time
-            too.
-        provenance: whether the times are modeled or measured, and for which GPU.
-        findings: races between streams.
-    """
-
-    spans: tuple[Span, ...]
+    spans: tuple[Span, ...]  # as they were asked for, those that take no time too
     provenance: Provenance
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # races between streams
 
     @property
     def makespan(self) -> float:
@@ -170,32 +135,13 @@ class Timeline:
         return {engine: work / (self.makespan or 1.0) for engine, work in self.work.items()}
 
     @property
-    def issue(self) -> float:
-        """Seconds that the host spent on asking."""
-        return sum(span.task.issue for span in self.spans)
-
-    @property
-    def critical_path(self) -> tuple[Span, ...]:
-        """The chain of operations that set the makespan: each kept the next from beginning."""
-        if not self.spans:
-            return ()
-        chain = [max(self.spans, key=lambda span: span.end)]
-        while (before := chain[0].waited_for) is not None:
-            chain.insert(0, self.spans[before])
-        return tuple(span for span in chain if span.task.seconds)
-
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What the model takes for granted, a sentence each; none where it was measured."""
         return ASSUMPTIONS if self.provenance.kind == "modeled" else ()
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in self.busy.items())
-        path = " → ".join(f"{span.task.engine} {span.task.name}" for span in self.critical_path)
-        return (
-            f"{format_seconds(self.makespan)}, {self.provenance}; busy: {shares}\n"
-            f"each waited for the one before: {path or 'nothing'}"
-        )
+        return f"{format_seconds(self.makespan)}, {self.provenance}; busy: {shares}"
 
 
 def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
@@ -224,19 +170,19 @@ def modeled(work: WorkRecord, gpu: str) -> Timeline:
 
 def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
     """An operation of the machine's with its times on a GPU."""
-    kind, issue, seconds = operation.kind, 0.0, 0.0
-    if kind == "kernel":
+    engine, issue, seconds = "", 0.0, 0.0
+    if operation.kind == "kernel":
         assert operation.report is not None
-        cost = estimate(operation.report, spec.name)
-        issue, seconds = cost.launch, cost.seconds - cost.launch
-    elif kind in ("copy-in", "copy-out"):
-        issue, seconds = COPY_SECONDS, operation.bytes / spec.link
-    elif kind == "copy-on-device":  # read and written
-        issue, seconds = LAUNCH_SECONDS, 2 * operation.bytes / spec.bandwidth
+        engine, issue = "compute", LAUNCH_SECONDS
+        seconds = estimate(operation.report, spec.name).seconds - LAUNCH_SECONDS
+    elif operation.kind == "copy-on-device":  # read and written
+        engine, issue, seconds = "compute", LAUNCH_SECONDS, 2 * operation.bytes / spec.bandwidth
+    elif operation.kind in ("copy-in", "copy-out"):
+        engine, issue = operation.kind.replace("-", " "), COPY_SECONDS
+        seconds = operation.bytes / spec.link
     return EngineTask(
-        ENGINE_OF.get(kind, ""), seconds, issue, operation.after, operation.host_waits,
-        operation.stream, operation.name, operation.line,
-    )  # fmt: skip
+        engine, seconds, issue, operation.after, operation.host_waits, operation.stream
+    )
 
 
 def _measured(program: Callable[[], object]) -> Timeline:
@@ -253,15 +199,13 @@ def _measured(program: Callable[[], object]) -> Timeline:
 
 def from_profiler(events: Iterable[Any], device: str) -> Timeline:
     """The timeline of what torch's profiler saw on a GPU, among `profiler.events()`."""
-    gpu_events = [event for event in events if event.device_type.name == "CUDA"]
-    gpu_events.sort(key=lambda event: event.time_range.start)
+    on_gpu = [event for event in events if event.device_type.name == "CUDA"]
+    on_gpu.sort(key=lambda event: event.time_range.start)
     spans: list[Span] = []
-    for event in gpu_events:
+    for event in on_gpu:
         times = event.time_range.start, event.time_range.end
-        begin, end = ((time - gpu_events[0].time_range.start) * 1e-6 for time in times)
+        begin, end = ((time - on_gpu[0].time_range.start) * 1e-6 for time in times)
         engine = next((e for mark, e in COPIES.items() if mark in event.name), "compute")
-        task = EngineTask(engine, end - begin, stream=event.device_resource_id, name=event.name)
-        # the last operation that had ended by then: what is seen of the order from outside
-        ended = [(span.end, i) for i, span in enumerate(spans) if span.end <= begin]
-        spans.append(Span(task, begin, begin, end, max(ended)[1] if ended else None))
+        task = EngineTask(engine, end - begin, stream=event.device_resource_id)
+        spans.append(Span(task, begin, begin, end))
     return Timeline(tuple(spans), Provenance("measured", device))

@@ -10,27 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpulearn import require
-from gpulearn.errors import BadInput
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a number comes from.
+    """Where a number comes from."""
 
-    Attributes:
-        kind: "measured", "recorded" or "modeled".
-        where: the device, or the model.
-        when: the date of a recording.
-        busy: whether other programs disturbed a measurement.
-    """
-
-    kind: str
-    where: str
-    when: str = ""
-    busy: bool = False
-
-    def __post_init__(self) -> None:
-        require.choice("kind of provenance", self.kind, ("measured", "recorded", "modeled"))
+    kind: str  # "measured", "recorded" or "modeled"
+    where: str  # the device, or the model
+    when: str = ""  # the date of a recording
+    busy: bool = False  # whether other programs disturbed a measurement
 
     def __str__(self) -> str:
         if self.kind == "measured":
@@ -48,16 +37,6 @@ class Series:
     sizes: tuple[int, ...]
     seconds: tuple[float, ...]
     provenance: Provenance
-
-    def __post_init__(self) -> None:
-        require.ascending("sizes", self.sizes)
-        if len(self.sizes) != len(self.seconds):
-            raise BadInput(
-                f"{self.name} has {len(self.sizes)} sizes and {len(self.seconds)} times: "
-                f"give one time for each size."
-            )
-        for seconds in self.seconds:
-            require.above_zero("a time", seconds)
 
 
 @require.same_length("sizes", "cpu_seconds", "gpu_seconds")

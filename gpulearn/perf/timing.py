@@ -23,7 +23,6 @@ from gpulearn.perf.series import Provenance
 from simt.device import selection
 
 MIN_REPEATS, MAX_REPEATS = 3, 500  # however slow or fast a call is
-HEAD_START = 1_000_000  # ticks of the GPU's clock, more than half a millisecond
 
 # Shorter calls are timed in blocks that last so many seconds, since reading the clock takes time as
 # well. Longer ones are timed one by one: on a busy machine no block of many gets through
@@ -36,49 +35,30 @@ BUSY = 0.15  # of all cores; an idle desktop takes a few hundredths
 
 @dataclass(frozen=True)
 class Measurement:
-    """The seconds that a call took.
+    """The seconds that a call took."""
 
-    Attributes:
-        times: one entry a repeat, in seconds per call; a repeat of a short call is a block of
-            many, and its entry their mean.
-        first: the very first call, which compiles, allocates and wakes up; not among `times`.
-        provenance: where this was measured.
-    """
-
-    times: tuple[float, ...]
-    first: float
+    times: tuple[float, ...]  # per call, one a repeat; of a short call a repeat is a block of many
+    first: float  # the very first call, which compiles, allocates and wakes up; not among `times`
     provenance: Provenance
-
-    @property
-    def repeats(self) -> int:
-        """How many repeats the median is taken over."""
-        return len(self.times)
 
     @property
     def median(self) -> float:
         """The median of the repeats, in seconds."""
         return float(np.quantile(self.times, 0.5))
 
-    @property
-    def iqr(self) -> float:
-        """The interquartile range, in seconds: the spread of the middle half."""
-        return float(np.quantile(self.times, 0.75)) - float(np.quantile(self.times, 0.25))
-
-    @property
-    def stable(self) -> bool:
-        """Whether the spread is at most a tenth of the median, over three repeats or more."""
-        return _stable(self.times)
-
     def __str__(self) -> str:
+        low, high = np.quantile(self.times, (0.25, 0.75))
         return (
-            f"{format_seconds(self.median)} (median of {self.repeats}, spread "
-            f"{format_seconds(self.iqr)}{'' if self.stable else ', not stable'}; {self.provenance})"
+            f"{format_seconds(self.median)} (median of {len(self.times)}, spread "
+            f"{format_seconds(high - low)}{'' if _stable(self.times) else ', not stable'}; "
+            f"{self.provenance})"
         )
 
     __repr__ = __str__
 
 
 def _stable(times: Sequence[float]) -> bool:
+    """Whether the spread is at most a tenth of the median, over three repeats or more."""
     low, median, high = np.quantile(times, (0.25, 0.5, 0.75))
     return len(times) >= MIN_REPEATS and bool(high - low <= median / 10)
 
@@ -95,28 +75,13 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def measure(
-    function: Callable[[], object], *, seconds: float = 1.0, clock: str = "host",
-    where: str | None = None,
-) -> Measurement:  # fmt: skip
+def measure(function: Callable[[], object], *, seconds: float = 1.0) -> Measurement:
     """Time a call without arguments: warm up, synchronize, repeat until the median is stable.
 
     The repeats, three at least, end when their spread is under a tenth of their median, or
     after `seconds`; the result says if it is not stable. Where there is a GPU, every reading
-    of the clock waits for all that torch and our kernels have launched; with `clock="events"`
-    the GPU's own event timers are read instead, which leaves out the time the host takes to
-    launch.
-
-    Args:
-        function: what to time.
-        seconds: the most time to spend on repeats.
-        clock: "host", or "events" for work on a GPU.
-        where: the device to name in the provenance; by default the CPU, and the GPU beside it
-            once this process has used it.
-
-    Raises:
-        BadInput: an argument is not what it should be, or torch sees no GPU for "events".
-        MissingPackage: `clock` is "events", and torch is not installed.
+    of the clock waits for all that torch and our kernels have launched. The provenance names the
+    CPU, and the GPU beside it once this process has used it.
 
     >>> measure(lambda: sum(range(1000)), seconds=0.01).median > 0
     True
@@ -135,18 +100,10 @@ def measure(
         ) from None
     except ValueError:
         pass  # a built-in function that does not say what it takes
-    require.above_zero("seconds", seconds)
-    require.choice("clock", clock, ("host", "events"))
-    torch: Any = require.package("torch", "gl.measure") if clock == "events" else None
-    if torch and not torch.cuda.is_available():
-        raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
     first = timeit.timeit(function, timer=now, number=1)
     with watch_neighbors() as neighbors:
-        if torch:
-            times = event_times(function, seconds, torch)
-        else:
-            times = _host_times(function, seconds, True)
-    origin = Provenance("measured", where or place(), busy=neighbors.disturb)
+        times = _host_times(function, seconds, True)
+    origin = Provenance("measured", place(), busy=neighbors.disturb)
     return Measurement(tuple(times), first, origin)
 
 
@@ -176,6 +133,7 @@ def place() -> str:
 
 def _host_times(function: Callable[[], object], seconds: float, until_stable: bool) -> list[float]:
     """Seconds per call, one entry a repeat, for some seconds or until the median is stable."""
+    require.above_zero("seconds", seconds)
     timer, calls = timeit.Timer(function, timer=now), 1
     block = min(BLOCK_ON_GPU if _torch_on_gpu() else BLOCK, seconds / MIN_REPEATS)
     while (spent := timer.timeit(calls)) < block:
@@ -189,26 +147,6 @@ def _host_times(function: Callable[[], object], seconds: float, until_stable: bo
     return times
 
 
-def event_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
-    """Time single calls by pairs of CUDA events, in seconds: 100 at most, or until time is up.
-
-    torch records the events in the default stream, in which numba launches too. Before the
-    first of a pair the GPU is given something to wait for: else it would reach the launch before
-    the host does, and the time between the events would be the host's.
-    """
-    times: list[float] = []
-    wait = getattr(torch.cuda, "_sleep", lambda ticks: None)
-    while len(times) < 100 and (len(times) < 5 or sum(times) < seconds):
-        before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        wait(HEAD_START)
-        before.record()
-        function()
-        after.record()
-        torch.cuda.synchronize()
-        times.append(before.elapsed_time(after) / 1e3)  # elapsed_time is in milliseconds
-    return times
-
-
 @require.sizes("repeats")
 def time_correctly(
     run: Callable[[], object],
@@ -218,11 +156,8 @@ def time_correctly(
 ) -> float:
     """Time a launch that returns before its work is done: the median seconds of `repeats` calls.
 
-    Args:
-        run: launches the work and returns at once.
-        synchronize: returns when all launched work is done.
-        clock: gives the time in seconds.
-        repeats: how many timed calls, an odd number, after one that warms up.
+    `repeats` is odd, and counts the calls after one that warms up; `synchronize` returns when all
+    launched work is done.
     """
     run()
     times = []
@@ -243,7 +178,6 @@ def fastest(function: Callable[[], object], seconds: float = 0.5) -> tuple[float
     >>> fastest(lambda: sum(range(1000)), seconds=0.01)[0] > 0
     True
     """
-    require.above_zero("seconds", seconds)
     function()
     with watch_neighbors() as neighbors:
         best = min(_host_times(function, seconds, False))

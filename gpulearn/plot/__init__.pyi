@@ -1,6 +1,4 @@
 from .descent_outcomes import basins as basins
-from .descent_outcomes import compare_descents as compare_descents
-from .descent_outcomes import race_methods as race_methods
 from .descents import descent as descent
 from .descents import descent_explorer as descent_explorer
 from .descents import losses as losses

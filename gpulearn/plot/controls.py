@@ -13,7 +13,6 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.display import AS_WRITTEN, Drawing, Picture, bundle
-from gpulearn.perf import gpus
 
 Draw = Callable[..., tuple[Picture | Drawing, str]]
 
@@ -58,28 +57,17 @@ class Explorer:
 
 
 class Player(Explorer):
-    """An explorer with a play button, which moves one of its sliders from step to step.
+    """An explorer with a play button, which moves the slider `step` every `interval` milliseconds.
 
-    Args:
-        draw: parameters → picture and sentence, as an explorer's.
-        controls: the parameters of `draw` → widgets.
-        step: which of them the play button moves.
-        interval: milliseconds from one step to the next.
-        last: the other controls' values → the last step, where these change it; a change then
-            leads back to the step that was shown first.
-        still: the step to show where nobody can move it, if not the first one.
+    `last` says which step is the last by the other controls' values, where these change it; a
+    change then leads back to the step that was shown first. `still` is the step to show where
+    nobody can move it, if not the first one.
     """
 
     def __init__(
-        self,
-        draw: Draw,
-        controls: dict[str, Any],
-        step: str,
-        *,
-        interval: int,
-        last: Callable[..., int] | None = None,
-        still: int | None = None,
-    ) -> None:
+        self, draw: Draw, controls: dict[str, Any], step: str, *, interval: int,
+        last: Callable[..., int] | None = None, still: int | None = None,
+    ) -> None:  # fmt: skip
         widgets, slider = _widgets(), controls[step]
         first = slider.value
         play = widgets.Play(
@@ -146,28 +134,3 @@ def choices(name: str, options: Sequence[Any], value: Any, form: str = "") -> An
 def dropdown(name: str, options: Iterable[Any], value: Any, **more: Any) -> Any:
     """A list of values, or of (label, value) pairs, which opens with Space."""
     return _widgets().Dropdown(options=options, value=value, description=name, **more)
-
-
-def dtypes(gpu: str) -> Sequence[str]:
-    """The arithmetic that a GPU offers, widest first.
-
-    >>> dtypes("T4")
-    ['float64', 'float32', 'float16']
-    """
-    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
-
-
-def gpu_and_dtype(names: Sequence[str], value: str) -> dict[str, Any]:
-    """Two lists, "gpu" and "dtype": the second has the arithmetic that the GPU in the first offers.
-
-    Every GPU offers float32.
-    """
-    gpu = dropdown("GPU", list(names), value)
-    dtype = dropdown("arithmetic", dtypes(value), "float32")
-
-    def offer(change: object) -> None:
-        before, dtype.options = dtype.value, dtypes(gpu.value)
-        dtype.value = before if before in dtype.options else "float32"
-
-    gpu.observe(offer, names="value")
-    return {"gpu": gpu, "dtype": dtype}

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def compare_reports(
-    reports: Mapping[str, Report],
-    *columns: str,
-    array: str | None = None,
-    caption: str = "",
+    reports: Mapping[str, Report], *columns: str, array: str | None = None, caption: str = ""
 ) -> Table:
     """A table of launches: one row per report, one column per counter.
 

@@ -1,4 +1,4 @@
-"""How descents end: basins of attraction, steps to a goal, a race of methods."""
+"""How descents end: basins of attraction, and steps to a goal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
-from gpulearn.optim.landscapes import Landscape
-from gpulearn.optim.step_checks import StepRule
-from gpulearn.optim.trajectories import Trajectory, descend
-from gpulearn.plot.descents import METHODS, check_paths
+from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED
+from gpulearn.optim.trajectories import Trajectory
 from gpulearn.plot.style import figure, key, note, percent
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
 
 Basins = np.ndarray[tuple[int, int], Any]
 
@@ -28,9 +24,7 @@ ENDS = {f"minimum {m}": m for m in range(len(MINIMA))} | {
     "escaped": ESCAPED,
 }
 MAX_PANELS = 4
-# three to a factor of ten, from 0.001 to 1
-RATES = tuple(float(rate) for rate in np.geomspace(0.001, 1, 10))
-STEPS = 1000
+WINDOW = (-6.0, 6.0, -6.0, 6.0)  # left, right, bottom, top
 
 
 def basin_shares(basin: Basins) -> str:
@@ -53,13 +47,11 @@ def basin_shares(basin: Basins) -> str:
     return ", ".join(clauses)
 
 
-def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -> Picture:
+def basins(basins: Mapping[str, Any]) -> Picture:
     """Draw up to four basins side by side; crosses with numbers are the minima.
 
-    Args:
-        basins: title → what `descend_all` wrote, in shape (rows, columns): y grows with the
-            row, x with the column.
-        window: (left, right, bottom, top) of the starts.
+    `basins` maps titles to what `descend_all` wrote for the starts in `WINDOW`, in shape (rows,
+    columns): y grows with the row, x with the column.
     """
     require.named("basins", basins, f'{{"title": basin, …}}, one to {MAX_PANELS}', MAX_PANELS)
     for title, basin in basins.items():
@@ -72,7 +64,7 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
     with figure(width * len(basins) + 0.2, width + 1.1) as (fig, axes):
         axes.remove()
         for place, (title, basin) in enumerate(basins.items(), 1):
-            _panel(fig.add_subplot(1, len(basins), place), title, np.asarray(basin), window)
+            _panel(fig.add_subplot(1, len(basins), place), title, np.asarray(basin))
         values = np.unique(np.concatenate([np.ravel(basin) for basin in basins.values()]))
         names = {value: name for name, value in ENDS.items()}
         looks = {
@@ -85,17 +77,15 @@ def basins(basins: Mapping[str, Any], window: Window = (-6.0, 6.0, -6.0, 6.0)) -
     return show(fig, f"Where each starting point of a square ends. {text}.")
 
 
-def _panel(axes: Any, title: str, basin: Basins, window: Window) -> None:
+def _panel(axes: Any, title: str, basin: Basins) -> None:
     from matplotlib.colors import ListedColormap
 
-    axes.imshow(basin, origin="lower", extent=window, cmap=ListedColormap(COLORS),
+    axes.imshow(basin, origin="lower", extent=WINDOW, cmap=ListedColormap(COLORS),
                 vmin=ESCAPED - 0.5, vmax=len(MINIMA) - 0.5, interpolation="nearest")  # fmt: skip
-    left, right, bottom, top = window
     ground = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     for number, (x, y) in enumerate(MINIMA):
-        if left < x < right and bottom < y < top:
-            axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
-            note(axes, str(number), (x, y), (5, 4), fontweight="bold", bbox=ground)
+        axes.plot([x], [y], "x", color="black", markersize=6, markeredgewidth=2)
+        note(axes, str(number), (x, y), (5, 4), fontweight="bold", bbox=ground)
     axes.set_title(title)
     axes.set(xlabel="x at the start", ylabel="y at the start")
     axes.grid(visible=False)
@@ -109,69 +99,3 @@ def settled(path: Trajectory, goal: float) -> int | None:
     too_high = np.flatnonzero(~(path.values <= goal))
     first = int(too_high[-1]) + 1 if too_high.size else 0
     return None if path.diverged or first > path.steps else first
-
-
-def compare_descents(
-    paths: Mapping[str, Trajectory], goal: float | None = None, caption: str = ""
-) -> Table:
-    """A table of descents: how many steps, from which loss to which, and how it ended.
-
-    Args:
-        paths: label → what `descend` returned.
-        goal: a loss; the table then says after how many steps it was not exceeded any more.
-        caption: a sentence below the table.
-    """
-    check_paths(paths, most=100)
-    if goal is not None:
-        require.above_zero("goal", goal)
-    rows = []
-    for name, path in paths.items():
-        row = {
-            "descent": name,
-            "steps": f"{path.steps:,}",
-            "J at the start": f"{path.values[0]:.3g}",
-            "J at the end": f"{path.values[-1]:.3g}",
-        }
-        if goal is not None:
-            since = settled(path, goal)
-            row[f"J ≤ {goal:g} from step"] = "–" if since is None else f"{since:,}"
-        rows.append(row | {"": "diverged" if path.diverged else ""})
-    return table(rows, caption)
-
-
-def settling_rates(
-    landscape: Landscape, start: Any, goal: float, step: StepRule
-) -> list[tuple[int, float]]:
-    """The rates at which a method gets to a goal and stays, with the step from which it does."""
-    walks = {rate: descend(landscape, start, step, lr=rate, steps=STEPS) for rate in RATES}
-    ends = [(settled(path, goal), rate) for rate, path in walks.items()]
-    return [(since, rate) for since, rate in ends if since is not None]
-
-
-def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
-    """A table of methods: each one's fewest steps to a goal over ten rates, on each ground.
-
-    A cell holds the step from which the loss stays at the goal or below, the rate with which
-    that was so, and with how many of the ten rates, from 0.001 to 1, it was reached within 1000
-    steps. Momentum is 0.9, and so is Adam's β₁.
-
-    Args:
-        grounds: name → (landscape, start, goal).
-    """
-    require.named("grounds", grounds, '{"name": (loss, start, goal), …}')
-    for name, ground in grounds.items():
-        if not isinstance(ground, tuple) or len(ground) != 3:
-            raise BadInput(f"{name} is {shown(ground)}: give (loss, start, goal).")
-        if not isinstance(ground[2], int | float):  # np.float64 is a float too
-            raise BadInput(f"the goal of {name} is {shown(ground[2])}: give a loss.")
-    rows = []
-    for title, method in METHODS.items():
-        row = {"method": title}
-        for name, ground in grounds.items():
-            ends = settling_rates(*ground, method.step)
-            row[name] = f"over {STEPS}"
-            if ends:
-                since, rate = min(ends)
-                row[name] = f"{since} at rate {rate:.2g}; {len(ends)} of {len(RATES)} rates"
-        rows.append(row)
-    return table(rows, caption=f"Fewest steps over {len(RATES)} rates from 0.001 to 1.")

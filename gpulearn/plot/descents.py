@@ -68,9 +68,9 @@ def draw_paths(
     axes.grid(visible=False)
 
 
-def check_paths(paths: Mapping[str, Any], most: int = len(LINES)) -> None:
-    """Check that these are named paths, as many as can be shown."""
-    require.named("paths", paths, f'{{"name": path, …}}, one to {most} of them', most)
+def _check_paths(paths: Mapping[str, Any]) -> None:
+    expected = f'{{"name": path, …}}, one to {len(LINES)} of them'
+    require.named("paths", paths, expected, len(LINES))
     require.each(paths, Trajectory, "the path that gl.optim.descend returned")
 
 
@@ -84,9 +84,6 @@ def descent(
 ) -> Picture:
     """Draw the paths of descents over the contours of the loss.
 
-    Each contour is higher above the lowest point of the window by the same factor than the one
-    inside it.
-
     Args:
         landscape: a `Surface`, or anything else with a value and a gradient, of two parameters.
         paths: label → what `descend` returned, with two parameters; up to eight.
@@ -94,7 +91,7 @@ def descent(
         axes: what the two parameters are.
         minima: points to mark with a star; those of a surface are known.
     """
-    check_paths(paths)
+    _check_paths(paths)
     for name, path in paths.items():
         if path.points.shape[1:] != (2,):
             raise BadInput(f"{name} has points {path.points.shape}: contours need two parameters.")
@@ -115,17 +112,14 @@ def descent(
     return show(fig, f"Paths over the contours of {named}. {outcomes}")
 
 
-def losses(
-    paths: Mapping[str, Trajectory], *, least: float = 0.0, marks: Mapping[str, float] | None = None
-) -> Picture:
+def losses(paths: Mapping[str, Trajectory], *, least: float = 0.0) -> Picture:
     """Draw the loss over the steps of descents, on a logarithmic axis.
 
     Args:
         paths: label → what `descend` returned; up to eight.
         least: the lowest loss that there is; the axis shows how far above it the loss is.
-        marks: label → a step, drawn as a vertical line.
     """
-    check_paths(paths)
+    _check_paths(paths)
     # what is nearer to the lowest than rounding can tell is left out, and so is zero, which has
     # no place on a logarithmic axis
     nothing = 32 * np.finfo(float).eps * abs(least)
@@ -134,14 +128,11 @@ def losses(
         for name, path in paths.items()
     }
     label = "loss J" if least == 0 else "loss above the lowest, J − J*"
-    return curves(above, "step", label, log="y", marks=marks)
+    return curves(above, "step", label, log="y")
 
 
 def draw_descent(name: str, method: str, rate: float, momentum: float) -> tuple[Picture, str]:
-    """The path and the losses of one descent of 200 steps; the explorer's whole logic.
-
-    Its sentence says what was chosen, how the descent ended, and the rate against the limit.
-    """
+    """The path and the losses of one descent of 200 steps; the explorer's whole logic."""
     ground, chosen = surface(name), METHODS[method]
     option, lowest = chosen.memory_option, float(ground.value(ground.minimum))
     options = {option: momentum} if option else {}

@@ -42,8 +42,6 @@ def draw(axes: Any, run: Timeline, scale: float, longest: float) -> None:
                 number = str(numbers[task.stream])
                 centered(axes, middle, row + 0.5, number, fontsize=8, bbox=ground)
     rows(axes, ROWS)
-    axes.grid(visible=False, axis="y")
-    axes.set_axisbelow(True)
 
 
 def streams(run: Timeline) -> dict[int, int]:

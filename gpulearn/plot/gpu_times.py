@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.recorders.loading import GpuRows, sheet_of
-from gpulearn.plot.recorders.reductions import reduction_rows
-from gpulearn.plot.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
-from gpulearn.plot.recorders.training import BATCHES, PRECISIONS, training_rows
-from gpulearn.plot.recorders.transposes import SHOWN, transpose_rows
+from gpulearn.plot.memory_requests import access
+from gpulearn.plot.recorders.loading import gpu_rows, sheet_of
+from gpulearn.plot.recorders.measuring import torch_on
+from gpulearn.plot.recorders.reductions import LIVE_VALUES, record_reductions
+from gpulearn.plot.recorders.strides import LIVE_NUMBERS, OFFSETS, STRIDES, record_strides
+from gpulearn.plot.recorders.training import BATCH, PRECISIONS, record_training
+from gpulearn.plot.recorders.transposes import SHOWN, record_transposes
 from gpulearn.plot.style import LINES, figure
 from gpulearn.tables import Table, table
 
@@ -49,99 +50,79 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
         reports: a name of `PUBLISHED` → the report of its launch, for the model.
     """
     require.named("reports", reports, '{"straight": report, …}')
-    times = transpose_rows()
-    where = times.provenance.where if times else ""
-    sheet = sheet_of(where)
+    times = gpu_rows("transposes", record_transposes)
+    timed = times.where(n=SHOWN) if times else []
+    useful = {r["kernel"]: f"{r['useful'] / r['seconds'] / 1e9:,.0f}" for r in timed}
+    origin = times.provenance if times and timed else None
+    sheet = sheet_of(origin.where) if origin else None
     rows = []
     for name, report in reports.items():
         require.choice("transpose", name, PUBLISHED)
-        useful = report.totals.bytes_requested / report.totals.bytes_moved
+        share = report.totals.bytes_requested / report.totals.bytes_moved
         row = {"kernel": name, "K20c, published": f"{PUBLISHED[name]:.0f}"}
         for gpu in filter(None, dict.fromkeys(("T4", sheet))):
-            row[f"{gpu}, modeled"] = plain(gpu_spec(gpu).bandwidth * useful / 1e9)
-        if times:
-            row[f"{sheet or where}, {times.provenance.kind}"] = _useful(times, name)
+            row[f"{gpu}, modeled"] = plain(gpu_spec(gpu).bandwidth * share / 1e9)
+        if origin:
+            row[f"{sheet or origin.where}, {origin.kind}"] = useful.get(name, "–")
         rows.append(row)
     caption = (
         "Useful GB/s: the bytes of image and out by the time. Published: M. Harris, NVIDIA, 2013. "
         "Modeled: bandwidth of the data sheet, no launch, no banks."
     )
-    if times:
-        origin, copy = str(times.provenance), _useful(times, "copy")
-        caption += (
-            f" {origin[0].upper()}{origin[1:]}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
-        )
+    if origin:
+        label, copy = str(origin), useful.get("copy", "–")
+        caption += f" {label[0].upper()}{label[1:]}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
     return table(rows, caption=caption)
-
-
-def _useful(times: GpuRows, kernel: str) -> str:
-    rows = times.where(kernel=kernel)
-    return f"{rows[0]['useful'] / rows[0]['seconds'] / 1e9:,.0f}" if rows else "–"
 
 
 def sum_times() -> Table:
     """The times of the sums of notebook 07, under the floor that no kernel gets below.
 
-    Returns:
-        The floor (the least that any must move, by the bandwidth of the data sheet), and a row
-        for each plan that was timed: seconds, and the bytes that it must move by these seconds.
-        Where nothing is timed, the times that were published for four of the plans.
+    The floor is the least that any must move, by the bandwidth of the data sheet. Where nothing is
+    timed, four plans have the times that were published for them.
     """
-    times = reduction_rows()
+    times = gpu_rows("reductions", lambda: record_reductions(LIVE_VALUES))
     if times is None or not times.rows:
-        rows = [_floor(PUBLISHED_BYTES, G80_BANDWIDTH)]
-        rows += [_timed_row(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
-        size = PUBLISHED_BYTES // 2**20
-        return table(
-            rows,
-            caption=f"{NOTHING} Floor: {size} MiB at {G80_BANDWIDTH / 1e9:g} GB/s. The others: "
-            "published by M. Harris, NVIDIA, in 2007 for a G80, with integers.",
+        works = [(name, PUBLISHED_BYTES, took) for name, took in PUBLISHED_SUMS.items()]
+        moved, bandwidth = PUBLISHED_BYTES, G80_BANDWIDTH
+        caption = (
+            f"{NOTHING} Floor: {moved // 2**20} MiB at {bandwidth / 1e9:g} GB/s. The others: "
+            "published by M. Harris, NVIDIA, in 2007 for a G80, with integers."
         )
-    rows, caption = [], f"Times: {times.provenance}."
-    sheet = sheet_of(times.provenance.where)
-    if sheet is not None:  # no GPU is held against another's data sheet
-        moved = min(row["bytes"] for row in times.rows)
-        rows.append(_floor(moved, gpu_spec(sheet).bandwidth))
-        floor = f"Floor: {moved / 2**20:,.0f} MiB, modeled by the {sheet}'s data sheet."
-        caption = f"{floor} The others: {times.provenance}."
-    rows += [_timed_row(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
+    else:
+        works = [(row["kernel"], row["bytes"], row["seconds"]) for row in times.rows]
+        moved, bandwidth = min(row["bytes"] for row in times.rows), 0.0
+        caption = f"Times: {times.provenance}."
+        # no GPU is held against another's data sheet
+        if sheet := sheet_of(times.provenance.where):
+            bandwidth = gpu_spec(sheet).bandwidth
+            floor = f"Floor: {moved / 2**20:,.0f} MiB, modeled by the {sheet}'s data sheet."
+            caption = f"{floor} The others: {times.provenance}."
+    if bandwidth:
+        works.insert(0, ("floor: memory alone", moved, moved / bandwidth))
+    rows = [
+        {"kernel": name, "time": format_seconds(took), "GB/s": plain(size / took / 1e9)}
+        for name, size, took in works
+    ]
     return table(rows, caption=caption)
 
 
-def _floor(moved: float, bandwidth: float) -> dict[str, str]:
-    return _timed_row("floor: memory alone", moved, moved / bandwidth)
-
-
-def _timed_row(name: str, moved: float, seconds: float) -> dict[str, str]:
-    rate = plain(moved / seconds / 1e9)
-    return {"kernel": name, "time": format_seconds(seconds), "GB/s": rate}
-
-
-def compare_precisions(batch: int = 1024) -> Table:
+def compare_precisions() -> Table:
     """Images a second in training by precision, beside the peaks of the data sheet.
 
-    Args:
-        batch: images of a step, one of `BATCHES`.
-
-    Returns:
-        A row for each precision, a column for each network that was timed.
+    A row for each precision, a column for each network that was timed.
     """
-    if batch not in BATCHES:
-        known = ", ".join(map(str, BATCHES))
-        raise BadInput(f"batch is {require.shown(batch)}: choose from {known}.")
-    times = training_rows((batch,))
+    times = gpu_rows("training", record_training, torch_on)
+    timed = times.where(batch=BATCH) if times else []
     sheet = (sheet_of(times.provenance.where) if times else None) or "H200"
-    networks = dict.fromkeys(row["network"] for row in times.rows) if times else {}
+    networks = dict.fromkeys(row["network"] for row in timed)
+    images = {(r["network"], r["precision"]): f"{BATCH / r['seconds']:,.0f}" for r in timed}
     rows = []
     for precision in PRECISIONS:
         peak = gpu_spec(sheet).peak.get(precision)
         row = {"precision": precision, f"{sheet}: TFLOP/s": f"{peak / 1e12:,.0f}" if peak else "–"}
-        for network in networks:
-            fields: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
-            seconds = times.seconds(**fields) if times else None
-            row[network] = f"{batch / seconds:,.0f}" if seconds else "–"
-        rows.append(row)
-    caption = f"Images a second at a batch of {batch:,}: {times.provenance}." if times else NOTHING
+        rows.append(row | {name: images.get((name, precision), "–") for name in networks})
+    caption = f"Images a second at a batch of {BATCH:,}: {times.provenance}." if times else NOTHING
     return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {caption}")
 
 
@@ -155,15 +136,15 @@ def strides() -> Picture:
     One curve is a model: every sector comes from memory, at the bandwidth of the data sheet.
     Beside it stands what a GPU does, measured where there is one, else recorded, if it has been.
     """
-    times = stride_rows()
+    times = gpu_rows("strides", lambda: record_strides(LIVE_NUMBERS))
     sheet = sheet_of(times.provenance.where) if times else "T4"
     curves: dict[str, tuple[Curve, Curve]] = {}
     if sheet is not None:
         most = gpu_spec(sheet).bandwidth * 2 * BEST
         curves[f"modeled, every sector from memory:\nthe {sheet}'s data sheet"] = (
-            {s: most / (BEST + sectors(s)) for s in STRIDES},
+            {s: most / (BEST + access(s).sectors) for s in STRIDES},
             # every offset: a line from 8 to 16 would hide that 9 to 15 cost a fifth sector
-            {o: most / (BEST + sectors(1, o)) for o in range(max(OFFSETS) + 1)},
+            {o: most / (BEST + access(1, o).sectors) for o in range(max(OFFSETS) + 1)},
         )
     if times is not None:
         curves[str(times.provenance)] = (

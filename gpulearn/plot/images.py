@@ -21,12 +21,10 @@ MAX_CHANGED = 0.9  # the part of a picture that may differ; beyond that it is an
 
 
 def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
-    """A photograph of the computing pioneer Grace Hopper, cut to any size.
+    """A photograph of the computing pioneer Grace Hopper: uint8 of shape (height, width, 3).
 
-    It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984).
-
-    Returns:
-        An array of shape (height, width, 3) and dtype uint8: red, green, blue.
+    It is the portrait that comes with matplotlib, a public-domain work of the US Navy (1984), cut
+    to any size.
 
     >>> photo(30, 40).shape
     (30, 40, 3)
@@ -45,14 +43,10 @@ def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
 
 
 def show_images(images: Mapping[str, Any]) -> Picture:
-    """Show arrays as pictures side by side, all in the same scale.
+    """Show arrays as pictures side by side, all in the same scale; the caption is made from them.
 
-    The caption is made from the data: sizes, what is black or missing, how one differs from
-    the other.
-
-    Args:
-        images: title → array of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
-            0 to 1; NaN is hatched), or (h, w, 3) in color.
+    `images` maps titles to arrays of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
+    0 to 1; NaN is hatched), or (h, w, 3) in color.
     """
     require.named("images", images, '{"title": array, …}')
     arrays = {title: np.asarray(image) for title, image in images.items()}
@@ -69,8 +63,8 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     size = sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.75
     grid: dict[str, Any] = {"squeeze": False, "width_ratios": widths}
     with figure(*size, columns=len(arrays), **grid) as (fig, axes):
-        for place, (title, image) in zip(axes[0], arrays.items(), strict=True):
-            _draw_image(place, title, image)
+        for panel, (title, image) in zip(axes[0], arrays.items(), strict=True):
+            _draw_image(panel, title, image)
     return show(fig, caption_of(arrays))
 
 
@@ -91,25 +85,21 @@ def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
         ]
     else:
         sentences = [f"{name}: {size}" for name, size in sizes.items()]
-    many = len(images) > MAX_ALONE
-    relations = {
-        name: "" if many or name == title else _relation(image, first, title)
-        for name, image in images.items()
-    }
+    alone = len(images) <= MAX_ALONE
     black = {name: np.mean(image == 0) for name, image in images.items()}
-    together = many and min(black.values()) >= VISIBLE
+    together = not alone and min(black.values()) >= VISIBLE
     if together:
         least, most = min(black.values()), max(black.values())
         sentences.append(f"Between {percent(least)} and {percent(most)} of each is black")
     for name, image in images.items():
         missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
-        notes = [
-            f"{percent(share)} {word}"
-            for share, word in ((black[name], "black"), (missing, "hatched, not a number"))
-            if share >= VISIBLE and not (together and word == "black")
-        ]
-        if relations[name]:
-            notes.append(relations[name])
+        notes = []
+        if black[name] >= VISIBLE and not together:
+            notes.append(f"{percent(black[name])} black")
+        if missing >= VISIBLE:
+            notes.append(f"{percent(missing)} hatched, not a number")
+        if alone and name != title and (relation := _relation(image, first, title)):
+            notes.append(relation)
         if notes:
             sentences.append(f"{name}: {'; '.join(notes)}")
     return f"{'. '.join(sentences)}."
@@ -123,12 +113,9 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
         return ""
     if np.array_equal(image, 255 - first):
         return f"each pixel is 255 minus that of {title}"
-    differs = np.mean(image != first)
-    if not differs:
+    if not (differs := np.mean(image != first)):
         return f"it is equal to {title}"
-    if differs > MAX_CHANGED:
-        return ""
-    return f"{percent(differs)} of it differs from {title}"
+    return f"{percent(differs)} of it differs from {title}" if differs <= MAX_CHANGED else ""
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:

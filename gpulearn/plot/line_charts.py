@@ -52,8 +52,7 @@ def curves(
 ) -> Picture:
     """Draw curves over one axis, each with a line style and a marker of its own.
 
-    What is no finite number is left out, so that a run that exploded ends where it exploded. The
-    caption is made from the numbers: where each curve begins, ends and has its turning points.
+    What is no finite number is left out, so that a run that exploded ends where it exploded.
 
     Args:
         curves: label → numbers of shape (n,), over 0, 1, 2, …; or a pair (x, y) of such.

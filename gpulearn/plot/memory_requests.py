@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,33 +25,12 @@ MAX_WIDTH = 2.0  # few sectors look like few, and are wide enough to read
 LEGEND = "filled: asked for; hatched: moved and not used; below: the sector's number"
 
 
-@dataclass(frozen=True)
-class AccessPattern:
-    """One request: all 32 lanes of a warp load or store an element of an array at once.
+class Access(NamedTuple):
+    """One request: all 32 lanes of a warp load or store an element of an array at once."""
 
-    `stride` is from one lane to the next, in elements; 0 points all at the same one, and with a
-    negative stride the last lane has the lowest element. `offset` is the lowest element, counted
-    from the start of a sector, and `dtype` NumPy's name for what an element is.
-    """
-
-    stride: int = 1
-    offset: int = 0
-    dtype: str = "float32"
-
-    @property
-    def size(self) -> int:
-        """Bytes of an element."""
-        return np.dtype(self.dtype).itemsize
-
-    @property
-    def first(self) -> int:
-        """The element of lane 0."""
-        return self.offset - min(0, (WARP - 1) * self.stride)
-
-    @property
-    def addresses(self) -> np.ndarray[Any, Any]:
-        """The first byte of each lane's element, shape (32,)."""
-        return np.asarray((self.first + self.stride * np.arange(WARP)) * self.size)
+    first: int  # the element of lane 0
+    addresses: np.ndarray[Any, Any]  # the first byte of each lane's element, shape (32,)
+    size: int  # bytes of an element
 
     @property
     def sectors(self) -> int:
@@ -62,20 +40,15 @@ class AccessPattern:
     @property
     def bytes_used(self) -> int:
         """Bytes of all different elements that the lanes point at."""
-        return len(set(self.addresses.tolist())) * self.size
+        return len(np.unique(self.addresses)) * self.size
 
     @property
     def bytes_moved(self) -> int:
         """Bytes of all sectors: 32 for each."""
         return self.sectors * SECTOR
 
-    @property
-    def used_share(self) -> float:
-        """The part of the moved bytes that some lane asked for, from 0 to 1."""
-        return self.bytes_used / self.bytes_moved
 
-
-def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> AccessPattern:
+def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
     """Count the sectors of one request in which neighboring lanes are `stride` elements apart.
 
     The array starts at the beginning of a sector, as every allocation of CUDA does.
@@ -89,22 +62,22 @@ def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> AccessPa
     (4, 8, 32)
     >>> access(offset=1).sectors, access(stride=-1).sectors, access(stride=0).sectors
     (5, 4, 1)
-    >>> access(stride=2).used_share
-    0.5
     """
     for name, value in (("stride", stride), ("offset", offset)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BadInput(f"{name} is {value!r}: give a whole number of elements.")
     if offset < 0:
         raise BadInput(f"offset is {offset}: no element lies before the first; give 0 or more.")
-    return AccessPattern(int(stride), int(offset), require.choice("dtype", dtype, DTYPES))
+    size = np.dtype(require.choice("dtype", dtype, DTYPES)).itemsize
+    first = offset - min(0, (WARP - 1) * stride)
+    return Access(first, (first + stride * np.arange(WARP)) * size, size)
 
 
 def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     """The picture of one request and its sentence; the explorer's whole logic."""
     request = access(stride, offset, dtype)
     count = counted(request.sectors, "sector")
-    used = f"{100 * request.used_share:.3g} %"
+    used = f"{100 * request.bytes_used / request.bytes_moved:.3g} %"
     text = (
         f"{dtype}, stride {stride}, offset {offset}: {count} for one request of a warp, {used} of "
         f"{request.bytes_moved:,} bytes used. Neighbors from offset 0 need "
@@ -112,7 +85,9 @@ def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     )
     with figure(9.5, 3.0) as (fig, axes):
         draw_request(axes, request.addresses, request.size)
-        axes.set_title(f"one request: lane k touches a[{_index(request)}]", loc="left")
+        axes.set_title(
+            f"one request: lane k touches a[{_index(request.first, stride)}]", loc="left"
+        )
     elements = counted(request.bytes_used // request.size, "element")
     return show(
         fig,
@@ -121,20 +96,16 @@ def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     ), text
 
 
-def _index(request: AccessPattern) -> str:
+def _index(first: int, stride: int) -> str:
     """How the index reads in Python, for lane k."""
-    first, stride = request.first, abs(request.stride)
-    walk = {0: "", 1: "k"}.get(stride, f"{stride} * k")
-    if request.stride < 0:
+    walk = {0: "", 1: "k"}.get(abs(stride), f"{abs(stride)} * k")
+    if stride < 0:
         return f"{first} - {walk}"
     return " + ".join(part for part in (walk, str(first) if first else "") if part) or "0"
 
 
 def access_explorer() -> Explorer:
-    """Explore what one request of a warp costs, by stride, offset and dtype.
-
-    Sectors are counted as the SIMT machine counts them.
-    """
+    """Explore what one request of a warp costs, as the SIMT machine counts it."""
     controls = {
         "stride": slider("stride", 2, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),
@@ -162,23 +133,17 @@ def sentence(touch: Touch, warp: int) -> str:
     return f"{start}: {counted(moved, 'sector')} of 32 bytes, {share:.3g} % of them used."
 
 
-def memory_figure(report: Report, array: str | None = None, *, request: int = 0) -> Picture:
+def memory_figure(report: Report, array: str, *, request: int = 0) -> Picture:
     """Draw one recorded request: lanes above, sectors (or banks) below, a line for each lane.
 
-    Args:
-        report: of a launch whose steps were recorded.
-        array: whose requests count; by default the first by name.
-        request: which of them, from 0.
+    The report has recorded steps; `request` counts the requests to one array from 0.
     """
     if report.steps is None:
         raise BadInput("this report holds no steps to draw")
     names = sorted({touch.array for step in report.steps for touch in step.touches})
-    if array is None:
-        if not names:
-            raise BadInput("no array was touched")
-        array = names[0]
     if array not in names:
-        raise BadInput(f"no array named {array!r} was touched; there are {', '.join(names)}")
+        known = ", ".join(names) or "none"
+        raise BadInput(f"no array named {array!r} was touched; there are {known}")
     requests = [
         (step.line, touch, warp)
         for step in report.steps

@@ -9,16 +9,14 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.perf.gpus import GPUS
+from gpulearn.perf.gpus import BYTES, GPUS
 from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
+from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import CYCLE, LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
-# The points share the figure with few lines, so they have markers of their own.
-MARKERS = "osD^vP*X"
 ABOVE = 1.05  # of what a roof allows; less is noise
 WHY_ABOVE = (
     "Either the roof was measured while other programs held it up, or not all of these bytes came "
@@ -39,10 +37,8 @@ def roofline(
 ) -> Picture:
     """Draw rooflines over the arithmetic intensity, and timed work as points.
 
-    Args:
-        roofs: the first is what the points are compared with in the alternative text.
-        points: what `roof_point` returned.
-        intensity: a place on the axis, in operations per byte, to mark with a line.
+    The caption compares `points`, which `roof_point` returned, with the first roof. `intensity`,
+    in operations per byte, is marked with a line.
     """
     require.all_of(Roof, roofs, "roof", "what gl.measured_roof and gl.roof return")
     if not isinstance(points, Sequence):
@@ -52,7 +48,7 @@ def roofline(
         require.above_zero("intensity", intensity)
     if not roofs:
         raise BadInput("There is nothing to plot: give at least one roof.")
-    if len(roofs) > len(LINES) or len(points) > len(MARKERS):
+    if max(len(roofs), len(points)) > len(LINES):
         raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
     marks = [] if intensity is None else [intensity]
     places = [roof.ridge for roof in roofs] + [point.intensity for point in points] + marks
@@ -69,7 +65,7 @@ def roofline(
             _regions(axes, roofs[0], low, high)
         for number, point in enumerate(points):
             axes.plot([point.intensity], [point.rate / 1e9], linestyle="none",
-                      marker=MARKERS[number], markersize=8, markeredgecolor="black",
+                      marker=LINES[number]["marker"], markersize=8, markeredgecolor="black",
                       color=f"C{CYCLE - 1 - number}",  # the same beside one roof and beside two
                       label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)")  # fmt: skip
         for mark in marks:
@@ -206,15 +202,18 @@ def draw_roofs(
 
 
 def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
-    """Compare this machine's roofline with a GPU's interactively.
-
-    Args:
-        here: what `measured_roof` returned.
-        points: work that was timed here, drawn as well.
-    """
+    """Compare this machine's roofline with a GPU's; `points` are work that was timed here."""
     require.all_of(Roof, [here], "roof", "what gl.measured_roof returns")
-    controls = {
-        **gpu_and_dtype(list(GPUS), "T4"),
-        "intensity": choices("FLOP / byte", INTENSITIES, 1.0, "{:.3g}"),
-    }
+    gpu, dtype = dropdown("GPU", list(GPUS), "T4"), dropdown("arithmetic", [], None)
+
+    def offer(change: object = None) -> None:
+        """Offer the arithmetic that the GPU has, widest first; every GPU has float32."""
+        before = dtype.value
+        dtype.options = [name for name in BYTES if name in GPUS[gpu.value].peak]
+        dtype.value = before if before in dtype.options else "float32"
+
+    offer()
+    gpu.observe(offer, names="value")
+    intensity = choices("FLOP / byte", INTENSITIES, 1.0, "{:.3g}")
+    controls = {"gpu": gpu, "dtype": dtype, "intensity": intensity}
     return Explorer(lambda **values: draw_roofs(here, points, **values), controls)

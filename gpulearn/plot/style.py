@@ -30,8 +30,6 @@ SUBJECTS = {
     **{"via one root": 0, "tree": 1, "halving and doubling": 5, "doubling": 2, "ring": 4},
     **{"float32": 0, "float16": 1, "bfloat16": 2, "TF32": 3},
 }
-# keeps what it has read, such as powers of ten beside an axis: each figure would read them anew
-_parsers: dict[str, Any] = {}
 
 
 @contextmanager
@@ -44,7 +42,6 @@ def figure(
     `grid` are those of matplotlib's `subplots`.
     """
     style = require.package("matplotlib.style", "A figure")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     extra = {
@@ -67,18 +64,7 @@ def figure(
         def savefig(self, *args: Any, **options: Any) -> None:
             # a color such as "C3" is looked up here, which may be after the block
             with style.context(sheets):
-                canvas: Any = FigureCanvasAgg(self)
-                renderer = canvas.get_renderer()
-                renderer.mathtext_parser = _parsers.setdefault("mathtext", renderer.mathtext_parser)
-                layout = self.get_layout_engine()
-                # else matplotlib draws the whole figure twice, once for its layout alone
-                if layout is not None:
-                    layout.execute(self)
-                    self.set_layout_engine(None)
-                try:
-                    super().savefig(*args, **options)
-                finally:
-                    self.set_layout_engine(layout)
+                super().savefig(*args, **options)
 
     with style.context(sheets):
         fig = StyledFigure(figsize=(width, height), layout="constrained")

@@ -162,6 +162,7 @@ def live_rates(n: int = 2048, seconds: float = 0.3) -> dict[str, Rate]:
     rates = {}
     with float32_products(torch, tf32=False):
         for name, call in calls.items():
-            result = timing.measure(call, seconds=seconds, where=f"{device}, n = {n}")
-            rates[name] = Rate(matmul_flops(n, n, n) / result.median, result.provenance)
+            result = timing.measure(call, seconds=seconds)
+            origin = replace(result.provenance, where=f"{device}, n = {n}")
+            rates[name] = Rate(matmul_flops(n, n, n) / result.median, origin)
     return rates

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.matmul_times import float32_products
-from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
+from gpulearn.perf.measured_roof import RoofPoint, memory_bandwidth, peak_rate
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
 from gpulearn.perf.timing import fastest
@@ -26,7 +26,7 @@ TOLERANCE = 1e-4  # of the largest element; float32, sums of thousands of produc
 def record_roofline(
     n: int = N,
     batches: Sequence[int] = BATCHES,
-    numbers: int = NUMBERS["cuda"],
+    numbers: int = 2**27,
     sizes: Sequence[int] = (4096, 8192),
     seconds: float = 0.3,
 ) -> Recording:
@@ -51,7 +51,7 @@ def _rows(
     n: int, batches: Sequence[int], numbers: int, sizes: Sequence[int], seconds: float
 ) -> Iterator[dict[str, Any]]:
     torch, on = require.package("torch", "Recording"), torch_on()
-    yield {"work": "peak", "rate": product_rate(on, sizes)}
+    yield {"work": "peak", "rate": peak_rate(on, sizes)}
     yield {"work": "bandwidth", "rate": memory_bandwidth(numbers, on)}
 
     def row(work: str, flops: int, moved: int, prepare: Callable[[], Any]) -> dict[str, Any]:
@@ -108,12 +108,13 @@ def gpu_points() -> tuple[Roof, list[RoofPoint]]:
     roof of a T4 by its data sheet, and no points.
     """
     times = gpu_rows("roofline", record_roofline, torch_on)
-    rates = {row["work"]: row["rate"] for row in times.other if "rate" in row} if times else {}
+    rates = {row["work"]: row["rate"] for row in times.rows if "rate" in row} if times else {}
     if times is None or not {"peak", "bandwidth"} <= set(rates):
         return roof("T4"), []
     origin = times.provenance
     points = [
         RoofPoint(row["work"], row["flops"], row["bytes"], row["seconds"], origin)
         for row in times.rows
+        if "seconds" in row
     ]
     return Roof(origin.where, rates["peak"], rates["bandwidth"], origin), points

@@ -49,7 +49,7 @@ try:
         exec("while True:\\n    pass")
 except TimeoutError:
     ended = True
-measured = gl.measure(lambda: sum(range(1000)), seconds=0.01).repeats
+measured = len(gl.measure(lambda: sum(range(1000)), seconds=0.01).times)
 print(json.dumps([ended, measured, [row[0] for row in gl.exercises().rows]]))
 """
 

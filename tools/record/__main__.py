@@ -51,7 +51,7 @@ class Step:
 
 TINY_ROOF = {"n": 32, "batches": (1, 16), "numbers": 1024, "sizes": (32,), "seconds": 0.005}
 TINY_PRODUCTS = {"sizes": (16,), "dtypes": ("float32", "bfloat16"), "on": "cpu"}
-TINY_STEPS = {"batches": (4,), "precisions": ("float32", "bfloat16")}
+TINY_STEPS = {"batch": 4, "precisions": ("float32", "bfloat16")}
 STEPS = {
     "tests": Step(120),
     "matmul": Step(60, "tools.record.products", TINY_PRODUCTS),
@@ -59,7 +59,7 @@ STEPS = {
     "roofline": Step(30, "gpulearn_lessons.roofline.recorded_roofline", TINY_ROOF),
     "strides": Step(20, "gpulearn.plot.recorders.strides", {"n": 256, "repeated": 100}),
     "training": Step(40, "gpulearn.plot.recorders.training", TINY_STEPS),
-    "transposes": Step(20, "gpulearn.plot.recorders.transposes", {"sizes": (32,)}),
+    "transposes": Step(20, "gpulearn.plot.recorders.transposes", {"n": 32}),
     "ladder": Step(60, "tools.record.products", {"sizes": (16,)}),
     "counters": Step(120, "tools.record.counters", {"every": 40}),
 }

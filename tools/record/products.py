@@ -10,7 +10,6 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.perf.matmul_times import (
-    COPIES,
     float32_products,
     live_times,
     random_matrix,
@@ -33,7 +32,7 @@ WRONG = 1e-5  # of the largest element; a float32 sum of 8,192 products is off b
 def record_matmul(
     sizes: Sequence[int] = SIZES, dtypes: Sequence[str] = DTYPES, on: str = "cuda"
 ) -> Recording:
-    """Time n × n products by arithmetic, without copies and with copies of both kinds.
+    """Time n × n products by arithmetic, without and with copies of the matrices.
 
     Args:
         sizes: the n, ascending.
@@ -41,22 +40,22 @@ def record_matmul(
         on: "cuda", or "cpu" to rehearse, without copies.
 
     Returns:
-        Rows with `n`, `dtype`, `copies` ("none", "pageable", "pinned") and `seconds`, of the
-        fastest run, as where a notebook measures on the spot.
+        Rows with `n`, `dtype`, `copies` (true or false) and `seconds`, of the fastest run, as
+        where a notebook measures on the spot.
     """
 
     def rows() -> Iterator[dict[str, Any]]:
         for n in require.ascending("sizes", sizes):
             for dtype in (d for d in dtypes if on == "cpu" or runs_here(d)):
-                for way in COPIES if on == "cuda" else ("none",):
-                    fields = {"n": n, "dtype": dtype, "copies": way}
-                    yield timed(fields, partial(_by_torch, n, dtype, way, on), _only_time)
+                for copies in (False, True) if on == "cuda" else (False,):
+                    fields = {"n": n, "dtype": dtype, "copies": copies}
+                    yield timed(fields, partial(_by_torch, n, dtype, copies, on), _only_time)
 
     return recorded_here("matmul", rows(), on)
 
 
-def _by_torch(n: int, dtype: str, way: str, on: str) -> Callable[[], Series]:
-    return partial(live_times, [n], dtype, way, on, seconds=0.05)
+def _by_torch(n: int, dtype: str, copies: bool, on: str) -> Callable[[], Series]:
+    return partial(live_times, [n], dtype, copies, on, seconds=0.05)
 
 
 def _only_time(measure: Callable[[], Series]) -> float:

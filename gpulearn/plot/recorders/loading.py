@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gpulearn.perf import recordings
@@ -16,19 +16,14 @@ from gpulearn.plot.recorders.measuring import kernels_on
 
 @dataclass(frozen=True)
 class GpuRows:
-    """Rows with a time each, others without, and the label under which all are shown."""
+    """What was measured without an error, and the label under which all is shown."""
 
     rows: list[dict[str, Any]]
     provenance: Provenance
-    other: list[dict[str, Any]] = field(default_factory=list)
 
     def where(self, **fields: Any) -> list[dict[str, Any]]:
         """The rows that have all the given values."""
-        return [row for row in self.rows if all(row.get(k) == v for k, v in fields.items())]
-
-    def seconds(self, **fields: Any) -> float | None:
-        """The time of the row that has all the given values; None where there is none."""
-        return next((float(row["seconds"]) for row in self.where(**fields)), None)
+        return [row for row in self.rows if fields.items() <= row.items()]
 
 
 def gpu_rows(
@@ -44,8 +39,7 @@ def gpu_rows(
     if recording is None:
         return None
     origin = Provenance("measured", recording.device) if here else recording.provenance
-    timed = [row for row in recording.rows if "seconds" in row]
-    return GpuRows(timed, origin, [row for row in recording.rows if "seconds" not in row])
+    return GpuRows([row for row in recording.rows if "error" not in row], origin)
 
 
 def sheet_of(device: str) -> str | None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels import reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 
 VALUES = 2**26  # float32: 256 MB, several times a cache
 LIVE_VALUES = 2**24
@@ -35,13 +34,12 @@ def record_reductions(n: int = VALUES) -> Recording:
 
     The rows have `n`, `kernel`, `bytes` (what must be read and written at least) and `seconds`.
     """
-    n = require.whole("n", n)
+    return recorded_here("reductions", _sums(n), kernels_on())
+
+
+def _sums(n: int) -> Iterator[dict[str, Any]]:
     values = np.random.default_rng(7).random(n, np.float32)
-    return recorded_here("reductions", _sums(values, cuda.to_device(values)), kernels_on())
-
-
-def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
-    n = len(values)
+    there = cuda.to_device(values)
     blocks = n // THREADS
     few, together = min(BLOCKS, blocks), min(TOGETHER, blocks)
     for name, kernel in TREES.items():
@@ -50,7 +48,7 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
         expected = values.reshape(-1, parts).sum(axis=1, dtype=np.float64)
         tree = partial(kernel[blocks, THREADS], there, sums)
         fields = {"n": n, "kernel": name, "bytes": 4 * n + 4 * n // parts}
-        yield timed(fields, partial(_checked, name, tree, sums, expected, 1e-6))
+        yield timed_launch(fields, tree, sums, expected, 1e-6)
     sums, total = cuda.device_array(few, np.float32), cuda.device_array(1, np.float32)
 
     def two_launches() -> None:
@@ -67,22 +65,4 @@ def _sums(values: np.ndarray[Any, Any], there: Any) -> Iterator[dict[str, Any]]:
     whole = values.sum(dtype=np.float64).reshape(1)
     for name, launch in striding.items():
         fields = {"n": n, "kernel": name, "bytes": 4 * n}
-        yield timed(fields, partial(_checked, name, launch, total, whole, 1e-5))
-
-
-def _checked(
-    name: str,
-    launch: Callable[[], object],
-    out: Any,
-    expected: np.ndarray[Any, Any],
-    tolerance: float,
-) -> Callable[[], object]:
-    out.copy_to_device(np.zeros(out.shape, out.dtype))
-    launch()
-    agree(name, out, expected, tolerance)
-    return launch
-
-
-def reduction_rows() -> GpuRows | None:
-    """The rows of a GPU here, else the recorded ones, else None."""
-    return gpu_rows("reductions", lambda: record_reductions(LIVE_VALUES))
+        yield timed_launch(fields, launch, total, whole, 1e-5)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
@@ -20,26 +19,15 @@ OFFSETS = (0, 1, 2, 4, 8, 16)
 LIVE_NUMBERS = 2**23  # a notebook's GPU may have little memory
 BLOCK = 256
 REPEATED = 2**22  # random numbers that fill the source again and again
-SECTOR, FLOAT, LANES = 32, 4, 32
-
-
-def sectors(stride: int, offset: int = 0) -> int:
-    """The sectors of a request whose lanes read float32 that are `stride` apart.
-
-    >>> [sectors(s) for s in (1, 2, 3, 8, 32)], sectors(1, offset=1)
-    ([4, 8, 12, 32, 32], 5)
-    """
-    return len({FLOAT * (offset + stride * lane) // SECTOR for lane in range(LANES)})
 
 
 def record_strides(n: int = NUMBERS, repeated: int = REPEATED) -> Recording:
     """Time target[i] = source[offset + i·stride] for n float32, each stride and each offset.
 
     Strides have the offset 0, offsets the stride 1. The source repeats `repeated` random numbers
-    and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read
-    and written that were asked for), `moved` (bytes of the sectors that hold them) and `seconds`.
+    and takes 128·n bytes. The rows have `n`, `stride`, `offset`, `useful` (bytes read and written
+    that were asked for) and `seconds`.
     """
-    n = require.whole("n", n)
     return recorded_here("strides", _rows(n, repeated), kernels_on())
 
 
@@ -49,10 +37,11 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
     source = _filled(numbers, max(o + (n - 1) * s + 1 for s, o in walks))
     target = cuda.device_array(n, np.float32)
     for stride, offset in walks:
-        useful = 2 * FLOAT * n
-        moved = FLOAT * n + n // LANES * sectors(stride, offset) * SECTOR
-        fields = {"n": n, "stride": stride, "offset": offset, "useful": useful, "moved": moved}
-        yield timed(fields, partial(_walk, source, target, numbers, stride, offset))
+        fields = {"n": n, "stride": stride, "offset": offset, "useful": 2 * target.nbytes}
+        copy = partial(copy_strided[-(-n // BLOCK), BLOCK], source[offset:], target, stride)
+        # what a walk meets repeats itself as the numbers do
+        walk = (offset + stride * np.arange(min(n, repeated))) % repeated
+        yield timed_launch(fields, copy, target, np.resize(numbers[walk], n))
 
 
 def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
@@ -63,22 +52,3 @@ def _filled(numbers: np.ndarray[Any, Any], size: int) -> Any:
         part = min(len(numbers), size - start)
         array[start : start + part].copy_to_device(there[:part])
     return array
-
-
-def _walk(
-    source: Any, target: Any, numbers: np.ndarray[Any, Any], stride: int, offset: int
-) -> Callable[[], object]:
-    n = target.size
-    launch = copy_strided[(n + BLOCK - 1) // BLOCK, BLOCK]
-    part = source[offset:]
-    launch(part, target, stride)
-    # what a walk meets repeats itself as the numbers do
-    walk = (offset + stride * np.arange(min(n, len(numbers)))) % len(numbers)
-    expected = np.resize(numbers[walk], n)
-    agree(f"copy_strided, stride {stride}, offset {offset}", target, expected)
-    return lambda: launch(part, target, stride)
-
-
-def stride_rows() -> GpuRows | None:
-    """The rows of a GPU here, else the recorded ones, else None."""
-    return gpu_rows("strides", lambda: record_strides(LIVE_NUMBERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
+from gpulearn.perf import timing
 from gpulearn.perf.matmul_times import float32_products, runs_here
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
-from gpulearn.plot.recorders.measuring import agree, host_seconds, timed, torch_on
+from gpulearn.plot.recorders.measuring import agree, timed, torch_on
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
-BATCHES = (4, 16, 64, 256, 1024, 4096)
+BATCH = 1024
 CHECKED = 64  # images whose gradient is held against float32 on the CPU
 WIDE = 256  # channels of the wide network's first convolution; LeNet has 32
 
@@ -36,53 +37,54 @@ def networks() -> dict[str, Callable[[], Any]]:
     }
 
 
-def record_training(
-    batches: Sequence[int] = BATCHES, precisions: Sequence[str] = PRECISIONS
-) -> Recording:
+def record_training(batch: int = BATCH, precisions: Sequence[str] = PRECISIONS) -> Recording:
     """Time a step of AdamW on a batch of random 8 × 8 images, with the host's part of it.
 
     "float32" is without TF32, "bfloat16" and "float16" are mixed precision; what the GPU has no
     units for is left out. The rows have `network`, `precision`, `batch` and `seconds` of a step.
     """
-    require.package("torch", "Recording")
-    return recorded_here("training", _rows(batches, precisions), torch_on())
+    return recorded_here("training", _rows(batch, precisions), torch_on())
 
 
-def _rows(batches: Sequence[int], precisions: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(batch: int, precisions: Sequence[str]) -> Iterator[dict[str, Any]]:
     torch, on = require.package("torch", "Recording"), torch_on()
     generator = torch.Generator().manual_seed(12)
-    images = torch.randn(max(*batches, CHECKED), 1, 8, 8, generator=generator)
-    labels = torch.randint(10, (len(images),), generator=generator)
-    there = images.to(on), labels.to(on)
-    for name, make in networks().items():
-        for precision in precisions:
-            if on == "cuda" and not runs_here(precision):
-                continue
-            for batch in batches:
-                fields = {"network": name, "precision": precision, "batch": batch}
-                part = there[0][:batch], there[1][:batch]
-                with _arithmetic(precision):
-                    row = timed(fields, partial(_step, make, precision, part), host_seconds)
-                yield row
+    images = torch.randn(batch, 1, 8, 8, generator=generator).to(on)
+    labels = torch.randint(10, (batch,), generator=generator).to(on)
+    usable = [name for name in precisions if on == "cpu" or runs_here(name)]
+    for (name, make), precision in itertools.product(networks().items(), usable):
+        fields = {"network": name, "precision": precision, "batch": batch}
+        with _arithmetic(precision):
+            prepare = partial(_step, make, precision, images, labels)
+            row = timed(fields, prepare, _host_seconds)
+        yield row
 
 
-def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Callable[[], object]:
+def _host_seconds(step: Callable[[], object]) -> float:
+    """The median seconds as the host sees it: launches and copies are counted."""
+    return timing.measure(step, seconds=0.03).median
+
+
+def _step(
+    make: Callable[[], Any], precision: str, images: Any, labels: Any
+) -> Callable[[], object]:
     from torch.nn import functional
 
     from gpulearn.train.precision import Precision
 
-    torch = require.package("torch", "Recording")
-    images, labels = batch
+    torch, on = require.package("torch", "Recording"), torch_on()
 
-    def gradient(model: Any, passes: Precision, images: Any, labels: Any) -> np.ndarray[Any, Any]:
+    def loss_of(model: Any, passes: Precision, images: Any, labels: Any) -> Any:
         with passes.autocast():
-            loss = functional.cross_entropy(model(images), labels)
-        parts = torch.autograd.grad(loss * passes.scale, list(model.parameters()))
+            return functional.cross_entropy(model(images), labels)
+
+    def gradient(model: Any, passes: Precision, *some: Any) -> np.ndarray[Any, Any]:
+        loss = loss_of(model, passes, *some) * passes.scale
+        parts = torch.autograd.grad(loss, list(model.parameters()))
         flat = torch.cat([part.flatten() for part in parts]) / passes.scale
         return flat.double().cpu().numpy()  # type: ignore[no-any-return]
 
     name = "float32" if precision == "tf32" else precision
-    on = torch_on()
     passes, model = Precision(name, on), make().to(on)
     model.eval()  # without dropout, so that both gradients are of one network
     some, theirs = images[:CHECKED], labels[:CHECKED]
@@ -95,9 +97,7 @@ def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Ca
 
     def step() -> None:
         optimizer.zero_grad()
-        with passes.autocast():
-            loss = functional.cross_entropy(model(images), labels)
-        passes.backward(loss)
+        passes.backward(loss_of(model, passes, images, labels))
         passes.step(optimizer)
 
     return step
@@ -114,8 +114,3 @@ def _arithmetic(precision: str) -> Iterator[None]:
             yield
     finally:
         torch.backends.cudnn.allow_tf32 = before
-
-
-def training_rows(batches: Sequence[int]) -> GpuRows | None:
-    """The rows of a GPU here that torch can use, else the recorded ones, else None."""
-    return gpu_rows("training", lambda: record_training(batches), torch_on)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels.copies import copy_by_rows
 from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.plot.recorders.loading import GpuRows, gpu_rows
-from gpulearn.plot.recorders.measuring import agree, kernels_on, timed
+from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 
-SIZES = (1024, 2048, 4096, 8192)
-SHOWN = 4096  # by notebook 05, as in what it quotes
+SHOWN = 4096  # by notebook 05; a multiple of `TILE`
 
 # how the notebooks call it -> the kernel; "copy" is what no transpose can beat
 KERNELS = {
@@ -31,38 +29,18 @@ KERNELS = {
 }
 
 
-def record_transposes(sizes: Sequence[int] = SIZES) -> Recording:
+def record_transposes(n: int = SHOWN) -> Recording:
     """Time every transpose of n × n float32, and a plain copy, in blocks of 32 × 32 threads.
 
-    The n are ascending multiples of `TILE`. The rows have `n`, `kernel`, `useful` (bytes read and
-    written) and `seconds`.
+    The rows have `n`, `kernel`, `useful` (bytes read and written) and `seconds`.
     """
-    return recorded_here("transposes", _rows(sizes), kernels_on())
+    return recorded_here("transposes", _rows(n), kernels_on())
 
 
-def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    for n in require.ascending("sizes", sizes):
-        image = np.random.default_rng(5).standard_normal((n, n), dtype=np.float32)
-        there, out = cuda.to_device(image), cuda.device_array((n, n), np.float32)
-        turned = np.ascontiguousarray(image.T)
-        for name, kernel in KERNELS.items():
-            expected = image if name == "copy" else turned
-            fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
-            yield timed(fields, partial(_turn, name, kernel, there, out, expected))
-
-
-def _turn(
-    name: str, kernel: Any, image: Any, out: Any, expected: np.ndarray[Any, Any]
-) -> Callable[[], object]:
-    blocks = len(expected) // TILE
-    launch = kernel[(blocks, blocks), (TILE, TILE)]
-    launch(image, out)
-    agree(f"{name}, n = {len(expected)}", out, expected)
-    return lambda: launch(image, out)
-
-
-def transpose_rows(n: int = SHOWN) -> GpuRows | None:
-    """The rows of one size: of a GPU here, else the recorded ones, else None."""
-    times = gpu_rows("transposes", lambda: record_transposes([n]))
-    rows = times.where(n=n) if times else []
-    return GpuRows(rows, times.provenance) if times and rows else None
+def _rows(n: int) -> Iterator[dict[str, Any]]:
+    image = np.random.default_rng(5).standard_normal((n, n), dtype=np.float32)
+    there, out = cuda.to_device(image), cuda.device_array((n, n), np.float32)
+    for name, kernel in KERNELS.items():
+        launch = partial(kernel[(n // TILE, n // TILE), (TILE, TILE)], there, out)
+        fields = {"n": n, "kernel": name, "useful": 2 * image.nbytes}
+        yield timed_launch(fields, launch, out, image if name == "copy" else image.T)

@@ -22,7 +22,6 @@ def loss():
 def test_products_cost_twice_as_much_backward_but_for_the_images(loss):
     works = {work.operation: work for work in graph_work(loss)}
     first, second = 2 * BATCH * N * UNITS, 2 * BATCH * UNITS * CLASSES
-    assert works["@"].count == 2
     assert works["@"].forward_flops == first + second
     assert works["@"].backward_flops == first + 2 * second
     read = BATCH * N + N * UNITS + BATCH * UNITS + UNITS * CLASSES
@@ -52,9 +51,9 @@ def test_a_convolution_counts_as_the_sum_that_it_is():
 
 
 def test_every_operation_is_timed_and_gradients_are_left_alone(loss):
-    times = graph_times(loss, repeats=2)
+    times = graph_times(loss)
     assert set(times) == {"@", "+", "relu", "softmax cross-entropy"}
-    assert all(forward > 0 and backward > 0 for forward, backward in times.values())
+    assert all(seconds > 0 for seconds in times.values())
     assert all(node.grad is None for node in loss.order())
     rows = compare_operations(loss).rows
     assert [row[0] for row in rows] == [work.operation for work in graph_work(loss)]
@@ -68,5 +67,3 @@ def test_what_cannot_be_counted_or_timed_gets_a_sentence():
         graph_work(Variable(3.0))
     with pytest.raises(BadInput, match="exp cannot be timed by itself: these can, @,"):
         graph_times(Variable(3.0).exp())
-    with pytest.raises(BadInput, match="repeats is 0"):
-        graph_times(Variable(3.0) * 2, repeats=0)

@@ -9,7 +9,6 @@ from gpulearn.perf.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.roofline import matmul_seconds
 from gpulearn.perf.series import Provenance, Series
-from gpulearn.perf.timing import Measurement
 from simt.device import selection
 from simt.device.driver import Gpu
 from tools.record.products import SIZES as RECORDED
@@ -73,7 +72,7 @@ def test_one_disturbed_size_labels_the_series(monkeypatch):
         return 1.0, Provenance("measured", "here", busy=next(busy))
 
     monkeypatch.setattr("gpulearn.perf.timing.fastest", fastest)
-    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda on: iter((1, 4)))
     assert cpu_times(SIZES, "numpy").provenance.busy
 
 
@@ -85,7 +84,7 @@ def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
         "gpulearn.perf.timing.fastest",
         lambda function, seconds: (next(taken), Provenance("measured", "here")),
     )
-    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda on: iter((1, 4)))
     assert cpu_times(SIZES, how).seconds == (3.0, 4.0)
 
 
@@ -93,7 +92,7 @@ def test_copies_go_there_and_back(monkeypatch):
     """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
     moved, results = [], []
 
-    def timed(name, sizes, prepare, where, seconds, rounds):
+    def timed(name, sizes, prepare, *how):
         multiply = prepare(8)
         results.append(multiply())
         return Series("", (8,), (1.0,), Provenance("measured", ""))
@@ -104,45 +103,27 @@ def test_copies_go_there_and_back(monkeypatch):
         "to",
         lambda x, on: (on == "cuda" and moved.append(x)) or to(x, "cpu" if on == "cuda" else on),
     )
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda x: moved.append("pinned") or x)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
     monkeypatch.setattr(matmul_times, "_timed", timed)
     a, b = (torch.from_numpy(matmul_times.random_matrix(8, seed)) for seed in (1, 2))
-    for copies, moves in (("none", 2), ("pageable", 2), ("pinned", 5)):
+    for copies in (False, True):
         moved.clear()
         live_times([8], copies=copies)
-        assert len(moved) == moves
+        assert len(moved) == 2
         torch.testing.assert_close(results[-1], a @ b)
-    assert moved.count("pinned") == 3  # A, B and C
-
-
-def test_peak_is_the_fastest_of_all(monkeypatch):
-    times = iter([(4.0, 5.0), (3.0, 2.0), (3.0, 8.0)])  # NumPy; torch on one thread, and on all
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
-    monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)
-    monkeypatch.setattr(
-        "gpulearn.perf.timing.measure",
-        lambda f: Measurement(next(times), 1.0, Provenance("measured", "here")),
-    )
-    assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0
 
 
 def test_modeled_where_nothing_else_is_known(no_gpu):
     found = gpu_times(SIZES, copies=True)
     assert str(found.provenance) == "modeled by the T4's roofline"
-    assert found.seconds[0] == matmul_seconds(8, 8, 8, gpu="T4", copies=True)
-    # no way of copying is known to the model
-    assert gpu_times([8], copies="pinned").seconds == gpu_times([8], copies=True).seconds
-    assert gpu_times([8], copies="none").seconds == gpu_times([8]).seconds
+    assert found.seconds[0] == matmul_seconds(8, "T4", copies=True)
 
 
-def test_recorded_before_modeled_by_each_way_of_copying(no_gpu):
-    ways = {"none": 1e-6, "pageable": 3e-6, "pinned": 2e-6}
+def test_recorded_before_modeled_with_copies_and_without(no_gpu):
     rows = [
-        {"n": n, "dtype": "float32", "copies": way, "seconds": n * each}
+        {"n": n, "dtype": "float32", "copies": copies, "seconds": n * each}
         for n in (8, 16, 32)
-        for way, each in ways.items()
-        if n == 8 or way == "none"
+        for copies, each in ((False, 1e-6), (True, 3e-6))
+        if n == 8 or not copies
     ]
     recordings.save(a_recording(rows), no_gpu)
     found = gpu_times(SIZES)
@@ -150,11 +131,9 @@ def test_recorded_before_modeled_by_each_way_of_copying(no_gpu):
     assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"
     assert gpu_times(SIZES, copies=True).provenance.kind == "modeled"  # not recorded
     assert gpu_times([8, 64]).provenance.kind == "modeled"  # a size is missing
-    plain, *copied = [gpu_times([8], copies=way) for way in (False, True, "pageable", "pinned")]
-    assert [one.seconds[0] for one in copied] == pytest.approx([24e-6, 24e-6, 16e-6])
-    assert plain.name == "GPU, float32"
-    assert copied[0].name == copied[1].name == "GPU, float32, with copies"
-    assert copied[2].name == "GPU, float32, with copies, pinned"
+    plain, copied = gpu_times([8]), gpu_times([8], copies=True)
+    assert copied.seconds[0] == pytest.approx(24e-6)
+    assert (plain.name, copied.name) == ("GPU, float32", "GPU, float32, with copies")
 
 
 def test_live_before_recorded(no_gpu, monkeypatch):
@@ -165,8 +144,7 @@ def test_live_before_recorded(no_gpu, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(matmul_times, "live_times", lambda *a, **k: asked.append((a, k)))
     gpu_times(SIZES, "bfloat16", copies=True)
-    assert asked[0][0] == ((8, 16), "bfloat16")
-    assert asked[0][1]["copies"] == "pageable"
+    assert asked[0][0] == ((8, 16), "bfloat16", True)
 
 
 def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
@@ -195,10 +173,8 @@ def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
         (lambda: cpu_times([8], how="numpy", dtype="bfloat16"), "no dtype for numpy 'bfloat16'"),
         (lambda: gpu_times([-1]), "an entry of sizes is -1"),
         (lambda: gpu_times([8], dtype="float23"), "no dtype 'float23': did you mean 'float32'"),
-        (lambda: gpu_times([8], copies="pined"), "did you mean 'pinned'"),
         (lambda: gpu_times([8], model="T5"), "no GPU 'T5'"),
         (lambda: gpu_times([8], model="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),
-        (lambda: live_times([8], copies="pined", on="cpu"), "did you mean 'pinned'"),
     ],
 )
 def test_nonsense_is_refused(call, sentence):

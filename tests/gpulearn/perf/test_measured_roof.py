@@ -53,8 +53,8 @@ def neighbors(monkeypatch):
         yield Neighbors(1.0 if rounds.pop(0) else 0.0)
 
     monkeypatch.setattr(measured_roof, "watch_neighbors", watch)
-    monkeypatch.setattr(measured_roof, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
-    monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: 2e10)
+    monkeypatch.setattr(measured_roof, "peak_rate", lambda: 1e11 * (1 + len(rounds)))
+    monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda: 2e10)
     return rounds
 
 
@@ -74,22 +74,11 @@ def test_a_disturbed_roof_is_measured_again_once(neighbors, rounds, peak, origin
     assert neighbors == []
 
 
-def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbors):
-    neighbors += [False]
-    asked = []
-    monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
-    monkeypatch.setattr(measured_roof, "product_rate", lambda on: asked.append(on) or 5e13)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
-    found = measured_roof.measured_roof("cuda")
-    assert (found.name, found.peak, asked) == ("a fake GPU", 5e13, ["cuda", "cuda"])
-
-
 def test_the_best_of_all_sizes_of_products_counts(monkeypatch):
     times = iter([1e-3, 1.0])
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
-    monkeypatch.setattr(measured_roof, "SIZES", {"cpu": (8, 16)})
     monkeypatch.setattr(measured_roof, "fastest", lambda f, seconds: (f(), (next(times), HERE))[1])
-    assert measured_roof.product_rate() == 2 * 8**3 / 1e-3
+    assert measured_roof.peak_rate(sizes=(8, 16)) == 2 * 8**3 / 1e-3
 
 
 def test_work_is_timed_and_placed(monkeypatch):
@@ -103,10 +92,3 @@ def test_work_is_timed_and_placed(monkeypatch):
 
 def test_bandwidth_is_measured():
     assert 1e8 < measured_roof.memory_bandwidth(2**20) < 1e13
-
-
-def test_only_known_devices_are_measured():
-    with pytest.raises(BadInput, match="no device 'gpu'"):
-        measured_roof.measured_roof("gpu")
-    with pytest.raises(BadInput, match="n is 0"):
-        measured_roof.memory_bandwidth(0)

@@ -42,7 +42,6 @@ def test_roofs_of_data_sheets():
         (lambda: arithmetic_intensity(1, 0), "bytes_moved is 0"),
         (lambda: arithmetic_intensity(-1, 1), "flops is -1"),
         (lambda: arithmetic_intensity("8", 1), "flops is '8'"),
-        (lambda: Roof("x", 1.0, 0.0, HERE), "bandwidth is 0.0"),
         (lambda: roof("T5"), "There is no GPU 'T5'"),
         (lambda: roof("T4", "tf32"), "The T4 has no tf32 arithmetic: choose from float32"),
         (lambda: roof("T4", ["tf32"]), "The T4 has no ['tf32'] arithmetic"),

@@ -1,6 +1,5 @@
 """The schedule of copies and kernels: bounds, a plain simulation as oracle, and what is seen."""
 
-import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -84,17 +83,11 @@ def test_the_schedule_is_that_of_a_clock_that_ticks(tasks):
 @given(programs())
 def test_the_makespan_lies_between_its_bounds(tasks):
     line = Timeline(schedule(tasks), NOT_MEANT)
-    path = line.critical_path
     assert line.makespan >= max(line.work.values())
-    assert line.makespan >= sum(span.task.seconds for span in path)
     assert line.makespan <= sum(task.seconds + task.issue for task in tasks)
-    # what is on the path ran one after the other, and the last of it set the makespan
-    assert all(one.end <= other.begin for one, other in itertools.pairwise(path))
     for span in line.spans:
         ends = [line.spans[before].end for before in span.task.after]
         assert span.begin >= max([span.issued, *ends])
-        if span.waited_for is not None:
-            assert line.spans[span.waited_for].end <= span.begin
 
 
 def test_an_engine_does_not_wait_for_a_task_that_cannot_begin():
@@ -105,14 +98,6 @@ def test_an_engine_does_not_wait_for_a_task_that_cannot_begin():
     ]
     spans = schedule(tasks)
     assert [span.begin for span in spans] == [0.0, 10.0, 0.0]
-    assert spans[1].waited_for == 0
-
-
-def test_a_task_before_an_earlier_one_or_of_no_engine_is_refused():
-    with pytest.raises(BadInput, match=r"task 0 comes after \(0,\)"):
-        schedule([EngineTask("compute", 1.0, after=(0,))])
-    with pytest.raises(BadInput, match="'copy'"):
-        schedule([EngineTask("copy", 1.0)])
 
 
 def test_what_torchs_profiler_saw_becomes_a_timeline():
@@ -134,7 +119,7 @@ def test_what_torchs_profiler_saw_becomes_a_timeline():
     assert [span.task.engine for span in line.spans] == list(ENGINES)
     assert line.makespan == pytest.approx(70e-6)
     assert line.busy["compute"] == pytest.approx(30 / 70)
-    assert [span.task.stream for span in line.critical_path] == [7, 7, 7]
+    assert [span.task.stream for span in line.spans] == [7, 7, 7]
     assert "measured here on a GPU" in repr(line)
     assert from_profiler([], "a GPU").makespan == 0.0
 

@@ -16,7 +16,7 @@ from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
-from gpulearn.plot.recorders import reductions, training, transposes
+from gpulearn.plot.recorders import training, transposes
 from gpulearn.plot.recorders.loading import GpuRows, gpu_rows, sheet_of
 from gpulearn_lessons.roofline import gpu_points
 from gpulearn_lessons.roofline import recorded_roofline as roofline
@@ -149,7 +149,7 @@ def test_recorded_sums_stand_under_the_floor(record):
 def test_a_gpu_without_a_data_sheet_has_no_floor(monkeypatch):
     rows = [{"kernel": "shuffle", "bytes": 2e9, "seconds": 1e-2}]
     found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce RTX 2060"))
-    monkeypatch.setattr(gpu_times, "reduction_rows", lambda: found)
+    monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: found)
     shown = gl.plot.sum_times()
     assert shown.rows == (("shuffle", "10 ms", "200"),)
     assert shown.caption == "Times: measured here on NVIDIA GeForce RTX 2060."
@@ -203,12 +203,12 @@ def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
     live = Recording("strides", "Tesla T4", "1", "2026-11-02", {}, "make gpu", [{"seconds": 1.0}])
     found = gpu_rows("strides", lambda: replace(live, rows=[*live.rows, {"error": "x"}]))
     assert found.provenance == Provenance("measured", "Tesla T4")
-    assert (found.rows, found.other) == ([{"seconds": 1.0}], [{"error": "x"}])
+    assert found.rows == [{"seconds": 1.0}]
 
 
 def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, reports):
     found = GpuRows(transpose_rows(), Provenance("measured", "GeForce RTX 2060"))
-    monkeypatch.setattr(gpu_times, "transpose_rows", lambda: found)
+    monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: found)
     shown = gl.plot.compare_transposes(reports)
     assert shown.headings[3:] == ("GeForce RTX 2060, measured",)
     assert "Measured here on GeForce RTX 2060, 4096 × 4096" in shown.caption
@@ -216,12 +216,12 @@ def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, report
 
 def test_a_live_figure_says_so(monkeypatch):
     rows = GpuRows(stride_rows(), Provenance("measured", "Tesla T4"))
-    monkeypatch.setattr("gpulearn.plot.gpu_times.stride_rows", lambda: rows)
+    monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: rows)
     said = gl.plot.strides().alt
     assert "measured here on Tesla T4" in said
     assert "the T4's data sheet" in said
     unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce RTX 2060"))
-    monkeypatch.setattr("gpulearn.plot.gpu_times.stride_rows", lambda: unknown)
+    monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: unknown)
     assert "modeled" not in gl.plot.strides().alt  # by no other GPU's data sheet
 
 
@@ -243,9 +243,6 @@ def test_no_data_sheet_is_taken_for_another(name):
     [
         (lambda: gl.plot.compare_transposes({}), r"reports is {}: give"),
         (lambda: gl.plot.compare_transposes({"strait": None}), "did you mean 'straight'"),
-        (lambda: gl.plot.compare_precisions(100), "batch is 100: choose from 4, 16"),
-        (lambda: reductions.record_reductions(0), "n is 0"),
-        (lambda: transposes.record_transposes([]), "sizes is"),
         (lambda: roofline.gpu_rows("x", lambda: None, lambda: "cpu") or gl.roof("x"), "no GPU"),
     ],
 )

@@ -51,7 +51,7 @@ def test_every_size_kind_and_way_has_its_row(made):
     assert column("transposes", "n", "kernel") == [(32, name) for name in transposing.KERNELS]
     assert column("training", "precision", "batch") == [("float32", 4), ("bfloat16", 4)]
     assert column("matmul", "n", "dtype", "copies") == [
-        (16, "float32", "none"), (16, "bfloat16", "none"),
+        (16, "float32", False), (16, "bfloat16", False),
     ]  # fmt: skip
     assert len(column("reductions", "kernel")) == 8
     assert [work for (work,) in column("roofline", "work")][:2] == ["update", "softmax"]
@@ -62,7 +62,7 @@ def test_the_bytes_of_a_stride_are_those_that_the_machine_counts():
     target = cuda.to_device(np.zeros(32, np.float32))
     for stride, offset in ((1, 0), (1, 1), (1, 8), (3, 0), (5, 0), (8, 0), (12, 0), (32, 0)):
         report = gl.xray(copy_strided)[1, 32](source[offset:], target, stride)
-        assert strides.sectors(stride, offset) == report.totals.global_load_sectors
+        assert gl.plot.access(stride, offset).sectors == report.totals.global_load_sectors
 
 
 class Idle:
