@@ -11,9 +11,16 @@ def main() -> int:
             from simt.programs import command_line
 
             return command_line.main(arguments)
-    usage = "python -m simt run [options] program.cu|script.py|notebook.ipynb [arguments]"
+        case ["nvcc", *arguments]:
+            from simt.programs.cuda import nvcc
+
+            return nvcc.main(arguments)
+    usage = (
+        "python -m simt run [options] program.cu|script.py|notebook.ipynb|built_program [arguments]"
+        "\n       python -m simt nvcc [what nvcc takes]"
+    )
     parser = argparse.ArgumentParser(prog="simt", description=__doc__, usage=usage)
-    parser.add_argument("command", choices=["run"])
+    parser.add_argument("command", choices=["run", "nvcc"])
     parser.parse_args()
     return 2
 

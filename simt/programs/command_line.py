@@ -20,13 +20,14 @@ from simt.device import driver, selection
 from simt.errors import SimtError
 from simt.host.settings import keep_going, listening, unchecked
 from simt.host.switch import replace_numba_cuda
-from simt.programs.cuda.run import CudaProgram
+from simt.programs.cuda.run import CudaProgram, run_built
+from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
 __all__ = ["carry_out", "common_options", "main"]
 
-PROGRAM_KINDS = "a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
+PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 
 def common_options() -> argparse.ArgumentParser:
@@ -116,6 +117,10 @@ def _run(options: argparse.Namespace, launches: Launches) -> int:
     if program.suffix == ".cu":
         with CudaProgram(program, options=shlex.split(options.nvcc or "")) as cuda:
             return cuda.run(options.arguments, launches)
+    with program.open("rb") as file:
+        built = file.read(4) == b"\x7fELF"
+    if built:
+        return run_built(program, SourceFiles(program), options.arguments, launches)
     with replace_numba_cuda(), listening(launches):
         # each is told at the end, once
         warnings.filterwarnings("ignore", category=SimtWarning)

@@ -19,7 +19,7 @@ from simt.errors import KernelError, MissingPackage
 from simt.programs.cuda.errors import NATIVE
 from simt.wording import install_command
 
-__all__ = ["build", "find_nvcc", "host_fault", "runtime_library"]
+__all__ = ["build", "find_nvcc", "host_fault", "main", "runtime_library"]
 
 CODE = ARCHITECTURE.replace("compute", "code=compute")
 # shared: our library stands in for NVIDIA's; -g1: lines of the host's calls
@@ -154,3 +154,27 @@ def build(files: Sequence[str], options: Sequence[str], folder: Path, origin: Pa
     if messages:
         print(messages, file=sys.stderr)
     return executable
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`simt nvcc …`: nvcc, for programs that `simt run` can run; gives its exit status.
+
+    As the compiler of a Makefile, `make NVCC="python -m simt nvcc"`: what chooses a GPU or a
+    runtime library is left out, everything else is passed on.
+    """
+    passed, skip = [], False
+    for word in arguments:
+        chosen = re.match(
+            r"--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code|cudart)\b", word
+        )
+        if not (chosen or skip):
+            passed.append(word)
+        skip = bool(chosen) and "=" not in word
+    try:
+        library = runtime_library()
+    except (MissingPackage, KernelError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    link = ["-L", str(library), "-Xlinker", f"-rpath={library}"]
+    command = [str(find_nvcc()), *OPTIONS, "-isystem", str(NATIVE), *passed, *link]
+    return subprocess.run(command, check=False).returncode

@@ -17,7 +17,7 @@ from simt.programs.cuda.runtime import Runtime
 from simt.programs.cuda.sources import SourceFiles
 from simt.programs.launches import Launches
 
-__all__ = ["CudaProgram"]
+__all__ = ["CudaProgram", "run_built"]
 
 
 class CudaProgram:
@@ -59,15 +59,27 @@ class CudaProgram:
             KernelError: a kernel needs what the machine does not have.
         """
         source = SourceFiles(self._main, self._origin)
-        with tempfile.TemporaryDirectory(prefix="simt-") as name:
-            code = DeviceCode(DeviceMemory(Path(name)), source)
-            runtime = Runtime(code, source, launches)
-            try:
-                status = serve(
-                    self._executable, arguments, runtime, captured=captured,
-                    libraries=nvcc.runtime_library(),
-                )  # fmt: skip
-            except NotSupported as unable:
-                raise KernelError(str(unable)) from None
-        launches.notes += runtime.notes
-        return status
+        return run_built(self._executable, source, arguments, launches, captured=captured)
+
+
+def run_built(
+    executable: Path, source: SourceFiles, arguments: list[str], launches: Launches, *,
+    captured: bool = False,
+) -> int:  # fmt: skip
+    """Runs a program that is linked with a shared CUDA runtime; see `serve` for `captured`.
+
+    Raises:
+        KernelError: a kernel needs what the machine does not have.
+    """
+    with tempfile.TemporaryDirectory(prefix="simt-") as name:
+        code = DeviceCode(DeviceMemory(Path(name)), source)
+        runtime = Runtime(code, source, launches)
+        try:
+            status = serve(
+                executable.resolve(), arguments, runtime, captured=captured,
+                libraries=nvcc.runtime_library(),
+            )  # fmt: skip
+        except NotSupported as unable:
+            raise KernelError(str(unable)) from None
+    launches.notes += runtime.notes
+    return status

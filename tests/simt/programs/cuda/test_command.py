@@ -46,6 +46,24 @@ def test_without_a_compiler_for_the_host_part_one_sentence_says_so(monkeypatch, 
     assert capsys.readouterr().err.startswith(said)
 
 
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
+    (tmp_path / "kernel.cu").write_text(
+        "__global__ void fill(int* x) {\n    x[threadIdx.x] = 1;\n}\n"
+        "void launch(int* x) {\n    fill<<<1, 33>>>(x);\n}\n"
+    )
+    (tmp_path / "main.cpp").write_text(
+        "#include <cuda_runtime.h>\nvoid launch(int*);\nint main() {\n    int* x;\n"
+        "    cudaMalloc(&x, 128);\n    launch(x);\n    return cudaDeviceSynchronize() != 700;\n}\n"
+    )
+    nvcc = [sys.executable, "-m", "simt", "nvcc", "-arch=sm_90", "-gencode", "arch=compute_90"]
+    for words in (["-c", "kernel.cu"], ["-o", "both", "kernel.o", "main.cpp"]):
+        subprocess.run([*nvcc, *words], check=True, cwd=tmp_path)
+    done = command("both", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds")
+
+
 CELL = r"""#include <cstdio>
 #include <cstdlib>
 __global__ void racy(int* x) { x[0] += 1; }
