@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -128,11 +129,8 @@ def polls() -> Iterator[list[bool]]:
         said.append(own(self))
         return said[-1]
 
-    Event.query = query  # type: ignore[method-assign]
-    try:
+    with patch.object(Event, "query", query):
         yield said
-    finally:
-        Event.query = own  # type: ignore[method-assign]
 
 
 def changed(answer: Answer, args: list[Any], before: tuple[Any, ...], output: Array) -> str:

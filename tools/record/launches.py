@@ -144,7 +144,6 @@ def _further() -> Iterator[Example]:
     for kernel in ("transpose_whole", "transpose_padded"):
         yield example(kernel, "whole", whole, _empty(96, 64))
     yield example("stencil_1d_naive", "odd", positive, _empty(4993))
-    yield example("edges", "odd", odd, _empty(67, 74))
     yield example("conv2d_naive", "odd", odd, _numbers(5, 5, seed=1), _empty(67, 75))
     for kernel in ("interleaved", "packed", "sequential", "shuffle"):
         yield example(f"block_sums_{kernel}", "odd", positive, _empty(20))
