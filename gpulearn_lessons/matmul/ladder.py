@@ -116,17 +116,6 @@ SIDE = 128  # every rung's tiles divide it
 NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
 
 
-def ladder_reports(n: int = 256) -> dict[str, Report]:
-    """Each rung's report for a product of two n × n matrices of random numbers, n even.
-
-    >>> ladder_reports(64)["shared tile"].totals.barriers
-    512
-    """
-    if require.whole("n", n) % 2:
-        raise BadInput(f"n is {n}: give an even n, since the sixth rung loads pairs.")
-    return {rung.name: rung.sample(n, n) for rung in LADDER.values()}
-
-
 def ladder_counts(n: int = 4096) -> dict[str, Product]:
     """Each rung's counters for a product of two n × n matrices, without launching it.
 

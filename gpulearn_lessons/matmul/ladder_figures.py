@@ -20,7 +20,7 @@ from gpulearn_lessons.matmul.ladder import (
     PUBLISHED_SOURCE,
     CountedReport,
 )
-from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, recorded_sizes, whole_of
+from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, modeled_rates, whole_of
 from simt.observers.traffic import WARP
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def draw_ladder(
         origin, missing = str(rates[whole].provenance), "not timed"
     label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
     names = [*reports, whole]
-    published = {name: 100 * share for name, share in _published(whole).items()}
+    # shares of cuBLAS, as shares of the same whole: the library, or the peak
+    percent = 100 * (CUBLAS_BY_PEAK if whole == PEAK else 1.0)
+    published = {name: percent * share for name, share in PUBLISHED.items()}
     others = f"% of {'the peak rate' if whole == PEAK else 'cuBLAS'}"
     with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         shares = {**published, whole: 100.0}
@@ -94,12 +96,6 @@ def draw_ladder(
     text = f"{label[0].upper()}{label[1:]}, {origin}: {numbers}."
     elsewhere = ", ".join(f"{name} {_number(share)}" for name, share in published.items())
     return show(fig, f"{text} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."), text
-
-
-def _published(whole: str) -> dict[str, float]:
-    """The published shares of cuBLAS, as shares of the same whole: the library, or the peak."""
-    unit = CUBLAS_BY_PEAK if whole == PEAK else 1.0
-    return {name: share * unit for name, share in PUBLISHED.items()}
 
 
 def _number(value: float) -> str:
@@ -119,7 +115,7 @@ def _bars(
 
 
 def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
-    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modeled GPU.
+    """The ladder chart: choose what the bars stand for, and a GPU to model.
 
     Args:
         reports: what `ladder_counts` returned.
@@ -127,36 +123,28 @@ def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
     _check(reports)
     here = ladder_rates(reports)
     origin = here[whole_of(here)].provenance
-    first: list[tuple[str, str | int]] = [] if origin.kind == "modeled" else [(str(origin), "")]
-    others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
-    recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
+    first = [] if origin.kind == "modeled" else [(str(origin), "")]
     models = [(f"modeled: {name}", name) for name in GPUS]
     # sliders, since the arrow keys of a list belong to JupyterLab
     controls = {
         "measure": choices("bars show", list(MEASURES), SHARE),
-        "gpu": choices("GPU", [*first, *recorded, *models], first[0][1] if first else "T4"),
+        "gpu": choices("GPU", [*first, *models], "" if first else "T4"),
     }
 
-    def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
-        if isinstance(gpu, int):
-            return draw_ladder(reports, ladder_rates(n=gpu), measure)
-        return draw_ladder(reports, ladder_rates(reports, gpu) if gpu else here, measure)
+    def draw(measure: str, gpu: str) -> tuple[Picture, str]:
+        return draw_ladder(reports, modeled_rates(reports, gpu) if gpu else here, measure)
 
     return Explorer(draw, controls)
 
 
-def compare_rungs(
-    reports: Mapping[str, CountedReport], gpu: str | None = None, n: int | None = None
-) -> Table:
+def compare_rungs(reports: Mapping[str, CountedReport]) -> Table:
     """The ladder as a table: rates, shares of the library or limits, and the published shares.
 
     Args:
         reports: what `ladder_counts` returned.
-        gpu: a GPU to model; by default what is live or recorded, else a T4's model.
-        n: a recorded size; by default 4,096.
     """
     _check(reports)
-    rates = ladder_rates(reports, gpu, n)
+    rates = ladder_rates(reports)
     whole = whole_of(rates)
     best, rows = rates[whole].flops_per_second, []
     for name in (*reports, whole):

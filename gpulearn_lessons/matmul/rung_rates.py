@@ -22,7 +22,7 @@ from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import roof
 from gpulearn.perf.series import Provenance
-from gpulearn_lessons.matmul.ladder import LADDER, CountedReport, ladder_counts
+from gpulearn_lessons.matmul.ladder import LADDER, CountedReport
 from simt.device import selection
 
 LIBRARY = "torch.matmul"
@@ -50,6 +50,7 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
         "memory", "shared memory" and "arithmetic" → operations per second; a resource that the
         kernel does not use is left out.
 
+    >>> from gpulearn_lessons.matmul.ladder import ladder_counts
     >>> roofs = kernel_roofs(ladder_counts(4096)["shared tile"], "T4")
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
     ['arithmetic 8,100', 'memory 2,550', 'shared memory 982']
@@ -85,60 +86,33 @@ def whole_of(rates: Mapping[str, Rate]) -> str:
     return LIBRARY if LIBRARY in rates else PEAK
 
 
-def ladder_rates(
-    reports: Mapping[str, CountedReport] | None = None, gpu: str | None = None, n: int | None = None
-) -> dict[str, Rate]:
+def ladder_rates(reports: Mapping[str, CountedReport], gpu: str | None = None) -> dict[str, Rate]:
     """Each rung's rate, and last the library's in true float32; if modeled, the peak instead.
 
-    Live where there is a GPU, else recorded where there is a recording, else modeled for a T4.
-
-    Args:
-        reports: what the model takes, such as `matmul.ladder_counts(n)`; by default that of
-            n = 4,096.
-        gpu: a GPU to model, whatever is here.
-        n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
-            are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
+    Live where there is a GPU, else recorded where there is a recording, else modeled for a T4 by
+    the reports; for `gpu`, if one is given, modeled whatever is here.
     """
-    if reports is not None and not isinstance(reports, Mapping):
-        raise BadInput(
-            f"reports is {require.shown(reports)}: give what matmul.ladder_counts() returns."
-        )
-    if n is not None:
-        return recorded_rates(n)
     if gpu is None:
         if selection.current().kind == "gpu":
             return live_rates()
-        if sizes := recorded_sizes():
-            return recorded_rates(max((n for n in sizes if n <= SHOWN_SIZE), default=min(sizes)))
-    return modeled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
+        if recorded := recorded_rates():
+            return recorded
+    return modeled_rates(reports, gpu or "T4")
 
 
-def _recorded() -> tuple[dict[int, dict[str, float]], Provenance | None]:
-    """Size → rung → seconds in true float32, as recorded, and where."""
+def recorded_rates() -> dict[str, Rate]:
+    """Each rung's rate and the library's in true float32, as recorded for up to n = 4,096.
+
+    A rung that was left out, or was wrong, is not among them; without a recording none is.
+    """
     recording, times = recordings.find("ladder"), dict[int, dict[str, float]]()
     for row in recording.rows if recording else ():
-        if "seconds" in row and row.get("dtype", "float32") == "float32":
+        if "seconds" in row and row.get("dtype", "float32") == "float32" and row["n"] <= SHOWN_SIZE:
             times.setdefault(row["n"], {})[row["rung"]] = row["seconds"]
-    return times, recording.provenance if recording else None
-
-
-def recorded_sizes() -> list[int]:
-    """The sizes at which the library and a rung were recorded in float32, ascending."""
-    times, _ = _recorded()
-    return sorted(n for n, rungs in times.items() if LIBRARY in rungs and len(rungs) > 1)
-
-
-def recorded_rates(n: int) -> dict[str, Rate]:
-    """Each rung's rate and the library's as recorded for n × n products in true float32.
-
-    A rung that was left out, or was wrong, is not among them.
-    """
-    times, origin = _recorded()
-    sizes = recorded_sizes()
-    if origin is None or n not in sizes:
-        known = ", ".join(map(str, sizes)) or "none: `make gpu` records them on a GPU"
-        raise BadInput(f"n is {require.shown(n)}: the recorded sizes are {known}.")
-    where = replace(origin, where=f"{origin.where}, n = {n}")
+    n = max((n for n, rungs in times.items() if LIBRARY in rungs and len(rungs) > 1), default=0)
+    if recording is None or not n:
+        return {}
+    where = replace(recording.provenance, where=f"{recording.provenance.where}, n = {n}")
     flops = matmul_flops(n, n, n)
     return {
         name: Rate(flops / times[n][name], where) for name in (*LADDER, LIBRARY) if name in times[n]

@@ -7,7 +7,6 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.plot.style import bare, box, centered, figure
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
@@ -65,20 +64,13 @@ def tile() -> Picture:
     )
 
 
-def halo(threads: int = 8, radius: int = 2) -> Picture:
-    """Draw which thread of a block loads which cell of its window, and what an output needs.
+def halo() -> Picture:
+    """Draw which of 8 threads loads which cell of their window, and what an output needs.
 
-    Args:
-        threads: threads of the block, one for each output.
-        radius: neighbors that an output needs on each side.
-
-    >>> halo(8, 2).alt.count("halo")
+    >>> halo().alt.count("halo")
     2
     """
-    threads = require.whole("threads", threads)
-    radius = require.whole("radius", radius)
-    if 2 * radius > threads:
-        raise BadInput(f"radius is {radius}: with {threads} threads, give at most {threads // 2}.")
+    threads, radius = 8, 2  # one thread for each output; neighbors that it needs on each side
     cells = threads + 2 * radius
     middle, needed = threads // 2, 2 * radius + 1  # the thread whose inputs are drawn
     with figure(9.5, 3.2) as (fig, axes):
