@@ -1,20 +1,17 @@
-"""Where the time of a training step goes: by phase, and by operator."""
+"""Where the time of a training step goes, phase by phase."""
 
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
 from gpulearn.errors import BadInput
 from gpulearn.perf.timing import format_seconds, now
-
-LOG_LEVEL = "KINETO_LOG_LEVEL"
+from gpulearn.tables import Table, table
 
 
 class StepTimes(NamedTuple):
@@ -31,27 +28,17 @@ class StepTimes(NamedTuple):
         return sum(self)
 
     def __repr__(self) -> str:
-        rows = zip(self._fields, self, strict=True)
-        return "\n".join(
-            f"{name:<9}  {format_seconds(time):>8}  {time / self.total:4.0%}" for name, time in rows
-        )
+        return repr(self._table())
 
     def _repr_html_(self) -> str:
-        from gpulearn.tables import table
+        return self._table()._repr_html_()
 
+    def _table(self) -> Table:
         rows = [
             {"phase": name, "time": format_seconds(time), "share": f"{time / self.total:.0%}"}
             for name, time in zip(self._fields, self, strict=True)
         ]
-        return table(rows, "Measured here; the fastest of the steps.")._repr_html_()
-
-
-class OperatorTime(NamedTuple):
-    """One of torch's operators, and its seconds without those of what it calls."""
-
-    name: str
-    seconds: float
-    share: float
+        return table(rows, "Measured here; the fastest of the steps.")
 
 
 def step_times(
@@ -109,52 +96,3 @@ def find_the_bottleneck(
     times = {"fetch": fetch / max(workers, 1), "copy": copy, "compute": compute}
     step = max(times.values()) if workers else sum(times.values())
     return max(times, key=lambda name: times[name]), step, compute / step
-
-
-def operator_times(step: Callable[[], object]) -> list[OperatorTime]:
-    """Let torch's profiler watch five calls of a function and add up each operator's own time.
-
-    One more call warms up. Operators with most time come first; it is time on the GPU if one has
-    been used, else on the CPU.
-
-    >>> ones = torch.ones(200, 200)
-    >>> "mm" in [operator.name for operator in operator_times(lambda: ones @ ones)]
-    True
-    """
-    on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
-    kinds = [torch.profiler.ProfilerActivity.CPU]
-    if on_gpu:
-        kinds.append(torch.profiler.ProfilerActivity.CUDA)
-    step()
-    with _quiet(), torch.profiler.profile(activities=kinds) as profiler:
-        for _ in range(5):
-            step()
-        now()  # waits for the GPU
-    rows = [
-        (event.key.removeprefix("aten::"), _own_seconds(event, on_gpu))
-        for event in profiler.key_averages()
-    ]
-    total = sum(seconds for _, seconds in rows) or 1.0
-    operators = [OperatorTime(*row, share=row[1] / total) for row in rows if row[1] > 0]
-    return sorted(operators, key=lambda operator: operator.seconds, reverse=True)
-
-
-def _own_seconds(event: Any, on_gpu: bool) -> float:
-    """An event's time without that of what it calls; the profiler counts in microseconds."""
-    if not on_gpu:
-        return float(event.self_cpu_time_total) / 1e6
-    newer = getattr(event, "self_device_time_total", None)  # its name before torch 2.4: cuda
-    return float(event.self_cuda_time_total if newer is None else newer) / 1e6
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the profiler's library from logging its start and stop."""
-    before = os.environ.get(LOG_LEVEL)
-    os.environ[LOG_LEVEL] = "6"
-    try:
-        yield
-    finally:
-        del os.environ[LOG_LEVEL]
-        if before is not None:
-            os.environ[LOG_LEVEL] = before

@@ -157,8 +157,6 @@ def _further() -> Iterator[Example]:
     every_bin = np.random.default_rng(0).permutation(256).astype(np.uint8)
     yield example("histogram_racy", "no two alike", every_bin, np.zeros(256, np.int32))
 
-    yield example("scale", "odd", np.float32(-1.7), positive, _empty(4993))
-    yield example("relu", "odd", _numbers(4993), _empty(4993))
     some = 1 + np.abs(_numbers(67, seed=1))
     yield example("row_maxima", "odd", odd, _empty(67))
     yield example("row_sums", "odd", odd, odd.max(axis=1), _empty(67, 75), _empty(67))

@@ -1,8 +1,6 @@
 """Where a step's time goes."""
 
-import os
-import subprocess
-import sys
+import re
 
 import pytest
 import torch
@@ -16,7 +14,6 @@ from gpulearn_lessons.training_costs import profile
 from gpulearn_lessons.training_costs.profile import (
     StepTimes,
     find_the_bottleneck,
-    operator_times,
     step_times,
 )
 
@@ -71,7 +68,7 @@ def test_the_steps_really_train():
 
 def test_it_reads_as_a_table():
     times = StepTimes(0.001, 0.002, 0.004, 0.001)
-    assert repr(times).splitlines()[2] == "backward       4 ms   50%"
+    assert re.search(r"backward +4 ms +50%", repr(times))
     assert ">50%</td>" in times._repr_html_()
 
 
@@ -79,27 +76,6 @@ def test_one_batch_is_too_few():
     model = MLP()
     with pytest.raises(BadInput, match="batches holds 1: give two or more"):
         step_times(model, torch.optim.SGD(model.parameters(), lr=0.1), [BATCH])
-
-
-def test_operators_are_listed_and_their_shares_add_up():
-    model = MLP()
-    operators = operator_times(lambda: model(BATCH[0]))
-    assert {"addmm", "relu"} <= {operator.name for operator in operators}
-    assert sum(operator.share for operator in operators) == pytest.approx(1)
-    seconds = [operator.seconds for operator in operators]
-    assert seconds == sorted(seconds, reverse=True)
-    assert "KINETO_LOG_LEVEL" not in os.environ
-
-
-def test_the_profiler_says_nothing_of_itself():
-    code = (
-        "import torch; from gpulearn_lessons.training_costs.profile import operator_times;"
-        "operator_times(lambda: torch.ones(9).sum())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout + done.stderr == ""
 
 
 def simulated(fetch, copy, compute, workers, batches=400):
