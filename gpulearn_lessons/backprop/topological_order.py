@@ -29,7 +29,6 @@ class NodeList:
 
 
 def named(node: Variable, name: str) -> Variable:
-    """A node with a name, for messages."""
     node.name = name
     return node
 
@@ -139,7 +138,6 @@ def looking() -> Iterator[list[int]]:
 
 
 def run(answer: Answer, case: Case) -> NodeList | None:
-    """Let an answer list a newly built graph."""
     result = case.args[0]()
     order = topological_order(result)
     with without("order"), looking() as looks:
@@ -166,7 +164,6 @@ def run(answer: Answer, case: Case) -> NodeList | None:
 
 
 def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
-    """What is wrong with a list of nodes."""
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:

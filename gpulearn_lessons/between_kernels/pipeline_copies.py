@@ -12,8 +12,7 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.reduction import WARP
 from gpulearn.perf.timing import format_seconds
 from gpulearn_lessons.between_kernels import trial
-from gpulearn_lessons.between_kernels.overlap import pipeline_copies
-from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
+from gpulearn_lessons.between_kernels.overlap import AFTER_SEASONS, pipeline_copies
 from gpulearn_lessons.between_kernels.trial import GPU, StreamOutcome
 
 SLACK = 1.25  # times the solution's makespan: enough for a few streams in turn, or another order
@@ -50,7 +49,6 @@ run = functools.partial(trial.run, counters=True)
 
 @functools.cache
 def best() -> float:
-    """The solution's makespan in the largest case."""
     line = run(pipeline_copies, cases()[-1]).timeline
     assert line is not None
     return line.makespan

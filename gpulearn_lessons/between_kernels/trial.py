@@ -33,8 +33,6 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class StreamOutcome:
-    """What a program did."""
-
     out: Array  # what its output held when it returned
     later: Array  # what it held when all that it had asked for was done
     race: str  # the first race between streams, as a sentence, or ""
@@ -52,7 +50,6 @@ class StreamOutcome:
 
     @property
     def kernels(self) -> int:
-        """How many kernels were launched."""
         return sum(o[0] == "kernel" for o in self.asked)
 
     @property
@@ -174,7 +171,6 @@ def machines(answer: Answer) -> Answer:
 
 
 def difference(got: Any, expected: Array) -> str | None:
-    """What is wrong with what a program did, in one sentence, or None."""
     assert isinstance(got, StreamOutcome)
     if got.race:
         return got.race

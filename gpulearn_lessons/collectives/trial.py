@@ -45,7 +45,6 @@ class Work:
 
     @property
     def size(self) -> int:
-        """Bytes of one tensor."""
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
     def numbers(self, rank: int) -> Any:
@@ -90,8 +89,6 @@ class Work:
 
 @dataclass(frozen=True)
 class CollectiveOutcome:
-    """An answer's outcome on all ranks."""
-
     work: Work  # what was to be done
     failure: RankFailure | None = None  # how it failed, if it did
     after: list[np.ndarray] = field(default_factory=list)  # each rank's tensor at the end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from simt.report.report import Report
 
 Pair = tuple[int, int]
-
-
-class CountedReport(Protocol):
-    """What has the counters of a launch: its report, or a `Product`."""
-
-    @property
-    def totals(self) -> Counts:
-        """The counters of the whole launch."""
-
-
-@dataclass(frozen=True)
-class Product:
-    """What a product costs at a size at which it was not launched."""
-
-    totals: Counts
 
 
 @dataclass(frozen=True)
@@ -116,14 +101,14 @@ SIDE = 128  # every rung's tiles divide it
 NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
 
 
-def ladder_counts(n: int = 4096) -> dict[str, Product]:
+def ladder_counts(n: int = 4096) -> dict[str, Counts]:
     """Each rung's counters for a product of two n × n matrices, without launching it.
 
     A block walks along k and then stores its part of C, so the counters of one tile of C are
     a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact, for
     multiples of 128. What a cache would keep (`distinct_sectors`) does not add up, and is 0.
 
-    >>> ladder_counts(4096)["warp tiles"].totals.flops32 == 2 * 4096**3
+    >>> ladder_counts(4096)["warp tiles"].flops32 == 2 * 4096**3
     True
     """
     n = require.whole("n", n)
@@ -137,7 +122,7 @@ def ladder_counts(n: int = 4096) -> dict[str, Product]:
             first, second = getattr(half, name), getattr(whole, name)
             slope = (second - first) * n // (SIDE // 2)  # a multiple of n / 64
             sums[name] = (n // SIDE) ** 2 * (2 * first - second + slope)
-        products[rung.name] = Product(Counts(**sums))
+        products[rung.name] = Counts(**sums)
     return products
 
 

@@ -18,7 +18,6 @@ from gpulearn_lessons.matmul.ladder import (
     LADDER,
     PUBLISHED,
     PUBLISHED_SOURCE,
-    CountedReport,
 )
 from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, modeled_rates, whole_of
 from simt.observers.traffic import WARP
@@ -63,20 +62,20 @@ MEASURES = {
 
 
 def draw_ladder(
-    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
+    counts: Mapping[str, Counts], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
     """Draw one of `MEASURES` for every rung, the published shares beside it; say its numbers."""
     chosen, whole = MEASURES[measure], whole_of(rates)
     if chosen.value is not None:
-        ours = {name: chosen.value(report.totals) for name, report in reports.items()}
+        ours = {name: chosen.value(counted) for name, counted in counts.items()}
         origin, missing = "counted by the SIMT machine", "not counted"
     else:
         unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
-        rungs = [*(name for name in reports if name in rates), whole]
+        rungs = [*(name for name in counts if name in rates), whole]
         ours = {name: rates[name].flops_per_second / unit for name in rungs}
         origin, missing = str(rates[whole].provenance), "not timed"
     label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
-    names = [*reports, whole]
+    names = [*counts, whole]
     # shares of cuBLAS, as shares of the same whole: the library, or the peak
     percent = 100 * (CUBLAS_BY_PEAK if whole == PEAK else 1.0)
     published = {name: percent * share for name, share in PUBLISHED.items()}
@@ -114,14 +113,14 @@ def _bars(
     axes.tick_params(axis="both", labelsize=9)
 
 
-def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
+def ladder_explorer(counts: Mapping[str, Counts]) -> Explorer:
     """The ladder chart: choose what the bars stand for, and a GPU to model.
 
     Args:
-        reports: what `ladder_counts` returned.
+        counts: what `ladder_counts` returned.
     """
-    _check(reports)
-    here = ladder_rates(reports)
+    _check(counts)
+    here = ladder_rates(counts)
     origin = here[whole_of(here)].provenance
     first = [] if origin.kind == "modeled" else [(str(origin), "")]
     models = [(f"modeled: {name}", name) for name in GPUS]
@@ -132,22 +131,22 @@ def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
     }
 
     def draw(measure: str, gpu: str) -> tuple[Picture, str]:
-        return draw_ladder(reports, modeled_rates(reports, gpu) if gpu else here, measure)
+        return draw_ladder(counts, modeled_rates(counts, gpu) if gpu else here, measure)
 
     return Explorer(draw, controls)
 
 
-def compare_rungs(reports: Mapping[str, CountedReport]) -> Table:
+def compare_rungs(counts: Mapping[str, Counts]) -> Table:
     """The ladder as a table: rates, shares of the library or limits, and the published shares.
 
     Args:
-        reports: what `ladder_counts` returned.
+        counts: what `ladder_counts` returned.
     """
-    _check(reports)
-    rates = ladder_rates(reports)
+    _check(counts)
+    rates = ladder_rates(counts)
     whole = whole_of(rates)
     best, rows = rates[whole].flops_per_second, []
-    for name in (*reports, whole):
+    for name in (*counts, whole):
         if name not in rates:
             continue
         rate = rates[name].flops_per_second
@@ -161,6 +160,6 @@ def compare_rungs(reports: Mapping[str, CountedReport]) -> Table:
     return table(rows, f"GFLOP/s: {rates[whole].provenance}. Published: {PUBLISHED_SOURCE}.")
 
 
-def _check(reports: Any) -> None:
-    if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
-        raise BadInput(f"reports is {require.shown(reports)}: give what ladder_counts() returns.")
+def _check(counts: Any) -> None:
+    if not isinstance(counts, Mapping) or set(counts) != set(LADDER):
+        raise BadInput(f"counts is {require.shown(counts)}: give what ladder_counts() returns.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
@@ -22,8 +22,11 @@ from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import roof
 from gpulearn.perf.series import Provenance
-from gpulearn_lessons.matmul.ladder import LADDER, CountedReport
+from gpulearn_lessons.matmul.ladder import LADDER
 from simt.device import selection
+
+if TYPE_CHECKING:
+    from simt.observers.counters import Counts
 
 LIBRARY = "torch.matmul"
 PEAK = "peak rate"  # what stands in the library's place where rates are modeled
@@ -39,11 +42,11 @@ class Rate:
     limit: str = ""
 
 
-def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
+def kernel_roofs(counts: Counts, gpu: str = "T4") -> dict[str, float]:
     """The most operations per second that each of three resources of a GPU lets a kernel do.
 
     Args:
-        report: what `gl.xray` returned, or one of `matmul.ladder_counts`.
+        counts: the `totals` of a report, or one of `matmul.ladder_counts`.
         gpu: one of `gpulearn.perf.gpus.GPUS`.
 
     Returns:
@@ -55,27 +58,28 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
     ['arithmetic 8,100', 'memory 2,550', 'shared memory 982']
     """
-    totals: Any = getattr(report, "totals", None)
-    work = getattr(totals, "flops32", 0) + getattr(totals, "flops64", 0)
+    work = getattr(counts, "flops32", 0) + getattr(counts, "flops64", 0)
     if not work:
-        raise BadInput(f"{require.shown(report)} counts no operations: give a kernel's report.")
+        raise BadInput(
+            f"{require.shown(counts)} counts no operations: give a kernel's report.totals."
+        )
     spec, best = gpu_spec(gpu), roof(gpu, units="vector")
-    seconds = totals.flops32 / best.peak + totals.flops64 / spec.vector["float64"]
+    seconds = counts.flops32 / best.peak + counts.flops64 / spec.vector["float64"]
     roofs = {"arithmetic": work / seconds}
-    if totals.bytes_moved:
-        roofs["memory"] = best.bandwidth * work / totals.bytes_moved
-    if passes := totals.shared_load_wavefronts + totals.shared_store_wavefronts:
+    if counts.bytes_moved:
+        roofs["memory"] = best.bandwidth * work / counts.bytes_moved
+    if passes := counts.shared_load_wavefronts + counts.shared_store_wavefronts:
         passes_per_second = spec.cycles_per_second / spec.multiprocessor.bank_cycles
         roofs["shared memory"] = passes_per_second * work / passes
     return roofs
 
 
-def modeled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
+def modeled_rates(counts: Mapping[str, Counts], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
     where = Provenance("modeled", f"the three roofs of the {gpu}")
     rates = {}
-    for name, report in reports.items():
-        roofs = kernel_roofs(report, gpu)
+    for name, counted in counts.items():
+        roofs = kernel_roofs(counted, gpu)
         limit = min(roofs, key=roofs.__getitem__)
         rates[name] = Rate(roofs[limit], where, limit)
     return rates | {PEAK: Rate(roof(gpu, units="vector").peak, where)}
@@ -86,18 +90,18 @@ def whole_of(rates: Mapping[str, Rate]) -> str:
     return LIBRARY if LIBRARY in rates else PEAK
 
 
-def ladder_rates(reports: Mapping[str, CountedReport], gpu: str | None = None) -> dict[str, Rate]:
+def ladder_rates(counts: Mapping[str, Counts], gpu: str | None = None) -> dict[str, Rate]:
     """Each rung's rate, and last the library's in true float32; if modeled, the peak instead.
 
     Live where there is a GPU, else recorded where there is a recording, else modeled for a T4 by
-    the reports; for `gpu`, if one is given, modeled whatever is here.
+    the counts; for `gpu`, if one is given, modeled whatever is here.
     """
     if gpu is None:
         if selection.current().kind == "gpu":
             return live_rates()
         if recorded := recorded_rates():
             return recorded
-    return modeled_rates(reports, gpu or "T4")
+    return modeled_rates(counts, gpu or "T4")
 
 
 def recorded_rates() -> dict[str, Rate]:

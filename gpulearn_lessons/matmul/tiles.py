@@ -23,12 +23,6 @@ def _cell(axes: Any, x: float, y: float, label: str, fill: str) -> None:
     centered(axes, x + 0.5, y + 0.5, label, fontsize=8, color=color)
 
 
-def _cells_only(axes: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    axes.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.grid(visible=False)
-
-
 def tile() -> Picture:
     """Draw how a tile is transposed: in by rows, out by columns; numbers are lanes of one warp.
 
@@ -55,7 +49,7 @@ def tile() -> Picture:
         axes.text(16, 8.9, "dark: written by rows\nlight: read by columns", ha="center", va="top")
         axes.text(4, 8.9, "one warp reads a row", ha="center", va="top")
         axes.text(28, 8.9, "one warp writes a row", ha="center", va="top")
-        _cells_only(axes, (-0.3, 32.3), (10.8, -1.6))
+        bare(axes, (-0.3, 32.3), (10.8, -1.6), aspect="equal")
     return show(
         fig,
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
@@ -90,7 +84,7 @@ def halo() -> Picture:
             axes.text(-0.4, y, text, ha="right", va="center", fontsize=10)
         axes.text(cells + 0.3, 0.5, "dark: first round\nlight: second round", va="center",
                   fontsize=9)  # fmt: skip
-        _cells_only(axes, (-7.5, cells + 5.5), (4.4, -1.6))
+        bare(axes, (-7.5, cells + 5.5), (4.4, -1.6), aspect="equal")
     return show(
         fig,
         f"The window of a block of {threads} threads has {cells} cells: {radius} of halo, "

@@ -24,8 +24,6 @@ MAX_H = {"float64": 3e-4, "float32": 0.5}
 
 @dataclass(frozen=True)
 class GradientOutcome:
-    """A gradient and how it was computed."""
-
     gradient: Array  # what was returned
     sides: str  # "ahead" or "behind" of x, "both" or "none": where values were asked for
     # whether h does for x: "fit", "narrow", "wide"; "uneven", narrow for some entries only; or
@@ -85,7 +83,6 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
-    """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
     start, points = x.copy(), []
 

@@ -56,7 +56,6 @@ def cases() -> list[Launch]:
 
 
 def blocks(launch: Launch) -> int:
-    """Blocks of the grid."""
     return launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
 
 

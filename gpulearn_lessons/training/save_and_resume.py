@@ -37,8 +37,6 @@ class SimulatedKill(BaseException):
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run and what happens to it."""
-
     # for each call of the answer, how many steps it is asked for, and in which of its steps it is
     # killed, halfway: the 2nd or later, 0 for never
     calls: tuple[tuple[int, int], ...]
@@ -161,7 +159,6 @@ def spring() -> None:
 
 @where_it_runs
 def trusting(answer: Answer) -> bool:
-    """Whether a right answer runs code from the file."""
     plan = RunPlan(((3, 0),))
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
@@ -276,7 +273,6 @@ def after(
 
 
 def undisturbed_after(steps: int) -> np.ndarray[Any, Any]:
-    """The parameters after steps that nothing disturbs."""
     process = Process(RunPlan(()), 0, 0)
     for _ in range(steps):
         process.one_step()

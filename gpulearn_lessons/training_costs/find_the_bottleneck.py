@@ -32,7 +32,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """Compare the name and the two numbers, one by one."""
     if got is None:
         return NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(expected):
