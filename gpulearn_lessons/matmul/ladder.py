@@ -11,9 +11,10 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.specification import Specification
-from gpulearn_lessons.matmul import matmul_registers, matmul_warp_tiles
-from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED, TILE
+from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED
 from gpulearn_lessons.matmul.matmul_pairs import MATMUL_VECTORIZED
+from gpulearn_lessons.matmul.matmul_registers import MATMUL_REGISTER_STRIP, MATMUL_REGISTER_TILED
+from gpulearn_lessons.matmul.matmul_warp_tiles import MATMUL_WARP_TILES
 from simt.host.xray import xray
 from simt.observers.counters import Counts
 
@@ -29,7 +30,7 @@ class Rung:
 
     name: str  # what it is called in tables
     specification: Specification  # of a kernel that computes C = A·B from (a, b, c)
-    covers: Pair  # elements of C that one block computes, along x and y
+
     # whether it takes its float32 matrices as int64 words of two; rows are even then
     pairs: bool = False
 
@@ -67,19 +68,14 @@ class Rung:
         return self.report(a, b, cuda.device_array((n, n), np.float32))
 
 
-_tile = (matmul_registers.COLUMNS, matmul_registers.ROWS)
 _rungs = (
-    Rung("naive", MATMUL_NAIVE, (32, 8)),
-    Rung("coalesced", MATMUL_COALESCED, (32, 8)),
-    Rung("shared tile", MATMUL_TILED, (TILE, TILE)),
-    Rung("register strip", matmul_registers.MATMUL_REGISTER_STRIP, _tile),
-    Rung("register tile", matmul_registers.MATMUL_REGISTER_TILED, _tile),
-    Rung("wide loads", MATMUL_VECTORIZED, _tile, pairs=True),
-    Rung(
-        "warp tiles",
-        matmul_warp_tiles.MATMUL_WARP_TILES,
-        (matmul_warp_tiles.COLUMNS, matmul_warp_tiles.ROWS),
-    ),
+    Rung("naive", MATMUL_NAIVE),
+    Rung("coalesced", MATMUL_COALESCED),
+    Rung("shared tile", MATMUL_TILED),
+    Rung("register strip", MATMUL_REGISTER_STRIP),
+    Rung("register tile", MATMUL_REGISTER_TILED),
+    Rung("wide loads", MATMUL_VECTORIZED, pairs=True),
+    Rung("warp tiles", MATMUL_WARP_TILES),
 )
 LADDER = {rung.name: rung for rung in _rungs}
 
