@@ -308,9 +308,7 @@ def _arrow(axes: Any, path: list[Point], below: float, way: str, text: str) -> N
 def graph_player(result: Variable) -> Player:
     """Step through a computation: the values forward, then the gradients backward.
 
-    Args:
-        result: a computed Variable of at most 24 nodes; `name=` of those given is shown.
-
+    The result is a computed Variable of at most 24 nodes; the `name=` of those given is shown.
     >>> graph_player(Variable(3.0, "x") * Variable(2.0, "w"))
     [interactive figure: Given: x is 3, w is 2.]
     """

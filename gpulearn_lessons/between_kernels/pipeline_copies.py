@@ -44,14 +44,9 @@ def cases() -> list[Case]:
     return result
 
 
-run = functools.partial(trial.run, counters=True)
-
-
 @functools.cache
 def best() -> float:
-    line = run(pipeline_copies, cases()[-1]).timeline
-    assert line is not None
-    return line.makespan
+    return trial.run(pipeline_copies, cases()[-1]).timeline.makespan
 
 
 def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
@@ -63,7 +58,6 @@ def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
                 f"{outcome.kernels}, the budget is {case.args[2]}. {PARTS}"
             )
     last = outcomes[-1]
-    assert last.timeline is not None
     enough = 2 * last.out.size // WARP
     if last.warps > enough:
         return (
@@ -91,7 +85,7 @@ EXERCISE = Exercise(
     task="Let copies and kernels of several chunks overlap, each chunk on a stream of its own.",
     reference=pipeline_copies,
     cases=cases,
-    run=run,
+    run=trial.run,
     expect=lambda case: AFTER_SEASONS.reference(case.args[0])[0],
     difference=trial.difference,
     demand=demand,

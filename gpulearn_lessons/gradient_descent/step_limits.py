@@ -61,10 +61,8 @@ def directions(hessian: Any) -> Picture:
     """Draw the curvature of a surface of two parameters in each direction.
 
     On the left, lines of equal loss around the minimum, with the two eigenvectors as arrows; on the
-    right, the curvature dᵀHd along each direction d, with the eigenvalues marked.
-
-    Args:
-        hessian: symmetric, (2, 2), with positive eigenvalues.
+    right, the curvature dᵀHd along each direction d, with the eigenvalues marked. `hessian` is
+    symmetric, (2, 2), with positive eigenvalues.
     """
     matrix = require.real_array("hessian", hessian)
     if matrix.shape != (2, 2) or not np.allclose(matrix, matrix.T):
@@ -122,9 +120,8 @@ def momentum_plane(curvatures: Any, settings: Mapping[str, tuple[float, float]])
     decides. Right of the solid line a direction diverges; between the dashed line and (1 + √μ)²
     the factor is √μ, whatever the curvature.
 
-    Args:
-        curvatures: of all directions, positive; only the lowest and the highest count.
-        settings: label → (learning rate, momentum).
+    `curvatures` are positive, and only the lowest and the highest count; `settings` maps a label
+    to (learning rate, momentum).
     """
     require.named("settings", settings, '{"label": (rate, momentum), …}')
     values = require.real_array("curvatures", curvatures)

@@ -114,11 +114,7 @@ def _bars(
 
 
 def ladder_explorer(counts: Mapping[str, Counts]) -> Explorer:
-    """The ladder chart: choose what the bars stand for, and a GPU to model.
-
-    Args:
-        counts: what `ladder_counts` returned.
-    """
+    """The ladder chart for `ladder_counts`: choose what the bars stand for, and a GPU to model."""
     _check(counts)
     here = ladder_rates(counts)
     origin = here[whole_of(here)].provenance
@@ -137,11 +133,7 @@ def ladder_explorer(counts: Mapping[str, Counts]) -> Explorer:
 
 
 def compare_rungs(counts: Mapping[str, Counts]) -> Table:
-    """The ladder as a table: rates, shares of the library or limits, and the published shares.
-
-    Args:
-        counts: what `ladder_counts` returned.
-    """
+    """`ladder_counts` as a table: rates, shares of the library or limits, and published shares."""
     _check(counts)
     rates = ladder_rates(counts)
     whole = whole_of(rates)

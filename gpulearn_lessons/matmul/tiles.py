@@ -95,11 +95,7 @@ def halo() -> Picture:
 
 
 def product_scheme(rung: str) -> Picture:
-    """Draw how a rung of the ladder divides the work.
-
-    Args:
-        rung: "shared tile" (what a block reads) or "register tile" (what its threads compute).
-    """
+    """Draw what a block of the "shared tile" reads, or what threads of the "register tile" do."""
     schemes = {"shared tile": _shared_tile, "register tile": _register_tile}
     return schemes[require.choice("rung", rung, schemes)]()
 

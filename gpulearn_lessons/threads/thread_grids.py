@@ -194,9 +194,8 @@ def _labels(launch: GridLaunch, cell: float, tall: float) -> list[str]:
 def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     """Choose grid and block, go to a thread, and see its indices and its element.
 
-    Args:
-        width: columns of the array that the threads are laid over.
-        height: its rows; 1 makes it a vector with one-dimensional launches.
+    The threads are laid over an array of `width` columns and `height` rows; 1 row makes it a vector
+    with one-dimensional launches.
     """
     width, height = require.whole("width", width), require.whole("height", height)
     if width > MAX_SIZE[0] or height > MAX_SIZE[1]:
