@@ -17,7 +17,7 @@ from gpulearn.plot.style import box, centered, counted, figure
 from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
-STRIDES, OFFSETS = (0, 40), (0, 31)
+
 ROWS = 2  # the fewest that are drawn, so that cells do not grow out of proportion
 
 
@@ -50,7 +50,6 @@ class BankRequest:
 
     @property
     def conflicts(self) -> int:
-        """Passes beyond those that the width of the words needs."""
         return self.passes - self.least
 
     @property
@@ -138,8 +137,8 @@ def bank_explorer() -> Explorer:
     Passes are counted as the SIMT machine counts them.
     """
     controls = {
-        "stride": slider("stride", 1, *STRIDES),
-        "offset": slider("offset", 0, *OFFSETS),
+        "stride": slider("stride", 1, 0, 40),
+        "offset": slider("offset", 0, 0, 31),
         "word_bytes": dropdown("word", SIZES, 4),
     }
     return Explorer(draw, controls)
