@@ -26,7 +26,6 @@ BANKS = (
 TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
 
 
-
 def cases() -> list[Launch]:
     """One tile, several, and sizes that no tile divides along each of the three axes."""
     sizes = ((32, 32, 32), MEASURED, (33, 40, 20), (20, 70, 50), (1, 33, 1))

@@ -63,6 +63,8 @@ BY_PTX = (
     Difference("smooth_block", FLOPS, False, DIVISION, {"div": 3}),
     Difference("soa_norms", FLOPS, False, ROOT, {"sqrt": 1}),
     Difference("softmax_rows", FLOPS, True, EXPONENTIAL, {"ex2": 10, "fma": 45, "div": 5}),
+    Difference("row_sums", FLOPS, True, EXPONENTIAL, {"ex2": 5, "fma": 20}),
+    Difference("row_shares", FLOPS, False, DIVISION, {"div": 5}),
     Difference("online_softmax", FLOPS, True, EXPONENTIAL, {"ex2": 25, "fma": 110, "div": 5}),
     Difference("fused_normalize", FLOPS, False, DIVISION, {"div": 7, "sqrt": 1}),
     Difference("attention_tiled", FLOPS, True, EXPONENTIAL, {"ex2": 2, "fma": 48, "div": 3}),

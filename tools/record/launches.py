@@ -157,6 +157,10 @@ def _further() -> Iterator[Example]:
     every_bin = np.random.default_rng(0).permutation(256).astype(np.uint8)
     yield example("histogram_racy", "no two alike", every_bin, np.zeros(256, np.int32))
 
+    some = 1 + np.abs(_numbers(67, seed=1))
+    yield example("row_maxima", "odd", odd, _empty(67))
+    yield example("row_sums", "odd", odd, odd.max(axis=1), _empty(67, 75), _empty(67))
+    yield example("row_shares", "odd", odd, some, _empty(67, 75))
     q, k, v = (_numbers(75, 32, seed=seed) for seed in (1, 2, 3))
     for block in ((32, 32), (32, 5)):
         label = f"blocks of {block}"

@@ -13,7 +13,12 @@ from gpulearn_lessons.between_kernels.attention import (
     ATTENTION_TILED,
 )
 from gpulearn_lessons.between_kernels.normalization import EPSILON, FUSED_NORMALIZE
-from gpulearn_lessons.between_kernels.softmax_fused import ONLINE_SOFTMAX
+from gpulearn_lessons.between_kernels.softmax_fused import (
+    ONLINE_SOFTMAX,
+    ROW_MAXIMA,
+    ROW_SHARES,
+    ROW_SUMS,
+)
 
 
 def numbers(*shape, scale=1.0, seed=0):
@@ -46,12 +51,19 @@ def room(*shape):
 
 
 @pytest.mark.parametrize(("m", "n", "scale"), [(5, 8, 1.0), (7, 96, 300.0), (4, 200, 1e37)])
-def test_softmax_two_ways(torch, m, n, scale):
+def test_softmax_three_ways(torch, m, n, scale):
     given = numbers(m, n, scale=scale)
     scores = cuda.to_device(given)
-    bytes_of = {"one kernel": 16 * m * n, "online": 12 * m * n}
+    maxima, sums, powers = room(m), room(m), room(m, n)
+    bytes_of = {"three kernels": 20 * m * n + 128 * m, "one kernel": 16 * m * n}
+    bytes_of["online"] = 12 * m * n
     results = {way: room(m, n) for way in bytes_of}
     launches = {
+        "three kernels": (
+            (ROW_MAXIMA, scores, maxima),
+            (ROW_SUMS, scores, maxima, powers, sums),
+            (ROW_SHARES, powers, sums, results["three kernels"]),
+        ),
         "one kernel": ((SOFTMAX_ROWS, scores, results["one kernel"]),),
         "online": ((ONLINE_SOFTMAX, scores, results["online"]),),
     }
