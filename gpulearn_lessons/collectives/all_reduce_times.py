@@ -76,14 +76,14 @@ def all_reduce(
     labels = {**NAMES, LIBRARY: LIBRARY}
     with figure(8.6, 4.6) as (fig, axes):
         for (name, label), look in zip(labels.items(), looks([*labels.values()]), strict=True):
-            modeled = link is not None and name in NAMES
+            line = link if name in NAMES else None
             if name in measured:
                 times = dict(sorted(measured[name].items()))
-                style = {**look, "linestyle": "none" if modeled else look["linestyle"]}
+                style = {**look, "linestyle": look["linestyle"] if line is None else "none"}
                 axes.plot(list(times), [1e3 * t for t in times.values()], markersize=7,
                           label=f"{label}, measured", **style)  # fmt: skip
-            if modeled:
-                model = [1e3 * all_reduce_seconds(name, ranks, s, link) for s in sizes]
+            if line is not None:
+                model = [1e3 * all_reduce_seconds(name, ranks, s, line) for s in sizes]
                 axes.plot(sizes, model, label=f"{label}, modeled", **{**look, "marker": ""})
         axes.set(xscale="log", yscale="log")
         wide = sizes[-1] > 1e5 * sizes[0]  # then a tick at every second power of ten
