@@ -98,7 +98,6 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Gradients | None:
-    """Run an answer on a newly built graph."""
     make, gradient = case.args
     nodes = make().order()[::-1]
     seed, handed = gradient.copy(), list(nodes)
@@ -144,7 +143,6 @@ def _copied(value: Any) -> Any:
 
 
 def difference(got: Any, expected: Gradients) -> str | None:
-    """One sentence on the first node, from the result on, whose gradient differs."""
     if not isinstance(got, Gradients):
         return compare.NOTHING
     for name, one, other in zip(got.names, got.gradients, expected.gradients, strict=True):

@@ -17,12 +17,7 @@ MAX_SIDE = 12  # rows and columns of an image whose numbers are still legible
 
 
 class FilterResult(NamedTuple):
-    """One filter at every position of one image.
-
-    The image has the shape (h, w), the kernel (r, s) and the output (h − r + 1, w − s + 1), whose
-    entry (y, x) is the sum of the products of the kernel with rows y to y + r − 1 and columns x to
-    x + s − 1 of the image.
-    """
+    """One filter, (r, s), at every position of an image (h, w): (h − r + 1, w − s + 1) outputs."""
 
     image: Array
     kernel: Array
@@ -124,9 +119,7 @@ def _grid(
 def convolution_explorer(image: object, kernel: object) -> Explorer:
     """Slide a kernel over an image and see which pixels and weights make each output.
 
-    Args:
-        image: shape (h, w), at most 12 × 12.
-        kernel: shape (r, s), not larger than the image.
+    The image has the shape (h, w), at most 12 × 12, and the kernel (r, s), which is not larger.
     """
     scene = filtered(image, kernel)
     rows, columns = scene.output.shape

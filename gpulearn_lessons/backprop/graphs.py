@@ -6,7 +6,7 @@ import itertools
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,6 @@ def label(nodes: Sequence[Variable], number: int) -> str:
 
 
 def name_of(nodes: Sequence[Variable], number: int) -> str:
-    """What a sentence calls a node."""
     place, _, how = label(nodes, number).partition(": ")
     return f"node {place} ({nodes[number].name or how})" if how else place
 
@@ -93,11 +92,7 @@ def short(values: Array) -> str:
 
 
 def written(values: Array) -> str:
-    """Values as a sentence has them.
-
-    >>> written(np.array(2.5)), written(np.zeros((3, 4)))
-    ('2.5', 'an array of 3 × 4')
-    """
+    """Values as a sentence has them: 'an array of 3 × 4'."""
     text = short(values)
     is_size = values.ndim > 1 or text.startswith("size ")
     return f"an array of {text.removeprefix('size ')}" if is_size else text
@@ -174,15 +169,12 @@ def sentence(result: Variable, number: int) -> str:
 def lay_out(
     nodes: Sequence[Variable],
 ) -> tuple[dict[int, Point], dict[tuple[int, int], list[Point]]]:
-    """Places for nodes, in columns from operands to results, and for arrows between them.
+    """Node → (column, row), and (operand, result) → the points of the arrow between them.
 
-    An arrow across several columns is given a place of its own in each, so that it passes no
-    node. Source of the method: K. Sugiyama, S. Tagawa and M. Toda, Methods for visual
-    understanding of hierarchical system structures, IEEE SMC 11, 1981.
-
-    Returns:
-        Node → (column, row), and (operand, result) → the points of the arrow; rows are centered
-        on 0.
+    Columns run from operands to results; rows are centered on 0. An arrow across several columns
+    is given a place of its own in each, so that it passes no node. Source of the method:
+    K. Sugiyama, S. Tagawa and M. Toda, Methods for visual understanding of hierarchical system
+    structures, IEEE SMC 11, 1981.
     """
     number_of = {node: k for k, node in enumerate(nodes)}
     arrows = dict.fromkeys((number_of[p], k) for k, node in enumerate(nodes) for p in node.parents)
@@ -239,28 +231,22 @@ def _rows(spots: list[list[Any]], paths: list[tuple[list[Any], float]]) -> dict[
 
 def draw(result: Variable, number: int) -> tuple[Picture, str]:
     """The picture of one step, counted from 0, and the sentence that says it."""
-    step, alt = steps(result)[number], sentence(result, number)
-    return _picture(result, step, alt, sent_along([step])), alt
-
-
-def _picture(
-    result: Variable, step: GraphStep, alt: str, sent: dict[tuple[int, int | None], str]
-) -> Picture:
-    nodes = nodes_of(result)
+    step, alt, nodes = steps(result)[number], sentence(result, number), nodes_of(result)
     places, arrows = lay_out(nodes)
+    sent = sent_along(step)
     columns = 1 + max(column for column, _ in places.values())
     ends = [row + side for _, row in places.values() for side in (-0.5, 0.5)]
     ends += [row for path in arrows.values() for _, row in path]
     height = 1.15 * (max(ends) - min(ends)) + 0.35
     with figure(max(4.0, 1.8 * columns), height) as (fig, axes):
         bare(axes, (-0.5, columns - 0.5), (max(ends), min(ends)))  # rows count downwards
-        for pair, path in arrows.items():
-            active = step.node == pair[1]
-            way = "still" if not active else "back" if pair in sent else "there"
-            _arrow(axes, path, 0.3 * entry(nodes, *pair), way, sent.get(pair, ""))
+        for (operand, target), path in arrows.items():
+            text = sent.get(operand, "") if target == step.node else ""
+            way = "still" if target != step.node else "back" if text else "there"
+            _arrow(axes, path, 0.3 * entry(nodes, operand, target), way, text)
         for k, place in places.items():
             _node(axes, place, nodes, k, step)
-        return show(fig, alt)
+        return show(fig, alt), alt
 
 
 def _node(axes: Any, place: Point, nodes: list[Variable], k: int, step: GraphStep) -> None:
@@ -290,14 +276,12 @@ def _node(axes: Any, place: Point, nodes: list[Variable], k: int, step: GraphSte
         write(0.23, "gradient ?" if nodes[k].requires_grad else "no gradient", color="0.45")
 
 
-def sent_along(every: list[GraphStep]) -> dict[tuple[int, int | None], str]:
-    """What is written at each arrow, (operand, result): the gradient that goes back along it."""
-    texts: dict[tuple[int, int | None], str] = {}
-    for step in every:
-        for operand, share in step.shares:
-            before = texts.get((operand, step.node))
-            texts[operand, step.node] = f"{before} + {short(share)}" if before else short(share)
-    return texts
+def sent_along(step: GraphStep) -> dict[int, str]:
+    """What is written at the arrow of each operand: the gradient that goes back along it."""
+    texts: dict[int, list[str]] = {}
+    for operand, share in step.shares:
+        texts.setdefault(operand, []).append(short(share))
+    return {operand: " + ".join(shares) for operand, shares in texts.items()}
 
 
 def _arrow(axes: Any, path: list[Point], below: float, way: str, text: str) -> None:
@@ -321,38 +305,10 @@ def _arrow(axes: Any, path: list[Point], below: float, way: str, text: str) -> N
     )  # fmt: skip
 
 
-def graph(result: Variable) -> Picture:
-    """Draw how a result was computed, with all values and, where it is one number, gradients.
-
-    The number on an arrow is the gradient that was sent back along it.
-
-    Args:
-        result: a computed Variable of at most 24 nodes; `name=` of those given is shown.
-
-    >>> from gpulearn.nn.autograd import Variable
-    >>> x = Variable(3.0, "x")
-    >>> graph(x * x)
-    [figure: The graph of 2 nodes: the result is 9; its gradient with respect to x is 6.]
-    """
-    nodes, every = nodes_of(result), steps(result)
-    last = every[-1]
-    gradients = [
-        f"{name_of(nodes, k)} is {written(last.collected[k])}"
-        for k, node in enumerate(nodes)
-        if not node.parents and k in last.collected
-    ]
-    alt = f"The graph of {len(nodes)} nodes: the result is {written(result.data)}"
-    alt += f"; its gradient with respect to {', to '.join(gradients)}." if gradients else "."
-    return _picture(result, replace(last, node=None, shares=()), alt, sent_along(every))
-
-
 def graph_player(result: Variable) -> Player:
     """Step through a computation: the values forward, then the gradients backward.
 
-    Args:
-        result: a computed Variable of at most 24 nodes.
-
-    >>> from gpulearn.nn.autograd import Variable
+    The result is a computed Variable of at most 24 nodes; the `name=` of those given is shown.
     >>> graph_player(Variable(3.0, "x") * Variable(2.0, "w"))
     [interactive figure: Given: x is 3, w is 2.]
     """

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
-from gpulearn.data.digits import Digits, digits
+from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.nn.autograd import Variable
 from gpulearn.optim.optimizers import gradient_step
@@ -23,12 +23,10 @@ from gpulearn.optim.optimizers import gradient_step
 Array = np.ndarray[Any, Any]
 Layer = tuple[Variable, Variable]
 Hidden = Callable[[Variable, Variable, Variable], Variable]
-SPREADS = ("he", "glorot")
+STEPS, BATCH = 300, 64  # of a training
 
 
-def dense_layers(
-    sizes: Sequence[int], spread: str | float = "he", seed: int = 0, dtype: Any = np.float32
-) -> list[Layer]:
+def dense_layers(sizes: Sequence[int], spread: str = "he", dtype: Any = np.float32) -> list[Layer]:
     """Layers with random weights around zero and biases of zero.
 
     For a layer of n inputs and m outputs the weights' standard deviation is √(2/n) with "he"
@@ -38,8 +36,7 @@ def dense_layers(
 
     Args:
         sizes: inputs, units of each hidden layer, classes.
-        spread: "he", "glorot", or the standard deviation itself.
-        seed: of the random numbers.
+        spread: "he" or "glorot".
         dtype: float32, or float64 where gradients are checked by differences.
 
     >>> [(w.shape, b.shape) for w, b in dense_layers([64, 32, 10])]
@@ -48,15 +45,11 @@ def dense_layers(
     if len(sizes) < 2:
         raise BadInput(f"sizes is {require.shown(sizes)}: give inputs, hidden units and classes.")
     units = [require.whole("an entry of sizes", size) for size in sizes]
-    if isinstance(spread, str):
-        require.choice("spread", spread, SPREADS)
-    else:
-        require.above_zero("spread", spread)
-    rng = np.random.default_rng(seed)
+    require.choice("spread", spread, ("he", "glorot"))
+    rng = np.random.default_rng(0)
     layers = []
     for number, (n, m) in enumerate(itertools.pairwise(units), 1):
-        named = {"he": math.sqrt(2 / n), "glorot": math.sqrt(2 / (n + m))}
-        deviation = named[spread] if isinstance(spread, str) else spread
+        deviation = math.sqrt(2 / (n if spread == "he" else n + m))
         weights = rng.normal(0, deviation, (n, m)).astype(dtype)
         biases = np.zeros(m, dtype)
         layers.append((Variable(weights, f"W{number}"), Variable(biases, f"b{number}")))
@@ -89,7 +82,8 @@ class TrainingFit:
 
     losses: list[float]  # the loss of each step's batch, before the step
     accuracy: float  # the fraction of the held-out digits that is recognized
-    # for each hidden layer, the fraction of units that output zero for every training digit
+    # for each hidden layer, the fraction of units that output zero for every training digit: no
+    # gradient flows back through such a unit, and with ReLU it is called dead
     silent: list[float]
 
     def __repr__(self) -> str:
@@ -100,34 +94,17 @@ class TrainingFit:
         )
 
 
-def fit_dense(
-    layers: Sequence[Layer],
-    *,
-    lr: float,
-    step: Callable[..., tuple[Any, Any]] = gradient_step,
-    steps: int = 300,
-    batch: int = 64,
-    hidden: Hidden = relu_layer,
-    seed: int = 0,
-    data: Digits | None = None,
-) -> TrainingFit:
-    """Train layers on the digits, in place: the loop of notebook 12 as a function.
+def fit_dense(layers: Sequence[Layer], *, lr: float, hidden: Hidden = relu_layer) -> TrainingFit:
+    """Train layers on the digits, in place, by 300 steps of plain gradient descent.
 
-    The step function is one of `gpulearn.optim`; a batch is drawn at random with replacement, by
-    the seed.
-
-    Raises:
-        BadInput: a number is not above zero.
-        TrainingError: the loss is no finite number; the message names the step.
+    A batch is 64 digits, drawn at random with replacement. Raises a TrainingError that names the
+    step where the loss is no finite number.
     """
-    data = data or digits()
+    data, rng, losses = digits(), np.random.default_rng(0), []
     images = data.train_images.reshape(len(data.train_labels), -1)
-    rng = np.random.default_rng(seed)
     parameters = [parameter for layer in layers for parameter in layer]
-    states: list[Any] = [None] * len(parameters)
-    losses = []
-    for number in range(require.whole("steps", steps)):
-        drawn = rng.integers(0, len(images), require.whole("batch", batch))
+    for number in range(STEPS):
+        drawn = rng.integers(0, len(images), BATCH)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             scores = dense_values(images[drawn], layers, hidden)[-1]
             loss = scores.softmax_cross_entropy(data.train_labels[drawn])
@@ -140,25 +117,13 @@ def fit_dense(
         for parameter in parameters:
             parameter.zero_grad()
         loss.backward()
-        for k, parameter in enumerate(parameters):
-            parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], lr=lr)
+        for parameter in parameters:
+            parameter.data, _ = gradient_step(parameter.data, parameter.grad, lr=lr)
     test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, hidden)
     right = test[-1].data.argmax(axis=1) == data.test_labels
-    return TrainingFit(losses, float(right.mean()), silent_shares(images, layers, hidden))
-
-
-def silent_shares(
-    images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
-) -> list[float]:
-    """For each hidden layer, the fraction of units whose output is zero for every image.
-
-    No gradient flows back through such a unit, whatever the image: with ReLU it is called dead.
-
-    >>> silent_shares(np.ones((3, 4)), dense_layers([4, 8, 2], spread=0.1))[0] <= 1
-    True
-    """
     inner = dense_values(images, layers, hidden)[:-1]
-    return [float((value.data == 0).all(axis=0).mean()) for value in inner]
+    silent = [float((value.data == 0).all(axis=0).mean()) for value in inner]
+    return TrainingFit(losses, float(right.mean()), silent)
 
 
 def gradient_norms(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -61,8 +62,7 @@ def same(one: Any, other: Any) -> bool:
     return isinstance(other, np.ndarray) and compare.arrays(one, other) is None
 
 
-@contextmanager
-def without(name: str) -> Iterator[None]:
+def without(name: str) -> AbstractContextManager[Any]:
     """Refuse an answer that calls the method of a Variable which does what is to be written.
 
     >>> with without("order"):
@@ -71,13 +71,8 @@ def without(name: str) -> Iterator[None]:
     ...
     gpulearn.judge.exercise.Violation: it calls .order(), which does just that: write it yourself
     """
-    method = getattr(Variable, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise Violation(f"it calls .{name}(), which does just that: write it yourself")
 
-    setattr(Variable, name, refuse)
-    try:
-        yield
-    finally:
-        setattr(Variable, name, method)
+    return patch.object(Variable, name, refuse)

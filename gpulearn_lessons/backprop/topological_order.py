@@ -29,7 +29,6 @@ class NodeList:
 
 
 def named(node: Variable, name: str) -> Variable:
-    """A node with a name, for messages."""
     node.name = name
     return node
 
@@ -99,27 +98,24 @@ def namesakes() -> Variable:
 
 def cases() -> list[Case]:
     """Graphs with one path and with many, in either order of the operands."""
-
-    def case(label: str, make: Callable[[], Variable]) -> Case:
-        return Case(label, (make,))
-
-    return [
-        case("tanh of exp of a", chain),
-        case("a·a + 2·a", twice),
-        case("2·a + a·a", lambda: twice(swapped=True)),
-        case(AGAIN, twice),
-        case("3·s + s", diamond),
-        case("s + 3·s", lambda: diamond(swapped=True)),
-        case("a product of a and what was computed from it", lambda: late(swapped=True)),
-        case("a product of what was computed from a, and a", lambda: late(swapped=False)),
-        case("a product of a and a function of a function of it", lambda: short_and_long(True)),
-        case("a product of a function of a function of a, and a", lambda: short_and_long(False)),
-        case("a layer", layer),
-        case("two inputs of the same value", equal_values),
-        case("two inputs of the same name", namesakes),
-        case("twelve rungs, each used twice", ladder),
-        case("a by itself", lambda: Variable(3.0, "a")),
-    ]
+    graphs: dict[str, Callable[[], Variable]] = {
+        "tanh of exp of a": chain,
+        "a·a + 2·a": twice,
+        "2·a + a·a": lambda: twice(swapped=True),
+        AGAIN: twice,
+        "3·s + s": diamond,
+        "s + 3·s": lambda: diamond(swapped=True),
+        "a product of a and what was computed from it": lambda: late(swapped=True),
+        "a product of what was computed from a, and a": lambda: late(swapped=False),
+        "a product of a and a function of a function of it": lambda: short_and_long(True),
+        "a product of a function of a function of a, and a": lambda: short_and_long(False),
+        "a layer": layer,
+        "two inputs of the same value": equal_values,
+        "two inputs of the same name": namesakes,
+        "twelve rungs, each used twice": ladder,
+        "a by itself": lambda: Variable(3.0, "a"),
+    }
+    return [Case(label, (make,)) for label, make in graphs.items()]
 
 
 @contextmanager
@@ -139,7 +135,6 @@ def looking() -> Iterator[list[int]]:
 
 
 def run(answer: Answer, case: Case) -> NodeList | None:
-    """Let an answer list a newly built graph."""
     result = case.args[0]()
     order = topological_order(result)
     with without("order"), looking() as looks:
@@ -166,7 +161,6 @@ def run(answer: Answer, case: Case) -> NodeList | None:
 
 
 def complaint(got: list[Any], want: Nodes, names: dict[int, str]) -> str | None:
-    """What is wrong with a list of nodes."""
     places = {id(node): place for place, node in enumerate(got)}
     for node in got:
         if id(node) not in names:

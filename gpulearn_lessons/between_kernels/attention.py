@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpulearn import cuda, require
+from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import softmax
 from gpulearn.kernels.specification import Array, Specification, blocks_along
@@ -136,26 +136,6 @@ def attention_tiled(q: Array, k: Array, v: Array, out: Array) -> None:
         total += cuda.shfl_xor_sync(FULL_WARP, total, step)
     if query < q.shape[0]:
         out[query, lane] = result / total
-
-
-@require.sizes("n", "rows")
-def attention_bytes(n: int, rows: int = 32, *, tiled: bool) -> int:
-    """Bytes that the attention of n queries moves, with d = 32 numbers each in float32.
-
-    A block computes r = `rows` queries. A tile of 32 keys is 128·32 bytes, and so is one of values.
-    The three kernels move, for scores, softmax and product: n/32·n/r·(32 + r)·128 + 4·n², then
-    16·n², then 4·n² + n/r·128·n + 128·n. In tiles (`tiled`) a block moves its queries, its results,
-    and all keys and values: 2·128·n + n/r·2·128·n. Exact where n is a multiple of 32 and of r.
-
-    >>> attention_bytes(1024, tiled=False) / attention_bytes(1024, tiled=True)
-    4.378...
-    """
-    row, blocks = 4 * HEAD, -(-n // rows)
-    if tiled:
-        return 2 * row * n + blocks * 2 * row * n
-    scores = -(-n // WARP) * blocks * (WARP + rows) * row + 4 * n * n
-    product = 4 * n * n + blocks * row * n + row * n
-    return scores + 16 * n * n + product
 
 
 def scored(q: Array, k: Array, scores: Array) -> tuple[Array]:

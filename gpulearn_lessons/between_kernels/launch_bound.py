@@ -31,7 +31,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """How two times differ, by the way of launching of the first that does."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(WAYS):

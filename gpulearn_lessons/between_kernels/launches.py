@@ -49,20 +49,17 @@ def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[f
 
 
 @require.sizes("kernels", "elements")
-def graph_times(
-    kernels: int, elements: int, gpu: str = "T4"
-) -> tuple[dict[str, float], Provenance]:
+def graph_times(kernels: int, elements: int) -> tuple[dict[str, float], Provenance]:
     """How long a sequence of small kernels takes one by one and as a graph, in seconds.
 
     Each kernel multiplies a float32 vector of some elements by a number. Measured by torch where
-    there is a GPU, else modeled by `launch_bound` with the bandwidth of `gpu`.
+    there is a GPU, else modeled by `launch_bound` with the bandwidth of a T4.
     """
-    spec = gpu_spec(gpu)
     if selection.torch_gpu():
         return _measured(kernels, elements)
-    each = 8 * elements / spec.bandwidth  # read and written
+    each = 8 * elements / gpu_spec("T4").bandwidth  # read and written
     times = launch_bound([each] * kernels, LAUNCH_SECONDS, GAP_SECONDS)
-    origin = Provenance("modeled", f"the {gpu}'s data sheet")
+    origin = Provenance("modeled", "the T4's data sheet")
     return dict(zip(("one by one", "as a graph"), times, strict=True)), origin
 
 

@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 from gpulearn import cuda, require
-from gpulearn.kernels.indexing import blocks_for
-from gpulearn.kernels.specification import Array
+from gpulearn.kernels.indexing import blocks_for, blocks_over
+from gpulearn.kernels.specification import Array, Specification
 from gpulearn.kernels.vectors import vector_add
-from gpulearn_lessons.between_kernels.populations import after_seasons
 
 BLOCK = 128
+GROWTH, SEASONS = 3.7, 40
+
+
+@cuda.jit
+def after_seasons(populations: Array) -> None:
+    """Each population after `SEASONS` seasons, a thread for each, in place.
+
+    The logistic map x → r·x·(1 − x) says how large a population is in the next season, as a share
+    of the most that its land can feed. Source: R. M. May, "Simple mathematical models with very
+    complicated dynamics", Nature 261 (1976). So many steps on each number take longer than its way
+    through memory. `populations` is float64 (n,), from 0 to 1: a difference grows season by season.
+
+    Launch: one-dimensional, with at least n threads.
+    Cost: 3·`SEASONS` operations for each number, which is read and written once.
+
+    >>> import numpy as np
+    >>> populations = np.array([0.0, 1 - 1 / GROWTH])  # two that never change
+    >>> after_seasons[1, 32](populations)
+    >>> populations.round(6)
+    array([0.     , 0.72973])
+    """
+    i = cuda.grid(1)
+    if i < populations.size:
+        x = populations[i]
+        for _ in range(SEASONS):
+            x = GROWTH * x * (1 - x)
+        populations[i] = x
+
+
+def seasons(populations: Array) -> tuple[Array]:
+    """What `after_seasons` must leave."""
+    for _ in range(SEASONS):
+        populations = GROWTH * populations * (1 - populations)
+    return (populations,)
+
+
+AFTER_SEASONS = Specification(after_seasons, seasons, grid=blocks_over(0), block=128, updated=(0,))
 
 
 def wait_for_event(a: Array, b: Array, out: Array) -> None:

@@ -12,8 +12,7 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.reduction import WARP
 from gpulearn.perf.timing import format_seconds
 from gpulearn_lessons.between_kernels import trial
-from gpulearn_lessons.between_kernels.overlap import pipeline_copies
-from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS
+from gpulearn_lessons.between_kernels.overlap import AFTER_SEASONS, pipeline_copies
 from gpulearn_lessons.between_kernels.trial import GPU, StreamOutcome
 
 SLACK = 1.25  # times the solution's makespan: enough for a few streams in turn, or another order
@@ -45,15 +44,9 @@ def cases() -> list[Case]:
     return result
 
 
-run = functools.partial(trial.run, counters=True)
-
-
 @functools.cache
 def best() -> float:
-    """The solution's makespan in the largest case."""
-    line = run(pipeline_copies, cases()[-1]).timeline
-    assert line is not None
-    return line.makespan
+    return trial.run(pipeline_copies, cases()[-1]).timeline.makespan
 
 
 def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
@@ -65,7 +58,6 @@ def demand(answer: Answer, outcomes: Sequence[StreamOutcome]) -> str | None:
                 f"{outcome.kernels}, the budget is {case.args[2]}. {PARTS}"
             )
     last = outcomes[-1]
-    assert last.timeline is not None
     enough = 2 * last.out.size // WARP
     if last.warps > enough:
         return (
@@ -93,7 +85,7 @@ EXERCISE = Exercise(
     task="Let copies and kernels of several chunks overlap, each chunk on a stream of its own.",
     reference=pipeline_copies,
     cases=cases,
-    run=run,
+    run=trial.run,
     expect=lambda case: AFTER_SEASONS.reference(case.args[0])[0],
     difference=trial.difference,
     demand=demand,

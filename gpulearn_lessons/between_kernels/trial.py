@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -32,8 +33,6 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class StreamOutcome:
-    """What a program did."""
-
     out: Array  # what its output held when it returned
     later: Array  # what it held when all that it had asked for was done
     race: str  # the first race between streams, as a sentence, or ""
@@ -43,15 +42,14 @@ class StreamOutcome:
     asked: tuple[Any, ...]
     default: bool  # whether a copy or a kernel was on the default stream
     pageable: bool  # whether pageable memory was copied
-    timeline: Timeline | None  # the modeled times, where kernels were counted
-    label: str = ""  # of the case
-    polled: bool = False  # whether the host asked an event, once at least, if it had happened
-    changed: str = ""  # the name of an input that holds something else afterwards, or ""
-    warps: int = 0  # how many its kernels were launched with
+    timeline: Timeline  # the modeled times
+    label: str  # of the case
+    polled: bool  # whether the host asked an event, once at least, if it had happened
+    changed: str  # the name of an input that holds something else afterwards, or ""
+    warps: int  # how many its kernels were launched with
 
     @property
     def kernels(self) -> int:
-        """How many kernels were launched."""
         return sum(o[0] == "kernel" for o in self.asked)
 
     @property
@@ -64,15 +62,12 @@ class StreamOutcome:
         return sum(o[3] for o in self.asked[: works[-1]]) + self.polled if works else 0
 
 
-def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
-    """Try a program on a case's arrays, in pinned memory; the last of them is the output.
-
-    With counters, kernels are counted, so that the times can be modeled.
-    """
+def run(answer: Answer, case: Case) -> StreamOutcome:
+    """Try a program on a case's arrays, in pinned memory; the last of them is the output."""
     arguments = [pinned(a) if isinstance(a, np.ndarray) else a for a in case.args]
     output = next(a for a in reversed(arguments) if isinstance(a, np.ndarray))
     output[...] = poison(output.dtype)
-    with warnings.catch_warnings(), record_work(counters=counters) as work, polls() as polled:
+    with warnings.catch_warnings(), record_work(counters=True) as work, polls() as polled:
         warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
         try:
             machines(answer)(*arguments)
@@ -98,7 +93,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> StreamOutcome:
         asked=asked,
         default=any(o.stream == 0 for o in work if o.kind in WORKS),
         pageable=any(o.pinned is False for o in work),
-        timeline=modeled(work, GPU) if counters else None,
+        timeline=modeled(work, GPU),
         label=case.label,
         polled=bool(polled),
         changed=changed(answer, arguments, case.args, output),
@@ -128,11 +123,8 @@ def polls() -> Iterator[list[bool]]:
         said.append(own(self))
         return said[-1]
 
-    Event.query = query  # type: ignore[method-assign]
-    try:
+    with patch.object(Event, "query", query):
         yield said
-    finally:
-        Event.query = own  # type: ignore[method-assign]
 
 
 def changed(answer: Answer, args: list[Any], before: tuple[Any, ...], output: Array) -> str:
@@ -176,7 +168,6 @@ def machines(answer: Answer) -> Answer:
 
 
 def difference(got: Any, expected: Array) -> str | None:
-    """What is wrong with what a program did, in one sentence, or None."""
     assert isinstance(got, StreamOutcome)
     if got.race:
         return got.race

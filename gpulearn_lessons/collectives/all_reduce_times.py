@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import LINKS, Link, as_link
-from gpulearn.plot.controls import Explorer, dropdown
+from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import figure, legend_beside, looks, plain_decades
 from gpulearn.require import shown
 
@@ -25,7 +24,6 @@ NAMES = {
 }
 LIBRARY = "library"
 MIN_BYTES, MAX_BYTES = 1e2, 1e10  # bytes, of the explorer
-RANKS = tuple(2**k for k in range(1, 11))
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0.0, "bytes"))
 
 
@@ -56,17 +54,14 @@ def fastest_spans(ranks: int, link: Link | str) -> list[tuple[float, str]]:
 
 
 def all_reduce(
-    measured: Mapping[str, Mapping[float, float]],
-    links: Mapping[str, Link] | Link | str | None = None,
-    *,
-    ranks: int,
+    measured: Mapping[str, Mapping[float, float]], link: Link | str | None = None, *, ranks: int
 ) -> Picture:
     """Draw the times of all-reduces over the tensor's size: points measured, lines modeled.
 
     Args:
         measured: algorithm ("root", "tree", "doubling", "ring", "halving" or "library") → size in
             bytes → seconds; may be empty if there is a link.
-        links: the link of the model's lines, or one for each algorithm; no lines if None.
+        link: that of the model's lines, one for each algorithm; no lines if None.
         ranks: how many ranks took part.
     """
     from matplotlib.ticker import LogLocator
@@ -74,22 +69,21 @@ def all_reduce(
     ranks = require.whole("ranks", ranks)
     for name in measured:
         require.choice("algorithm", name, (*NAMES, LIBRARY))
-    lines = links if isinstance(links, Mapping) else dict.fromkeys(NAMES, links) if links else {}
     points = [size for times in measured.values() for size in times]
-    if not points and not lines:
+    if not points and link is None:
         raise BadInput(f"measured is {shown(measured)}, and there is no link: nothing to draw.")
     sizes = np.geomspace(min(points, default=MIN_BYTES), max(points, default=MAX_BYTES), 60)
+    labels = {**NAMES, LIBRARY: LIBRARY}
     with figure(8.6, 4.6) as (fig, axes):
-        labels = {**NAMES, LIBRARY: LIBRARY}
         for (name, label), look in zip(labels.items(), looks([*labels.values()]), strict=True):
+            line = link if name in NAMES else None
             if name in measured:
                 times = dict(sorted(measured[name].items()))
-                style = {**look, "linestyle": "none" if name in lines else look["linestyle"]}
+                style = {**look, "linestyle": look["linestyle"] if line is None else "none"}
                 axes.plot(list(times), [1e3 * t for t in times.values()], markersize=7,
                           label=f"{label}, measured", **style)  # fmt: skip
-            if name in lines:
-                model = [1e3 * all_reduce_seconds(name, ranks, s, as_link(lines[name]))
-                         for s in sizes]  # fmt: skip
+            if line is not None:
+                model = [1e3 * all_reduce_seconds(name, ranks, s, line) for s in sizes]
                 axes.plot(sizes, model, label=f"{label}, modeled", **{**look, "marker": ""})
         axes.set(xscale="log", yscale="log")
         wide = sizes[-1] > 1e5 * sizes[0]  # then a tick at every second power of ten
@@ -101,10 +95,12 @@ def all_reduce(
         axes.set_ylabel("time of one all-reduce (ms)")
         legend_beside(axes)
         # while the style is in force: its colors are looked up when the lines are drawn
-        return show(fig, _sentence(measured, lines, ranks))
+        return show(fig, _sentence(measured, link, ranks))
 
 
-def _sentence(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: int) -> str:
+def _sentence(
+    measured: Mapping[str, Mapping[float, float]], link: Link | str | None, ranks: int
+) -> str:
     parts = []
     common = sorted(set.intersection(*(set(t) for t in measured.values()))) if measured else []
     for size in dict.fromkeys(common[:1] + common[-1:]):
@@ -114,50 +110,42 @@ def _sentence(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: 
             f"measured at {size_text(size)}, {NAMES.get(best, best)} {does} "
             f"{1e3 * measured[best][size]:.2g} ms"
         )
-    same = set(lines.values())
-    if lines and len(same) == 1 and set(lines) == set(NAMES):
-        parts.append(spans_text(fastest_spans(ranks, same.pop())))
-    elif lines:
-        parts.append(f"lines of the α–β model for {', '.join(NAMES[name] for name in lines)}")
+    if link is not None:
+        parts.append(spans_text(ranks, link))
     return f"Times of all-reduces on {ranks:,} ranks over the tensor's size: {'; '.join(parts)}."
 
 
-def spans_text(spans: Sequence[tuple[float, str]]) -> str:
+def spans_text(ranks: int, link: Link | str) -> str:
     """Which algorithm is fastest from where on, in words."""
-    text = f"modeled, {NAMES[spans[0][1]]} is fastest"
-    if len(spans) == 1:
-        return f"{text} for all sizes"
-    ways = [f", from {size_text(size)} on {NAMES[name]}" for size, name in spans[1:]]
-    return text + " for small tensors" + "".join(ways)
+    (_, first), *others = fastest_spans(ranks, link)
+    if not others:
+        return f"modeled, {NAMES[first]} is fastest for all sizes"
+    ways = [f", from {size_text(size)} on {NAMES[name]}" for size, name in others]
+    return f"modeled, {NAMES[first]} is fastest for small tensors{''.join(ways)}"
 
 
 def draw(link: str, ranks: int) -> tuple[Picture, str]:
     """The modeled times of all algorithms on a named link, and which is fastest where."""
     ring = all_reduce_seconds("ring", ranks, 1e9, link)
     text = (
-        f"{ranks:,} ranks, {as_link(link)}: {spans_text(fastest_spans(ranks, link))}. The ring "
-        f"takes {ring * 1e3:.3g} ms for {size_text(1e9)}, modeled."
+        f"{ranks:,} ranks, {as_link(link)}: {spans_text(ranks, link)}. The ring takes "
+        f"{ring * 1e3:.3g} ms for {size_text(1e9)}, modeled."
     )
     return all_reduce({}, link, ranks=ranks), text
 
 
-def all_reduce_explorer(ranks: int = 1024) -> Explorer:
+def all_reduce_explorer() -> Explorer:
     """Choose a link and a number of ranks; see which all-reduce is fastest for which size.
 
     All times are modeled: rounds · α + bytes · β.
 
-    Args:
-        ranks: how many ranks at first: 2, 4, 8 … 1,024.
-
     >>> all_reduce_explorer()
     [interactive figure: 1,024 ranks, 100 Gbit (9.6 µs, 12.5 GB/s): modeled, doubling is ...]
     """
-    widgets = require.package("ipywidgets", "collectives.all_reduce_explorer")
-    if ranks not in RANKS:
-        raise BadInput(f"ranks is {shown(ranks)}: give a power of two from 2 to 1,024.")
     names = [(str(link), name) for name, link in LINKS.items()]
-    chosen = dropdown("link", names, "100 Gbit")
-    count = widgets.SelectionSlider(
-        options=[(f"{n:,}", n) for n in RANKS], value=ranks, description="ranks"
-    )
-    return Explorer(draw, {"link": chosen, "ranks": count})
+    ranks = [(f"{2**k:,}", 2**k) for k in range(1, 11)]
+    controls = {
+        "link": dropdown("link", names, "100 Gbit"),
+        "ranks": choices("ranks", ranks, 1024),
+    }
+    return Explorer(draw, controls)

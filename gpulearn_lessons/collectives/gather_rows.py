@@ -25,9 +25,10 @@ class Rows(Work):
         table[rank] = 0 if self.kind == "zeros" else super().numbers(rank)[rank]
         return table
 
-    def end(self, rank: int) -> np.ndarray:
+    @property
+    def ends(self) -> list[np.ndarray]:
         """The table with all rows."""
-        return np.stack([self.numbers(r)[r] for r in range(self.ranks)])
+        return [np.stack([self.numbers(r)[r] for r in range(self.ranks)])] * self.ranks
 
 
 def cases() -> list[Case]:

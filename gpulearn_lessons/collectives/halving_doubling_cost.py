@@ -46,7 +46,6 @@ def difference(got: Any, want: Any) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two answers are as many numbers, and these are the same."""
     return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-9, atol=1e-15)
 
 

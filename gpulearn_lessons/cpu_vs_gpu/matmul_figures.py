@@ -18,8 +18,8 @@ from gpulearn.tables import Table, table
 from simt.device.selection import cores, cpu_name
 
 
-def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H200")) -> Table:
-    """This CPU as measured (operations per second, bytes per second) beside named GPUs."""
+def compare_gpus(peak: float, bandwidth: float) -> Table:
+    """This CPU as measured (operations per second, bytes per second) beside a T4 and an H200."""
     above_zero("peak", peak)
     above_zero("bandwidth", bandwidth)
     rows = [
@@ -41,18 +41,13 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
             "memory (GB/s)": beside(gpu.bandwidth, bandwidth, 1e9),
             "source": gpu.source,
         }
-        for gpu in map(gpu_spec, gpus)
+        for gpu in map(gpu_spec, ("T4", "H200"))
     ]
     return table(rows, caption="In brackets: as a multiple of this CPU.")
 
 
 def times(*series: Series) -> Picture:
-    """Plot seconds over n for several series, with every crossover with the first circled.
-
-    Args:
-        series: the first is what the others are compared with. Each legend entry says where
-            its numbers come from.
-    """
+    """Plot seconds over n for several series, with every crossover with the first circled."""
     _check(series)
     base = series[0]
     crossings = [None, *(_crossover(base, other) for other in series[1:])]
@@ -66,10 +61,8 @@ def times(*series: Series) -> Picture:
                 axes.plot(size, at, "o", markersize=15, fillstyle="none", color="black", zorder=5)
         _axes(axes, base.sizes, "time for one product (s)")
     clauses = [
-        f"{other.name} stays faster from n = {size}"
-        if size
-        else f"{other.name} does not stay faster at any size"
-        for other, size in zip(series[1:], crossings[1:], strict=True)
+        f"{other.name} {f'stays faster from n = {n}' if n else 'does not stay faster at any size'}"
+        for other, n in zip(series[1:], crossings[1:], strict=True)
     ]
     text = "; ".join(clauses) or "one curve"
     return show(fig, f"Time over n on logarithmic axes; against {base.name}: {text}.")

@@ -81,15 +81,12 @@ def products_in(answer: Callable[..., Any]) -> list[str]:
 
 def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
     """Whether a library's matrix product did the work that the loops were to do."""
-    products = products_in(answer)
-    if not products and not loops_thrice(answer):
-        return NOT_THREE
-    if products:
+    if products := products_in(answer):
         return (
             f"the result is right, but {products[0]} did the work. "
             f"Write the loops yourself: they are what everything else is compared with."
         )
-    return None
+    return None if loops_thrice(answer) else NOT_THREE
 
 
 def same_mistake(one: Any, other: Any) -> bool:

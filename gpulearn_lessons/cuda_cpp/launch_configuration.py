@@ -26,7 +26,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
-    """The first of the three values that differs."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):

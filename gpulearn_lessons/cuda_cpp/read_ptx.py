@@ -31,7 +31,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """How four numbers differ, by the name of the first that does."""
     if got is None:
         return compare.NOTHING
     got = got.tolist() if isinstance(got, np.ndarray) else got

@@ -27,18 +27,10 @@ def descent(
     state: Any = None,
     **options: float,
 ) -> Case:
-    """A starting point and a gradient for each step, one step per rate.
+    """A starting point, and a gradient of some size for each step, one step per rate.
 
-    Args:
-        label: its name in a diagnosis.
-        shape: of the parameters.
-        seed: of the random numbers.
-        rates: the learning rate of each step.
-        size: scale of the gradients.
-        dtype: of parameters and gradients.
-        zero: whether the slope of the first parameter is always zero.
-        state: of the steps made before, in the form that the task specifies.
-        options: more arguments of the step function.
+    With `zero` the slope of the first parameter is always zero; `state` is that of the steps made
+    before, in the form that the task specifies; `options` are more arguments of the step function.
     """
     rng = np.random.default_rng(seed)
     theta: Array = rng.uniform(0.5, 2.0, size=shape).astype(dtype)
@@ -54,8 +46,8 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     Between the steps another descent makes a step, as when two models are trained in turn: a step
     function that keeps its memory outside of its state mixes them up.
     """
-    theta, gradients, rates, options, *begun = case.args
-    state, path = begun[0] if begun else None, []
+    theta, gradients, rates, options, state = case.args
+    path = []
     with np.errstate(all="ignore"):
         for gradient, lr in zip(gradients, rates, strict=True):
             arguments = {"theta": theta, "gradient": gradient.copy(), "state": state}
@@ -132,12 +124,12 @@ def difference(got: Any, expected: Any) -> str | None:
     for step, (one, other) in enumerate(zip(got, expected, strict=False), start=1):
         sentence = compare.arrays(one, other)
         if sentence is None and one.dtype != other.dtype:
-            sentence = (
-                f"it returns {one.dtype} parameters, expected {other.dtype} as theta is: a float64 "
-                "array or NumPy number, such as np.sqrt of a Python number, makes all float64"
-                if one.dtype == np.float64
-                else f"it returns {one.dtype} parameters, expected {other.dtype} as theta is"
-            )
+            sentence = f"it returns {one.dtype} parameters, expected {other.dtype} as theta is"
+            if one.dtype == np.float64:
+                sentence += (
+                    ": a float64 array or NumPy number, such as np.sqrt of a Python number, makes "
+                    "all float64"
+                )
         if sentence:
             return f"step {step}: {sentence}"
     return None

@@ -12,24 +12,23 @@ from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.optim.optimizers import gradient_step
 from gpulearn.require import shown
 from gpulearn_lessons.gradient_descent import descents
+from gpulearn_lessons.gradient_descent.descents import descent
 
 
 def cases() -> list[Case]:
     """Shapes, rates and dtypes; no factor is one, and no two entries are equal."""
     return [
-        descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 3),
-        descents.descent("a matrix of parameters", (2, 3), seed=2, rates=[0.1] * 2),
-        descents.descent("parameters of three axes", (2, 1, 3), seed=7, rates=[0.2] * 2),
-        descents.descent("a rate that changes", (2,), seed=3, rates=[0.5, 0.05, 2.0]),
-        descents.descent("a rate that decreases to 0", (2,), seed=11, rates=[0.5, 0.0, 0.2]),
-        descents.descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
-        descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
-        descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
-        descents.descent("a state of its own", (2,), seed=8, rates=[0.3] * 2, state=4),
-        descents.descent("an empty state", (2,), seed=9, rates=[0.3] * 2, state={}),
-        descents.descent(
-            "a state that is a list", (2,), seed=10, rates=[0.3] * 2, state=[4.0, 1.0]
-        ),
+        descent("three parameters", (3,), seed=1, rates=[0.3] * 3),
+        descent("a matrix of parameters", (2, 3), seed=2, rates=[0.1] * 2),
+        descent("parameters of three axes", (2, 1, 3), seed=7, rates=[0.2] * 2),
+        descent("a rate that changes", (2,), seed=3, rates=[0.5, 0.05, 2.0]),
+        descent("a rate that decreases to 0", (2,), seed=11, rates=[0.5, 0.0, 0.2]),
+        descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
+        descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
+        descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
+        descent("a state of its own", (2,), seed=8, rates=[0.3] * 2, state=4),
+        descent("an empty state", (2,), seed=9, rates=[0.3] * 2, state={}),
+        descent("a state that is a list", (2,), seed=10, rates=[0.3] * 2, state=[4.0, 1.0]),
     ]
 
 

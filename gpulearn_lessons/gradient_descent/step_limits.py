@@ -25,18 +25,15 @@ WINDOW = (-1.0, 4.0)
 def draw_walk(loss: Number, slope: Number, start: float, rate: float) -> tuple[Picture, str]:
     """Draw 12 steps of gradient descent on the loss curve, as long as they stay in the picture."""
     places = [start]
-    end = ""
     for step in range(1, STEPS + 1):
         there = places[-1] - rate * slope(places[-1])
         if not WINDOW[0] <= there <= WINDOW[1]:
             end = f"step {step} leads to {there:.3g}, outside the picture."
             break
         places.append(there)
-    text = f"Rate {rate:.3g}: " + (
-        end
-        or f"{STEPS} steps lead from {start:g} to {places[-1]:.4g}, where J is "
-        f"{loss(places[-1]):.3g}."
-    )
+    else:
+        end = f"{STEPS} steps lead from {start:g} to {there:.4g}, where J is {loss(there):.3g}."
+    text = f"Rate {rate:.3g}: {end}"
     with figure(7.0, 3.4) as (fig, axes):
         x = np.linspace(*WINDOW, 201)
         axes.plot(x, [loss(theta) for theta in x], color="0.5")
@@ -47,30 +44,25 @@ def draw_walk(loss: Number, slope: Number, start: float, rate: float) -> tuple[P
         return show(fig, f"Gradient descent on the loss curve. {text}"), text
 
 
-def rate_explorer(loss: Number, slope: Number, start: float = 0.0) -> Explorer:
-    """Choose a learning rate and see twelve steps of gradient descent on the loss curve.
+def rate_explorer(loss: Number, slope: Number) -> Explorer:
+    """Choose a learning rate and see twelve steps of gradient descent on the loss curve, from 0.
 
-    Args:
-        loss: θ → J(θ).
-        slope: θ → its derivative.
-        start: the initial θ, from −1 to 4.
+    `loss` is θ → J(θ), `slope` its derivative.
     """
     if not (callable(loss) and callable(slope)):
         raise BadInput(
             "gradient_descent.rate_explorer takes two functions of θ: the loss and its slope."
         )
     controls = {"rate": choices("rate", RATES, RATES[7], "{:.2g}")}
-    return Explorer(lambda rate: draw_walk(loss, slope, start, rate), controls)
+    return Explorer(lambda rate: draw_walk(loss, slope, 0.0, rate), controls)
 
 
 def directions(hessian: Any) -> Picture:
     """Draw the curvature of a surface of two parameters in each direction.
 
     On the left, lines of equal loss around the minimum, with the two eigenvectors as arrows; on the
-    right, the curvature dᵀHd along each direction d, with the eigenvalues marked.
-
-    Args:
-        hessian: symmetric, (2, 2), with positive eigenvalues.
+    right, the curvature dᵀHd along each direction d, with the eigenvalues marked. `hessian` is
+    symmetric, (2, 2), with positive eigenvalues.
     """
     matrix = require.real_array("hessian", hessian)
     if matrix.shape != (2, 2) or not np.allclose(matrix, matrix.T):
@@ -128,9 +120,8 @@ def momentum_plane(curvatures: Any, settings: Mapping[str, tuple[float, float]])
     decides. Right of the solid line a direction diverges; between the dashed line and (1 + √μ)²
     the factor is √μ, whatever the curvature.
 
-    Args:
-        curvatures: of all directions, positive; only the lowest and the highest count.
-        settings: label → (learning rate, momentum).
+    `curvatures` are positive, and only the lowest and the highest count; `settings` maps a label
+    to (learning rate, momentum).
     """
     require.named("settings", settings, '{"label": (rate, momentum), …}')
     values = require.real_array("curvatures", curvatures)

@@ -1,5 +1,4 @@
 from .ladder import ladder_counts as ladder_counts
-from .ladder import ladder_reports as ladder_reports
 from .ladder_figures import compare_rungs as compare_rungs
 from .ladder_figures import ladder_explorer as ladder_explorer
 from .rung_rates import kernel_roofs as kernel_roofs

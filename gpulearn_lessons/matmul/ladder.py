@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.specification import Specification
-from gpulearn_lessons.matmul import matmul_registers, matmul_warp_tiles
-from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED, TILE
+from gpulearn_lessons.matmul.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED
 from gpulearn_lessons.matmul.matmul_pairs import MATMUL_VECTORIZED
+from gpulearn_lessons.matmul.matmul_registers import MATMUL_REGISTER_STRIP, MATMUL_REGISTER_TILED
+from gpulearn_lessons.matmul.matmul_warp_tiles import MATMUL_WARP_TILES
 from simt.host.xray import xray
 from simt.observers.counters import Counts
 
@@ -23,28 +24,13 @@ if TYPE_CHECKING:
 Pair = tuple[int, int]
 
 
-class CountedReport(Protocol):
-    """What has the counters of a launch: its report, or a `Product`."""
-
-    @property
-    def totals(self) -> Counts:
-        """The counters of the whole launch."""
-
-
-@dataclass(frozen=True)
-class Product:
-    """What a product costs at a size at which it was not launched."""
-
-    totals: Counts
-
-
 @dataclass(frozen=True)
 class Rung:
     """One kernel of the ladder with its launch."""
 
     name: str  # what it is called in tables
     specification: Specification  # of a kernel that computes C = A·B from (a, b, c)
-    covers: Pair  # elements of C that one block computes, along x and y
+
     # whether it takes its float32 matrices as int64 words of two; rows are even then
     pairs: bool = False
 
@@ -82,19 +68,14 @@ class Rung:
         return self.report(a, b, cuda.device_array((n, n), np.float32))
 
 
-_tile = (matmul_registers.COLUMNS, matmul_registers.ROWS)
 _rungs = (
-    Rung("naive", MATMUL_NAIVE, (32, 8)),
-    Rung("coalesced", MATMUL_COALESCED, (32, 8)),
-    Rung("shared tile", MATMUL_TILED, (TILE, TILE)),
-    Rung("register strip", matmul_registers.MATMUL_REGISTER_STRIP, _tile),
-    Rung("register tile", matmul_registers.MATMUL_REGISTER_TILED, _tile),
-    Rung("wide loads", MATMUL_VECTORIZED, _tile, pairs=True),
-    Rung(
-        "warp tiles",
-        matmul_warp_tiles.MATMUL_WARP_TILES,
-        (matmul_warp_tiles.COLUMNS, matmul_warp_tiles.ROWS),
-    ),
+    Rung("naive", MATMUL_NAIVE),
+    Rung("coalesced", MATMUL_COALESCED),
+    Rung("shared tile", MATMUL_TILED),
+    Rung("register strip", MATMUL_REGISTER_STRIP),
+    Rung("register tile", MATMUL_REGISTER_TILED),
+    Rung("wide loads", MATMUL_VECTORIZED, pairs=True),
+    Rung("warp tiles", MATMUL_WARP_TILES),
 )
 LADDER = {rung.name: rung for rung in _rungs}
 
@@ -116,25 +97,14 @@ SIDE = 128  # every rung's tiles divide it
 NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
 
 
-def ladder_reports(n: int = 256) -> dict[str, Report]:
-    """Each rung's report for a product of two n × n matrices of random numbers, n even.
-
-    >>> ladder_reports(64)["shared tile"].totals.barriers
-    512
-    """
-    if require.whole("n", n) % 2:
-        raise BadInput(f"n is {n}: give an even n, since the sixth rung loads pairs.")
-    return {rung.name: rung.sample(n, n) for rung in LADDER.values()}
-
-
-def ladder_counts(n: int = 4096) -> dict[str, Product]:
+def ladder_counts(n: int = 4096) -> dict[str, Counts]:
     """Each rung's counters for a product of two n × n matrices, without launching it.
 
     A block walks along k and then stores its part of C, so the counters of one tile of C are
     a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact, for
     multiples of 128. What a cache would keep (`distinct_sectors`) does not add up, and is 0.
 
-    >>> ladder_counts(4096)["warp tiles"].totals.flops32 == 2 * 4096**3
+    >>> ladder_counts(4096)["warp tiles"].flops32 == 2 * 4096**3
     True
     """
     n = require.whole("n", n)
@@ -148,7 +118,7 @@ def ladder_counts(n: int = 4096) -> dict[str, Product]:
             first, second = getattr(half, name), getattr(whole, name)
             slope = (second - first) * n // (SIDE // 2)  # a multiple of n / 64
             sums[name] = (n // SIDE) ** 2 * (2 * first - second + slope)
-        products[rung.name] = Product(Counts(**sums))
+        products[rung.name] = Counts(**sums)
     return products
 
 

@@ -18,9 +18,8 @@ from gpulearn_lessons.matmul.ladder import (
     LADDER,
     PUBLISHED,
     PUBLISHED_SOURCE,
-    CountedReport,
 )
-from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, recorded_sizes, whole_of
+from gpulearn_lessons.matmul.rung_rates import PEAK, Rate, ladder_rates, modeled_rates, whole_of
 from simt.observers.traffic import WARP
 
 if TYPE_CHECKING:
@@ -63,21 +62,23 @@ MEASURES = {
 
 
 def draw_ladder(
-    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
+    counts: Mapping[str, Counts], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
     """Draw one of `MEASURES` for every rung, the published shares beside it; say its numbers."""
     chosen, whole = MEASURES[measure], whole_of(rates)
     if chosen.value is not None:
-        ours = {name: chosen.value(report.totals) for name, report in reports.items()}
+        ours = {name: chosen.value(counted) for name, counted in counts.items()}
         origin, missing = "counted by the SIMT machine", "not counted"
     else:
         unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
-        rungs = [*(name for name in reports if name in rates), whole]
+        rungs = [*(name for name in counts if name in rates), whole]
         ours = {name: rates[name].flops_per_second / unit for name in rungs}
         origin, missing = str(rates[whole].provenance), "not timed"
     label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
-    names = [*reports, whole]
-    published = {name: 100 * share for name, share in _published(whole).items()}
+    names = [*counts, whole]
+    # shares of cuBLAS, as shares of the same whole: the library, or the peak
+    percent = 100 * (CUBLAS_BY_PEAK if whole == PEAK else 1.0)
+    published = {name: percent * share for name, share in PUBLISHED.items()}
     others = f"% of {'the peak rate' if whole == PEAK else 'cuBLAS'}"
     with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         shares = {**published, whole: 100.0}
@@ -96,12 +97,6 @@ def draw_ladder(
     return show(fig, f"{text} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."), text
 
 
-def _published(whole: str) -> dict[str, float]:
-    """The published shares of cuBLAS, as shares of the same whole: the library, or the peak."""
-    unit = CUBLAS_BY_PEAK if whole == PEAK else 1.0
-    return {name: share * unit for name, share in PUBLISHED.items()}
-
-
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.3g}"
 
@@ -118,48 +113,32 @@ def _bars(
     axes.tick_params(axis="both", labelsize=9)
 
 
-def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
-    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modeled GPU.
-
-    Args:
-        reports: what `ladder_counts` returned.
-    """
-    _check(reports)
-    here = ladder_rates(reports)
+def ladder_explorer(counts: Mapping[str, Counts]) -> Explorer:
+    """The ladder chart for `ladder_counts`: choose what the bars stand for, and a GPU to model."""
+    _check(counts)
+    here = ladder_rates(counts)
     origin = here[whole_of(here)].provenance
-    first: list[tuple[str, str | int]] = [] if origin.kind == "modeled" else [(str(origin), "")]
-    others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
-    recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
+    first = [] if origin.kind == "modeled" else [(str(origin), "")]
     models = [(f"modeled: {name}", name) for name in GPUS]
     # sliders, since the arrow keys of a list belong to JupyterLab
     controls = {
         "measure": choices("bars show", list(MEASURES), SHARE),
-        "gpu": choices("GPU", [*first, *recorded, *models], first[0][1] if first else "T4"),
+        "gpu": choices("GPU", [*first, *models], "" if first else "T4"),
     }
 
-    def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
-        if isinstance(gpu, int):
-            return draw_ladder(reports, ladder_rates(n=gpu), measure)
-        return draw_ladder(reports, ladder_rates(reports, gpu) if gpu else here, measure)
+    def draw(measure: str, gpu: str) -> tuple[Picture, str]:
+        return draw_ladder(counts, modeled_rates(counts, gpu) if gpu else here, measure)
 
     return Explorer(draw, controls)
 
 
-def compare_rungs(
-    reports: Mapping[str, CountedReport], gpu: str | None = None, n: int | None = None
-) -> Table:
-    """The ladder as a table: rates, shares of the library or limits, and the published shares.
-
-    Args:
-        reports: what `ladder_counts` returned.
-        gpu: a GPU to model; by default what is live or recorded, else a T4's model.
-        n: a recorded size; by default 4,096.
-    """
-    _check(reports)
-    rates = ladder_rates(reports, gpu, n)
+def compare_rungs(counts: Mapping[str, Counts]) -> Table:
+    """`ladder_counts` as a table: rates, shares of the library or limits, and published shares."""
+    _check(counts)
+    rates = ladder_rates(counts)
     whole = whole_of(rates)
     best, rows = rates[whole].flops_per_second, []
-    for name in (*reports, whole):
+    for name in (*counts, whole):
         if name not in rates:
             continue
         rate = rates[name].flops_per_second
@@ -173,6 +152,6 @@ def compare_rungs(
     return table(rows, f"GFLOP/s: {rates[whole].provenance}. Published: {PUBLISHED_SOURCE}.")
 
 
-def _check(reports: Any) -> None:
-    if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
-        raise BadInput(f"reports is {require.shown(reports)}: give what ladder_counts() returns.")
+def _check(counts: Any) -> None:
+    if not isinstance(counts, Mapping) or set(counts) != set(LADDER):
+        raise BadInput(f"counts is {require.shown(counts)}: give what ladder_counts() returns.")

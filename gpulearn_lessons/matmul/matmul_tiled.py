@@ -5,7 +5,13 @@ from __future__ import annotations
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.matmul.matmul_ladder import MATMUL_TILED, TILE
-from gpulearn_lessons.matmul.products import NO_FLOAT64, WRITTEN_ONCE, launch, tiles_once
+from gpulearn_lessons.matmul.products import (
+    NO_FLOAT64,
+    WRITTEN_ONCE,
+    barriers_of,
+    launch,
+    tiles_once,
+)
 
 MEASURED = (64, 96, 64)
 
@@ -18,11 +24,6 @@ BANKS = (
     "The lanes of a warp differ only in x: with x as the last index, they read one row of a tile."
 )
 TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
-
-
-def tiles(case: Launch) -> int:
-    """How many tiles a block goes through, along k."""
-    return -(-int(case.args[0].shape[1]) // TILE)
 
 
 def cases() -> list[Launch]:
@@ -42,6 +43,6 @@ EXERCISE = kernel_exercise(
         WRITTEN_ONCE,
         tiles_once(TILE, TILE, advice=SHARE),
         budgets.bank_conflicts(0, advice=BANKS),
-        budgets.barriers(lambda case: 2 * tiles(case), advice=TWO),
+        budgets.barriers(barriers_of(TILE), advice=TWO),
     ),
 )

@@ -21,32 +21,16 @@ from gpulearn import cuda
 from gpulearn.kernels.specification import Array
 from gpulearn_lessons.matmul.matmul_ladder import multiplies
 
-Sizes = tuple[int, int, int, tuple[int, int, int], tuple[int, int, int]]
-
-
-def derived(rows: int, columns: int, depth: int, high: int, wide: int) -> Sizes:
-    """Threads of a block, what each loads of `a` and of `b`, and the shapes of their tiles.
-
-    Two tiles of each, of which one is filled while the other is used. Rows have four words more
-    than they need. In the tile of `a` lanes that write down a column meet in no bank that way;
-    in that of `b` the compiler of numba-cuda 0.30 would not make one load of four neighbors if
-    a row were a power of two.
-
-    >>> derived(128, 128, 8, 8, 16)
-    (128, 8, 8, (2, 8, 132), (2, 8, 132))
-    """
-    threads = rows * columns // (high * wide)
-    loads = rows * depth // threads, columns * depth // threads
-    return threads, *loads, (2, depth, rows + 4), (2, depth, columns + 4)
-
-
 ROWS, COLUMNS, DEPTH = 128, 128, 8  # of the tile of C that a block computes, and along k
 HIGH, WIDE, PATCH = 8, 16, 4  # sums of a thread, as rows × columns, and the side of a patch
 LANES_DOWN, LANES_ACROSS = 8, 4  # the lanes of a warp
-PAIRED = True  # whether lanes n and n ^ 2 stand in one column, as n and n ^ 1 in one row
-AHEAD = True  # whether the next tile is loaded before the products of this one
-ELEMENT, NUMBERS = np.float32, 1  # of `a`, `b` and `c`, and how many float32 it holds
-THREADS, A_LOADS, B_LOADS, A_TILES, B_TILES = derived(ROWS, COLUMNS, DEPTH, HIGH, WIDE)
+THREADS = ROWS * COLUMNS // (HIGH * WIDE)  # of a block
+A_LOADS, B_LOADS = ROWS * DEPTH // THREADS, COLUMNS * DEPTH // THREADS  # of a thread
+# Two tiles of `a` and of `b`, of which one is filled while the other is used. Rows have four words
+# more than they need. In the tile of `a` lanes that write down a column meet in no bank that way;
+# in that of `b` the compiler of numba-cuda 0.30 would not make one load of four neighbors if a row
+# were a power of two.
+A_TILES, B_TILES = (2, DEPTH, ROWS + 4), (2, DEPTH, COLUMNS + 4)
 
 
 @cuda.jit(device=True)
@@ -103,16 +87,16 @@ def multiply(tile_a: Any, tile_b: Any, buffer: Any, q: Any, y: Any, x: Any, tota
 
 
 @cuda.jit(device=True)
-def eight(tile_a: Any, tile_b: Any, buffer: Any, q: Any, y: Any, x: Any, total: Any) -> None:
-    """Eight times `multiply`, written out: the compiler leaves a loop as long as this one."""
-    multiply(tile_a, tile_b, buffer, q, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 1, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 2, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 3, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 4, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 5, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 6, y, x, total)
-    multiply(tile_a, tile_b, buffer, q + 7, y, x, total)
+def eight(tile_a: Any, tile_b: Any, buffer: Any, y: Any, x: Any, total: Any) -> None:
+    """`multiply` for each of DEPTH, written out: the compiler leaves a loop as long as this one."""
+    multiply(tile_a, tile_b, buffer, 0, y, x, total)
+    multiply(tile_a, tile_b, buffer, 1, y, x, total)
+    multiply(tile_a, tile_b, buffer, 2, y, x, total)
+    multiply(tile_a, tile_b, buffer, 3, y, x, total)
+    multiply(tile_a, tile_b, buffer, 4, y, x, total)
+    multiply(tile_a, tile_b, buffer, 5, y, x, total)
+    multiply(tile_a, tile_b, buffer, 6, y, x, total)
+    multiply(tile_a, tile_b, buffer, 7, y, x, total)
 
 
 @cuda.jit(device=True)
@@ -143,15 +127,14 @@ def matmul_warp_tiles(a: Array, b: Array, c: Array) -> None:
     tile_a = cuda.shared.array(A_TILES, np.float32)
     tile_b = cuda.shared.array(B_TILES, np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    next_a = cuda.local.array(A_LOADS, ELEMENT)
-    next_b = cuda.local.array(B_LOADS, ELEMENT)
+    next_a = cuda.local.array(A_LOADS, np.float32)
+    next_b = cuda.local.array(B_LOADS, np.float32)
     lane, warp = np.uint32(cuda.threadIdx.x) % 32, np.uint32(cuda.threadIdx.x) // 32
     top, left = np.uint32(cuda.blockIdx.y) * ROWS, np.uint32(cuda.blockIdx.x) * COLUMNS
     # a warp's tile has HIGH · LANES_DOWN rows and WIDE · LANES_ACROSS columns
     across = COLUMNS // (WIDE * LANES_ACROSS)
-    down, right = lane // LANES_ACROSS, lane % LANES_ACROSS
-    if PAIRED:
-        down, right = lane // 2 % LANES_DOWN, lane % 2 + lane // (2 * LANES_DOWN) * 2
+    # lanes n and n ^ 2 stand in one column, as n and n ^ 1 in one row
+    down, right = lane // 2 % LANES_DOWN, lane % 2 + lane // (2 * LANES_DOWN) * 2
     y = warp // across * (HIGH * LANES_DOWN) + down * PATCH
     x = warp % across * (WIDE * LANES_ACROSS) + right * PATCH
     for r in range(HIGH):
@@ -161,18 +144,11 @@ def matmul_warp_tiles(a: Array, b: Array, c: Array) -> None:
     buffer = np.uint32(0)
     fill(a, b, first, tile_a, tile_b, buffer)
     cuda.syncthreads()
-    if top + ROWS <= c.shape[0] and left + COLUMNS <= c.shape[1] * NUMBERS:
+    if top + ROWS <= c.shape[0] and left + COLUMNS <= c.shape[1]:
         for k in range(first + DEPTH, b.shape[0], DEPTH):
-            if AHEAD:
-                fetch(a, b, np.uint32(k), top, left, next_a, next_b)
-            eight(tile_a, tile_b, buffer, 0, y, x, total)
-            if DEPTH > 8:
-                eight(tile_a, tile_b, buffer, 8, y, x, total)
-            if AHEAD:
-                buffer = np.uint32(buffer ^ 1)
-            else:
-                cuda.syncthreads()
-                fetch(a, b, np.uint32(k), top, left, next_a, next_b)
+            fetch(a, b, np.uint32(k), top, left, next_a, next_b)
+            eight(tile_a, tile_b, buffer, y, x, total)
+            buffer = np.uint32(buffer ^ 1)
             put(next_a, next_b, tile_a, tile_b, buffer)
             cuda.syncthreads()
     else:

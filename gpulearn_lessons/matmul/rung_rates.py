@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
@@ -22,8 +22,11 @@ from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import roof
 from gpulearn.perf.series import Provenance
-from gpulearn_lessons.matmul.ladder import LADDER, CountedReport, ladder_counts
+from gpulearn_lessons.matmul.ladder import LADDER
 from simt.device import selection
+
+if TYPE_CHECKING:
+    from simt.observers.counters import Counts
 
 LIBRARY = "torch.matmul"
 PEAK = "peak rate"  # what stands in the library's place where rates are modeled
@@ -39,42 +42,44 @@ class Rate:
     limit: str = ""
 
 
-def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
+def kernel_roofs(counts: Counts, gpu: str = "T4") -> dict[str, float]:
     """The most operations per second that each of three resources of a GPU lets a kernel do.
 
     Args:
-        report: what `gl.xray` returned, or one of `matmul.ladder_counts`.
+        counts: the `totals` of a report, or one of `matmul.ladder_counts`.
         gpu: one of `gpulearn.perf.gpus.GPUS`.
 
     Returns:
         "memory", "shared memory" and "arithmetic" → operations per second; a resource that the
         kernel does not use is left out.
 
+    >>> from gpulearn_lessons.matmul.ladder import ladder_counts
     >>> roofs = kernel_roofs(ladder_counts(4096)["shared tile"], "T4")
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
     ['arithmetic 8,100', 'memory 2,550', 'shared memory 982']
     """
-    totals: Any = getattr(report, "totals", None)
-    work = getattr(totals, "flops32", 0) + getattr(totals, "flops64", 0)
+    work = getattr(counts, "flops32", 0) + getattr(counts, "flops64", 0)
     if not work:
-        raise BadInput(f"{require.shown(report)} counts no operations: give a kernel's report.")
+        raise BadInput(
+            f"{require.shown(counts)} counts no operations: give a kernel's report.totals."
+        )
     spec, best = gpu_spec(gpu), roof(gpu, units="vector")
-    seconds = totals.flops32 / best.peak + totals.flops64 / spec.vector["float64"]
+    seconds = counts.flops32 / best.peak + counts.flops64 / spec.vector["float64"]
     roofs = {"arithmetic": work / seconds}
-    if totals.bytes_moved:
-        roofs["memory"] = best.bandwidth * work / totals.bytes_moved
-    if passes := totals.shared_load_wavefronts + totals.shared_store_wavefronts:
+    if counts.bytes_moved:
+        roofs["memory"] = best.bandwidth * work / counts.bytes_moved
+    if passes := counts.shared_load_wavefronts + counts.shared_store_wavefronts:
         passes_per_second = spec.cycles_per_second / spec.multiprocessor.bank_cycles
         roofs["shared memory"] = passes_per_second * work / passes
     return roofs
 
 
-def modeled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
+def modeled_rates(counts: Mapping[str, Counts], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
     where = Provenance("modeled", f"the three roofs of the {gpu}")
     rates = {}
-    for name, report in reports.items():
-        roofs = kernel_roofs(report, gpu)
+    for name, counted in counts.items():
+        roofs = kernel_roofs(counted, gpu)
         limit = min(roofs, key=roofs.__getitem__)
         rates[name] = Rate(roofs[limit], where, limit)
     return rates | {PEAK: Rate(roof(gpu, units="vector").peak, where)}
@@ -85,60 +90,33 @@ def whole_of(rates: Mapping[str, Rate]) -> str:
     return LIBRARY if LIBRARY in rates else PEAK
 
 
-def ladder_rates(
-    reports: Mapping[str, CountedReport] | None = None, gpu: str | None = None, n: int | None = None
-) -> dict[str, Rate]:
+def ladder_rates(counts: Mapping[str, Counts], gpu: str | None = None) -> dict[str, Rate]:
     """Each rung's rate, and last the library's in true float32; if modeled, the peak instead.
 
-    Live where there is a GPU, else recorded where there is a recording, else modeled for a T4.
-
-    Args:
-        reports: what the model takes, such as `matmul.ladder_counts(n)`; by default that of
-            n = 4,096.
-        gpu: a GPU to model, whatever is here.
-        n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
-            are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
+    Live where there is a GPU, else recorded where there is a recording, else modeled for a T4 by
+    the counts; for `gpu`, if one is given, modeled whatever is here.
     """
-    if reports is not None and not isinstance(reports, Mapping):
-        raise BadInput(
-            f"reports is {require.shown(reports)}: give what matmul.ladder_counts() returns."
-        )
-    if n is not None:
-        return recorded_rates(n)
     if gpu is None:
         if selection.current().kind == "gpu":
             return live_rates()
-        if sizes := recorded_sizes():
-            return recorded_rates(max((n for n in sizes if n <= SHOWN_SIZE), default=min(sizes)))
-    return modeled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
+        if recorded := recorded_rates():
+            return recorded
+    return modeled_rates(counts, gpu or "T4")
 
 
-def _recorded() -> tuple[dict[int, dict[str, float]], Provenance | None]:
-    """Size → rung → seconds in true float32, as recorded, and where."""
+def recorded_rates() -> dict[str, Rate]:
+    """Each rung's rate and the library's in true float32, as recorded for up to n = 4,096.
+
+    A rung that was left out, or was wrong, is not among them; without a recording none is.
+    """
     recording, times = recordings.find("ladder"), dict[int, dict[str, float]]()
     for row in recording.rows if recording else ():
-        if "seconds" in row and row.get("dtype", "float32") == "float32":
+        if "seconds" in row and row.get("dtype", "float32") == "float32" and row["n"] <= SHOWN_SIZE:
             times.setdefault(row["n"], {})[row["rung"]] = row["seconds"]
-    return times, recording.provenance if recording else None
-
-
-def recorded_sizes() -> list[int]:
-    """The sizes at which the library and a rung were recorded in float32, ascending."""
-    times, _ = _recorded()
-    return sorted(n for n, rungs in times.items() if LIBRARY in rungs and len(rungs) > 1)
-
-
-def recorded_rates(n: int) -> dict[str, Rate]:
-    """Each rung's rate and the library's as recorded for n × n products in true float32.
-
-    A rung that was left out, or was wrong, is not among them.
-    """
-    times, origin = _recorded()
-    sizes = recorded_sizes()
-    if origin is None or n not in sizes:
-        known = ", ".join(map(str, sizes)) or "none: `make gpu` records them on a GPU"
-        raise BadInput(f"n is {require.shown(n)}: the recorded sizes are {known}.")
-    where = replace(origin, where=f"{origin.where}, n = {n}")
+    n = max((n for n, rungs in times.items() if LIBRARY in rungs and len(rungs) > 1), default=0)
+    if recording is None or not n:
+        return {}
+    where = replace(recording.provenance, where=f"{recording.provenance.where}, n = {n}")
     flops = matmul_flops(n, n, n)
     return {
         name: Rate(flops / times[n][name], where) for name in (*LADDER, LIBRARY) if name in times[n]

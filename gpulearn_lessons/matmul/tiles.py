@@ -7,7 +7,6 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.plot.style import bare, box, centered, figure
 from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
@@ -22,12 +21,6 @@ def _cell(axes: Any, x: float, y: float, label: str, fill: str) -> None:
     box(axes, x, y, 1, 1, facecolor=fill, edgecolor="0.4", linewidth=0.8)
     color = "white" if fill == "C0" else "black"
     centered(axes, x + 0.5, y + 0.5, label, fontsize=8, color=color)
-
-
-def _cells_only(axes: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    axes.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.grid(visible=False)
 
 
 def tile() -> Picture:
@@ -56,7 +49,7 @@ def tile() -> Picture:
         axes.text(16, 8.9, "dark: written by rows\nlight: read by columns", ha="center", va="top")
         axes.text(4, 8.9, "one warp reads a row", ha="center", va="top")
         axes.text(28, 8.9, "one warp writes a row", ha="center", va="top")
-        _cells_only(axes, (-0.3, 32.3), (10.8, -1.6))
+        bare(axes, (-0.3, 32.3), (10.8, -1.6), aspect="equal")
     return show(
         fig,
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
@@ -65,20 +58,13 @@ def tile() -> Picture:
     )
 
 
-def halo(threads: int = 8, radius: int = 2) -> Picture:
-    """Draw which thread of a block loads which cell of its window, and what an output needs.
+def halo() -> Picture:
+    """Draw which of 8 threads loads which cell of their window, and what an output needs.
 
-    Args:
-        threads: threads of the block, one for each output.
-        radius: neighbors that an output needs on each side.
-
-    >>> halo(8, 2).alt.count("halo")
+    >>> halo().alt.count("halo")
     2
     """
-    threads = require.whole("threads", threads)
-    radius = require.whole("radius", radius)
-    if 2 * radius > threads:
-        raise BadInput(f"radius is {radius}: with {threads} threads, give at most {threads // 2}.")
+    threads, radius = 8, 2  # one thread for each output; neighbors that it needs on each side
     cells = threads + 2 * radius
     middle, needed = threads // 2, 2 * radius + 1  # the thread whose inputs are drawn
     with figure(9.5, 3.2) as (fig, axes):
@@ -98,7 +84,7 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
             axes.text(-0.4, y, text, ha="right", va="center", fontsize=10)
         axes.text(cells + 0.3, 0.5, "dark: first round\nlight: second round", va="center",
                   fontsize=9)  # fmt: skip
-        _cells_only(axes, (-7.5, cells + 5.5), (4.4, -1.6))
+        bare(axes, (-7.5, cells + 5.5), (4.4, -1.6), aspect="equal")
     return show(
         fig,
         f"The window of a block of {threads} threads has {cells} cells: {radius} of halo, "
@@ -109,11 +95,7 @@ def halo(threads: int = 8, radius: int = 2) -> Picture:
 
 
 def product_scheme(rung: str) -> Picture:
-    """Draw how a rung of the ladder divides the work.
-
-    Args:
-        rung: "shared tile" (what a block reads) or "register tile" (what its threads compute).
-    """
+    """Draw what a block of the "shared tile" reads, or what threads of the "register tile" do."""
     schemes = {"shared tile": _shared_tile, "register tile": _register_tile}
     return schemes[require.choice("rung", rung, schemes)]()
 

@@ -24,8 +24,6 @@ MAX_H = {"float64": 3e-4, "float32": 0.5}
 
 @dataclass(frozen=True)
 class GradientOutcome:
-    """A gradient and how it was computed."""
-
     gradient: Array  # what was returned
     sides: str  # "ahead" or "behind" of x, "both" or "none": where values were asked for
     # whether h does for x: "fit", "narrow", "wide"; "uneven", narrow for some entries only; or
@@ -85,7 +83,6 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> GradientOutcome:
-    """Let an answer take a gradient, and note where it asks for values."""
     function, x = case.args
     start, points = x.copy(), []
 
@@ -145,14 +142,12 @@ def hardly(got: Array, expected: Array, allowed: float | None = None) -> Array:
 def difference(got: GradientOutcome, expected: GradientOutcome) -> str | None:
     """Shape, then values as close as central differences come, then dtype."""
     one, other = got.gradient, expected.gradient
-    if isinstance(one, np.ndarray) and one.shape == other.shape and one.dtype.kind in "iuf":
-        # what hardly differs counts as equal
-        one = np.where(hardly(one, other), other, one)
-        sentence = compare.arrays(one, other)
-        if sentence is None and got.gradient.dtype != other.dtype:
-            return f"it returns {got.gradient.dtype}, expected {other.dtype} as x is"
-        return sentence
-    return compare.arrays(one, other)
+    if one.shape == other.shape and one.dtype.kind in "iuf":
+        one = np.where(hardly(one, other), other, one)  # what hardly differs counts as equal
+    sentence = compare.arrays(one, other)
+    if sentence is None and got.gradient.dtype != other.dtype:
+        return f"it returns {got.gradient.dtype}, expected {other.dtype} as x is"
+    return sentence
 
 
 def same_manner(got: GradientOutcome, known: GradientOutcome) -> bool:

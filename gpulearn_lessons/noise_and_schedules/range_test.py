@@ -69,7 +69,6 @@ def cases() -> list[Case]:
 
 
 def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
-    """The rates and losses that an answer returns, as arrays."""
     landscape, start, *rest = case.args
     copy = start.copy()
     with np.errstate(all="ignore"):
@@ -90,7 +89,6 @@ def run(answer: Callable[..., Any], case: Case) -> tuple[Array, Array]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """The first of the two lists that differs, and where."""
     for what, one, other in zip(("rates", "losses"), got, expected, strict=True):
         if one.shape != other.shape:
             return f"it returns {one.size} {what}, expected {other.size}"

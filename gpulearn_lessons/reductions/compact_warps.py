@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import WARP
-from gpulearn_lessons.reductions.compaction import COMPACT_WARPS
+from gpulearn_lessons.reductions.scan import COMPACT_WARPS
 
 VOTE = (
     "Let each lane read only its own value, and let the lanes vote: cuda.ballot_sync returns the "

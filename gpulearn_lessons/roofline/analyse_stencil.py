@@ -29,7 +29,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: tuple[Any, ...]) -> str | None:
-    """One sentence on the first of the four that differs, or None."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(NAMES):
@@ -44,7 +43,6 @@ def difference(got: Any, expected: tuple[Any, ...]) -> str | None:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two results, right or wrong, are the same behavior."""
     if compare.is_number(one) or compare.is_number(other):
         return compare.numbers_or_none(one, other) is None
     return difference(one, other) is None

@@ -32,12 +32,8 @@ def record_roofline(
 ) -> Recording:
     """Time the update, softmax and layer of notebook 02 on n × n float32, TF32 off.
 
-    Args:
-        n: rows and columns of the weights and of the scores.
-        batches: rows of the layer's input.
-        numbers: in an array that is copied, for the bandwidth.
-        sizes: of the products that are tried for the peak.
-        seconds: the time to spend on each kind of work, about.
+    `batches` are the rows of the layer's input; a copy of so many `numbers` gives the bandwidth,
+    products of these `sizes` the peak; about so many `seconds` go to each kind of work.
 
     Returns:
         A row each for "peak" (`rate` in operations per second) and "bandwidth" (`rate` in bytes
@@ -54,51 +50,44 @@ def _rows(
     yield {"work": "peak", "rate": peak_rate(on, sizes)}
     yield {"work": "bandwidth", "rate": memory_bandwidth(numbers, on)}
 
-    def row(work: str, flops: int, moved: int, prepare: Callable[[], Any]) -> dict[str, Any]:
+    def row(
+        work: str, flops: int, moved: int, call: Callable[[], Any], exact: Callable[[], Any]
+    ) -> dict[str, Any]:
+        def prepare() -> Callable[[], Any]:
+            expected = exact()  # before the call, which may change what it is computed from
+            agree(work, _host(call()), expected, TOLERANCE)
+            return call
+
         fields = {"work": work, "n": n, "flops": flops, "bytes": moved}
         return timed(fields, prepare, lambda call: fastest(call, seconds)[0])
 
     generator = torch.Generator(on).manual_seed(2)
     weights, gradient = (torch.randn(n, n, device=on, generator=generator) for _ in range(2))
     with float32_products(torch, tf32=False):
-        yield row("update", 2 * n * n, 12 * n * n, partial(_update, weights, gradient))
-        yield row("softmax", 5 * n * n, 8 * n * n, partial(_softmax, gradient))
+        update = partial(weights.add_, gradient, alpha=-1e-3)
+        yield row(
+            "update",
+            2 * n * n,
+            12 * n * n,
+            update,
+            lambda: _host(weights) - 1e-3 * _host(gradient),
+        )
+        softmax = partial(torch.softmax, gradient, 1, out=torch.empty_like(gradient))
+        yield row("softmax", 5 * n * n, 8 * n * n, softmax, lambda: _shares(_host(gradient)))
         for b in batches:
             x = torch.randn(b, n, device=on, generator=generator)
-            moved = 4 * (n * n + 2 * b * n)
-            yield row(f"layer, b = {b}", 2 * b * n * n, moved, partial(_layer, x, weights))
+            layer = partial(torch.matmul, x, weights, out=torch.empty_like(x))
+            product = partial(lambda x: _host(x) @ weights.double().cpu().numpy(), x)
+            yield row(f"layer, b = {b}", 2 * b * n * n, 4 * (n * n + 2 * b * n), layer, product)
 
 
 def _host(tensor: Any) -> np.ndarray[Any, Any]:
     return tensor[:CHECKED].double().cpu().numpy()  # type: ignore[no-any-return]
 
 
-def _update(weights: Any, gradient: Any) -> Callable[[], object]:
-    expected = _host(weights) - 1e-3 * _host(gradient)
-    weights.add_(gradient, alpha=-1e-3)
-    agree("update", _host(weights), expected, TOLERANCE)
-    return partial(weights.add_, gradient, alpha=-1e-3)
-
-
-def _softmax(scores: Any) -> Callable[[], object]:
-    torch = require.package("torch", "Recording")
-    out = torch.empty_like(scores)
-    powers = np.exp(_host(scores))
-    agree(
-        "softmax",
-        _host(torch.softmax(scores, 1, out=out)),
-        powers / powers.sum(axis=1, keepdims=True),
-        TOLERANCE,
-    )
-    return partial(torch.softmax, scores, 1, out=out)
-
-
-def _layer(x: Any, weights: Any) -> Callable[[], object]:
-    torch = require.package("torch", "Recording")
-    out = torch.empty_like(x)
-    torch.matmul(x, weights, out=out)
-    agree("layer", _host(out), _host(x) @ weights.double().cpu().numpy(), TOLERANCE)
-    return partial(torch.matmul, x, weights, out=out)
+def _shares(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    powers = np.exp(scores)
+    return powers / powers.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def gpu_points() -> tuple[Roof, list[RoofPoint]]:

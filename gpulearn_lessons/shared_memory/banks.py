@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 
 from gpulearn.display import Picture, show
-from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Explorer, dropdown, slider
 from gpulearn.plot.style import box, centered, counted, figure
 from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
-STRIDES, OFFSETS = (0, 40), (0, 31)
+
 ROWS = 2  # the fewest that are drawn, so that cells do not grow out of proportion
 
 
 @dataclass(frozen=True)
 class BankRequest:
-    """One request: lane k of a warp reads word `offset + stride·k` of shared memory."""
+    """One request: lane k of a warp reads word `offset + stride·k` of shared memory.
+
+    >>> [BankRequest(stride).conflicts for stride in (1, 2, 32, 33)]
+    [0, 1, 31, 0]
+    """
 
     stride: int = 1
     offset: int = 0
@@ -47,7 +50,6 @@ class BankRequest:
 
     @property
     def conflicts(self) -> int:
-        """Passes beyond those that the width of the words needs."""
         return self.passes - self.least
 
     @property
@@ -66,30 +68,9 @@ class BankRequest:
         return len({cell % BANKS for cell in self.cells})
 
 
-def bank_request(stride: int = 1, offset: int = 0, word_bytes: int = 4) -> BankRequest:
-    """Count what one request costs in which neighboring lanes are `stride` words apart.
-
-    Args:
-        stride: words from one lane to the next; 0 means that all lanes read the same word.
-        offset: the word of lane 0.
-        word_bytes: bytes of a word: 1, 2, 4, 8 or 16.
-
-    >>> [bank_request(stride).conflicts for stride in (1, 2, 32, 33)]
-    [0, 1, 31, 0]
-    >>> bank_request(word_bytes=8).passes, bank_request(word_bytes=8).conflicts
-    (2, 0)
-    """
-    for name, value in (("stride", stride), ("offset", offset)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise BadInput(f"{name} is {value!r}: give a whole number of words, 0 or more.")
-    if not isinstance(word_bytes, int) or word_bytes not in (1, 2, 4, 8, 16):
-        raise BadInput(f"word_bytes is {word_bytes!r}: give 1, 2, 4, 8 or 16.")
-    return BankRequest(int(stride), int(offset), word_bytes)
-
-
 def draw(stride: int, offset: int, word_bytes: int) -> tuple[Picture, str]:
     """The picture of one request and its sentence; the explorer's whole logic."""
-    request = bank_request(stride, offset, word_bytes)
+    request = BankRequest(stride, offset, word_bytes)
     least = request.least
     best = "" if least == 1 else f" ({least} at best for words of {word_bytes} bytes)"
     passes = counted(request.passes, "pass", "passes")
@@ -156,8 +137,8 @@ def bank_explorer() -> Explorer:
     Passes are counted as the SIMT machine counts them.
     """
     controls = {
-        "stride": slider("stride", 1, *STRIDES),
-        "offset": slider("offset", 0, *OFFSETS),
+        "stride": slider("stride", 1, 0, 40),
+        "offset": slider("offset", 0, 0, 31),
         "word_bytes": dropdown("word", SIZES, 4),
     }
     return Explorer(draw, controls)

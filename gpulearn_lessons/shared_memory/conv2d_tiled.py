@@ -56,8 +56,7 @@ def cases() -> list[Launch]:
 
 
 def blocks(launch: Launch) -> int:
-    """Blocks of the grid."""
-    return launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
+    return int(np.prod(launch.grid))
 
 
 def limit(launch: Launch) -> int:

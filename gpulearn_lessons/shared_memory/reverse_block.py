@@ -47,7 +47,6 @@ def cases() -> list[Launch]:
 
 
 def never_read(report: Report, launch: Launch) -> str | None:
-    """Whether shared memory is filled and never read."""
     return None if report.totals.shared_load_wavefronts else "it never reads from shared memory"
 
 

@@ -9,37 +9,10 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.indexing import blocks_over
-from gpulearn.kernels.specification import Array, Specification, blocks_along
+from gpulearn.kernels.specification import Array, Specification
 
-CELLS = BLOCK + 1  # pixels that a block of `edges` needs: its own, and the next one
 RADIUS = 3  # neighbors on each side
 WINDOW = BLOCK + 2 * RADIUS  # inputs that a block's outputs need: its stretch and both halos
-
-
-@cuda.jit
-def edges(image: Array, out: Array) -> None:
-    """Find edges: the size of the difference between each pixel and its right neighbor.
-
-    A block brings its pixels and a halo of one to shared memory. `image` is float32 (rows,
-    columns), `out` is (rows, columns − 1).
-
-    Launch: blocks of BLOCK threads in a grid of (ceil(columns / BLOCK), rows).
-    Cost: (BLOCK + 1) / BLOCK reads of global memory for each pixel, one barrier.
-
-    >>> out = np.zeros((1, 2), np.float32)
-    >>> edges[(1, 1), BLOCK](np.array([[1, 4, 2]], np.float32), out)
-    >>> out
-    array([[3., 2.]], dtype=float32)
-    """
-    window = cuda.shared.array(CELLS, np.float32)
-    t, row = cuda.threadIdx.x, cuda.blockIdx.y
-    start = cuda.blockIdx.x * BLOCK
-    for cell in range(t, CELLS, BLOCK):
-        if start + cell < image.shape[1]:
-            window[cell] = image[row, start + cell]
-    cuda.syncthreads()
-    if start + t < out.shape[1]:
-        out[row, start + t] = abs(window[t + 1] - window[t])
 
 
 @cuda.jit
@@ -99,13 +72,6 @@ def sums_of_neighbors(a: Array, out: Array) -> tuple[Array]:
     return (total.astype(a.dtype),)
 
 
-EDGES = Specification(
-    edges,
-    lambda image, out: (np.abs(np.diff(image, axis=1)),),
-    grid=lambda image, out, block: (blocks_along(image.shape[1], BLOCK), image.shape[0]),
-    block=BLOCK,
-    outputs=(1,),
-)
 STENCIL_1D_NAIVE = Specification(
     stencil_1d_naive, sums_of_neighbors, grid=blocks_over(0, BLOCK), block=BLOCK, outputs=(1,)
 )

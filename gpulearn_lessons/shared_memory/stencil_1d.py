@@ -47,16 +47,14 @@ def cases() -> list[Launch]:
 
 def limit(launch: Launch) -> int:
     """Bytes that may move: every window in, every output out, and whole sectors at the edges."""
-    blocks = int(launch.grid) if isinstance(launch.grid, int) else launch.grid[0]
     # a warp's stretch begins RADIUS floats before a sector does, so that it touches a fifth one
     sectors = (BLOCK // 32) * (5 + 4) + 2
-    return 32 * blocks * sectors
+    return 32 * int(np.prod(launch.grid)) * sectors
 
 
 def requests(launch: Launch) -> int:
     """Loads and stores of warps: a block's stretch, the halo on both sides, and its outputs."""
-    blocks = int(launch.grid) if isinstance(launch.grid, int) else launch.grid[0]
-    return blocks * (2 * BLOCK // 32 + 2)
+    return int(np.prod(launch.grid)) * (2 * BLOCK // 32 + 2)
 
 
 EXERCISE = kernel_exercise(

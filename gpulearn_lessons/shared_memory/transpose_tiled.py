@@ -45,8 +45,7 @@ def cases() -> list[Launch]:
 
 def requests(launch: Launch) -> int:
     """Loads and stores of warps: one of each for each row of a tile."""
-    blocks = launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
-    return 2 * TILE * blocks
+    return 2 * TILE * int(np.prod(launch.grid))
 
 
 EXERCISE = kernel_exercise(

@@ -24,7 +24,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """How three numbers differ, by the name of the first that does."""
     if got is None:
         return compare.NOTHING
     if isinstance(got, np.ndarray) and got.ndim == 1:

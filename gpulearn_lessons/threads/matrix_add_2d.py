@@ -6,7 +6,7 @@ import numpy as np
 
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
-from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D
+from gpulearn_lessons.threads.images import MATRIX_ADD_2D
 
 NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (

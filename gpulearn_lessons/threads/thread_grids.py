@@ -194,9 +194,8 @@ def _labels(launch: GridLaunch, cell: float, tall: float) -> list[str]:
 def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     """Choose grid and block, go to a thread, and see its indices and its element.
 
-    Args:
-        width: columns of the array that the threads are laid over.
-        height: its rows; 1 makes it a vector with one-dimensional launches.
+    The threads are laid over an array of `width` columns and `height` rows; 1 row makes it a vector
+    with one-dimensional launches.
     """
     width, height = require.whole("width", width), require.whole("height", height)
     if width > MAX_SIZE[0] or height > MAX_SIZE[1]:
@@ -204,34 +203,25 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
             f"width × height is {width} × {height}: at most {MAX_SIZE[0]} × {MAX_SIZE[1]} can be "
             f"told apart in a drawing."
         )
-    flat = height == 1
-    # axis -> name, threads of a block, blocks, the thread that is shown first
-    axes = {"x": ("" if flat else " x", 8, min(blocks_for(width, 8), MAX_BLOCKS), 11)}
-    if not flat:
-        axes["y"] = (" y", 4, min(blocks_for(height, 4), MAX_BLOCKS), 2)
+    names = {"x": ""} if height == 1 else {"x": " x", "y": " y"}
+    block, first = {"x": 8, "y": 4}, {"x": 11, "y": 2}  # threads of a block; the one shown first
+    grid = {"x": min(blocks_for(width, 8), MAX_BLOCKS), "y": min(blocks_for(height, 4), MAX_BLOCKS)}
     # by kind, so that x and y stand side by side
-    controls = {
-        f"block_{axis}": slider(f"block{name}", block, 1, 16 if flat else 8)
-        for axis, (name, block, _, _) in axes.items()
-    }
-    controls |= {
-        f"grid_{axis}": slider(f"grid{name}", blocks, 1, MAX_BLOCKS)
-        for axis, (name, _, blocks, _) in axes.items()
-    }
-    controls |= {
-        axis: slider(f"go to{name or ' i'}", first, 0, blocks * block - 1)
-        for axis, (name, block, blocks, first) in axes.items()
-    }
+    most = 16 if height == 1 else 8
+    controls = {f"block_{a}": slider(f"block{n}", block[a], 1, most) for a, n in names.items()}
+    controls |= {f"grid_{a}": slider(f"grid{n}", grid[a], 1, MAX_BLOCKS) for a, n in names.items()}
+    for a, name in names.items():
+        controls[a] = slider(f"go to{name or ' i'}", first[a], 0, grid[a] * block[a] - 1)
 
     def stretch(change: object) -> None:
         """Let the sliders that choose a thread reach the last one."""
-        for axis in axes:
+        for axis in names:
             threads = controls[f"grid_{axis}"].value * controls[f"block_{axis}"].value
             controls[axis].max = threads - 1
 
-    for name in ("block", "grid"):
-        for axis in axes:
-            controls[f"{name}_{axis}"].observe(stretch, names="value")
+    for name, control in controls.items():
+        if name not in names:
+            control.observe(stretch, names="value")
 
     def draw_values(
         x: int, grid_x: int, block_x: int, y: int = 0, grid_y: int = 1, block_y: int = 1

@@ -63,7 +63,6 @@ class BatchLog:
 
 
 def run(answer: Answer, case: Case) -> Outcome:
-    """Accumulate once, and look at the gradients, the parts, the loss and the parameters."""
     count, part, size, standing = case.args
     with apart(count):
         model = network()

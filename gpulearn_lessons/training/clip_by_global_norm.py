@@ -55,7 +55,6 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
 
 @where_it_runs
 def _run_or_raised(answer: Answer, case: Case) -> Outcome | str:
-    """The outcome of a case, or the error that it raises."""
     try:
         return run(answer, case)
     except Exception as error:
@@ -82,7 +81,6 @@ def run(answer: Answer, case: Case) -> Outcome:
 
 
 def fresh(case: Case) -> list[torch.nn.Parameter]:
-    """The parameters of a case, with their gradients."""
     gradients, _, *rest = case.args
     shapes = rest[0] if rest else [(len(gradient) if gradient else 2,) for gradient in gradients]
     parameters = []

@@ -37,8 +37,6 @@ class SimulatedKill(BaseException):
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run and what happens to it."""
-
     # for each call of the answer, how many steps it is asked for, and in which of its steps it is
     # killed, halfway: the 2nd or later, 0 for never
     calls: tuple[tuple[int, int], ...]
@@ -78,7 +76,9 @@ SCHEDULES: Mapping[str, Callable[[Any], Any]] = {
 class Process:
     """What one process builds: a network with dropout, an optimizer, a schedule, a step."""
 
-    def __init__(self, plan: RunPlan, dies_in: int, number: int) -> None:
+    def __init__(
+        self, plan: RunPlan, dies_in: int, number: int, look: Callable[[], None] | None = None
+    ) -> None:
         torch.default_generator.manual_seed(number)  # no two processes start alike
         self.model = network(dropout=0.3)
         if plan.adam:
@@ -86,13 +86,15 @@ class Process:
         else:
             self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.2, momentum=0.9)
         self.schedule: Any = SCHEDULES[plan.schedule](self.optimizer)
-        self.dies_in, self.steps = dies_in, 0
+        self.dies_in, self.steps, self.look = dies_in, 0, look
 
     def go(self, answer: Answer, path: Path, steps: int) -> None:
         answer(path, self.model, self.optimizer, self.schedule, self.one_step, steps)
 
     def one_step(self) -> None:
         """Train on a batch drawn at random; a killed one has moved the parameters already."""
+        if self.look is not None:
+            self.look()
         self.steps += 1
         images = torch.rand(6, 12, dtype=torch.float64)
         labels = torch.randint(4, (6,))
@@ -161,17 +163,14 @@ def spring() -> None:
 
 @where_it_runs
 def trusting(answer: Answer) -> bool:
-    """Whether a right answer runs code from the file."""
-    plan = RunPlan(((3, 0),))
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
-        for number in range(2):
-            with contextlib.suppress(Exception):  # it may refuse the file as it likes
-                Process(plan, 0, number).go(answer, path, 3)
-            if number == 0 and zipfile.is_zipfile(path):
-                torch.save(Trap(), path)
-            elif number == 0:
-                path.write_bytes(pickle.dumps(Trap()))
+        after(answer, path, 3, number=0)
+        if zipfile.is_zipfile(path):
+            torch.save(Trap(), path)
+        else:
+            path.write_bytes(pickle.dumps(Trap()))
+        after(answer, path, 3, number=1)
     trapped, sprung[:] = bool(sprung), []
     return trapped
 
@@ -247,8 +246,13 @@ def losing(answer: Answer) -> str | None:
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         files: list[int] = []
+
+        def look() -> None:
+            if path.exists():
+                files.append(path.stat().st_ino)
+
         with moves(path) as kept:
-            after(answer, path, 4, number=0, look=lambda: files.append(path.stat().st_ino))
+            after(answer, path, 4, 0, look)
         if not all(kept[1:]):
             return REMOVED
         if all(one != next_one for one, next_one in itertools.pairwise(files)):
@@ -259,24 +263,17 @@ def losing(answer: Answer) -> str | None:
 
 
 def after(
-    answer: Answer, path: Path, steps: int, number: int, look: Callable[[], object] | None = None
+    answer: Answer, path: Path, steps: int, number: int, look: Callable[[], None] | None = None
 ) -> np.ndarray[Any, Any]:
-    """The parameters of a new process after a call; `look` is called before each step but one."""
-    process = Process(RunPlan(()), 0, number)
-    plain = process.one_step
-
-    def one_step() -> None:
-        if look is not None and path.exists():
-            look()
-        plain()
-
-    with contextlib.suppress(Exception, SimulatedKill):  # a file cut short is refused in many ways
-        answer(path, process.model, process.optimizer, process.schedule, one_step, steps)
+    """The parameters of a new process after a call; `look` is called before each step."""
+    process = Process(RunPlan(()), 0, number, look)
+    # a file cut short, or with a trap, is refused in many ways
+    with contextlib.suppress(Exception, SimulatedKill):
+        process.go(answer, path, steps)
     return flat(process.model.parameters())
 
 
 def undisturbed_after(steps: int) -> np.ndarray[Any, Any]:
-    """The parameters after steps that nothing disturbs."""
     process = Process(RunPlan(()), 0, 0)
     for _ in range(steps):
         process.one_step()

@@ -45,7 +45,6 @@ class ForwardLog:
 
     @staticmethod
     def in_words(modes: list[str]) -> str:
-        """The mode, where it is the same for all images."""
         return modes[0] if len({*modes}) == 1 else "on for some of them only"
 
 
@@ -91,7 +90,6 @@ def without_graph(value: Any) -> Any:
 
 
 def columns(history: Any) -> tuple[Any, Any]:
-    """The losses and the accuracies, or what was returned instead."""
     try:
         table = np.array([[float(without_graph(number)) for number in row] for row in history])
         if table.ndim == 2 and table.shape[1] == 2:

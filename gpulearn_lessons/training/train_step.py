@@ -16,8 +16,6 @@ from gpulearn_lessons.training.trial import Outcome, apart, condition, flat, net
 
 @dataclass(frozen=True)
 class StepPlan:
-    """A few steps of training."""
-
     optimizer: str  # "sgd", "momentum" or "adam"
     images: int  # in each batch
     steps: int = 3  # how many

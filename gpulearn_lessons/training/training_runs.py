@@ -206,9 +206,7 @@ def draw_training(
 def training_explorer(data: Any, epochs: int = 4) -> Explorer:
     """Choose rate, clipping and schedule; each change trains a LeNet with momentum.
 
-    Args:
-        data: `gl.digits()`, or anything else that `gl.fit` takes.
-        epochs: passes over the data.
+    `data` is `gl.digits()`, or anything else that `gl.fit` takes; `epochs` are passes over it.
     """
     epochs = require.whole("epochs", epochs)
     controls = {

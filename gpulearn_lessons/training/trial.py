@@ -42,7 +42,6 @@ def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
 
 
 def text(value: Any) -> str:
-    """A fact as it stands in a sentence."""
     return value if isinstance(value, str) else f"{value:.6g}" if is_number(value) else shown(value)
 
 

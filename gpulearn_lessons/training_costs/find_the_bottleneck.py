@@ -8,7 +8,7 @@ from typing import Any
 from gpulearn.judge.compare import NOTHING, is_number
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
-from gpulearn_lessons.training_costs.profile import find_the_bottleneck
+from gpulearn_lessons.training_costs.pace import find_the_bottleneck
 
 PARTS = ("the phase that sets the pace", "the seconds per step", "the fraction of the GPU")
 
@@ -32,7 +32,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """Compare the name and the two numbers, one by one."""
     if got is None:
         return NOTHING
     if not isinstance(got, tuple | list) or len(got) != len(expected):

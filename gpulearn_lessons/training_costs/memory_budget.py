@@ -16,7 +16,6 @@ from gpulearn_lessons.training.trial import apart
 
 
 def partly_frozen() -> nn.Sequential:
-    """A network of which only the last layer is trained."""
     with apart(0):
         first = nn.Linear(64, 32)
         first.requires_grad_(False)
@@ -24,7 +23,6 @@ def partly_frozen() -> nn.Sequential:
 
 
 def with_one_layer_twice() -> nn.Sequential:
-    """A network in which one ReLU stands in two places, and keeps two tensors of one shape."""
     with apart(0):
         relu = nn.ReLU()
         layers = nn.Flatten(), nn.Linear(64, 16), relu, nn.Linear(16, 16), relu, nn.Linear(16, 10)

@@ -13,7 +13,7 @@ from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.kernels.vectors import vector_add
 from gpulearn_lessons.between_kernels import trial
-from gpulearn_lessons.between_kernels.populations import after_seasons
+from gpulearn_lessons.between_kernels.overlap import after_seasons
 from simt.device import numba_cuda
 
 FULL = 0xFFFFFFFF

@@ -144,7 +144,6 @@ def _further() -> Iterator[Example]:
     for kernel in ("transpose_whole", "transpose_padded"):
         yield example(kernel, "whole", whole, _empty(96, 64))
     yield example("stencil_1d_naive", "odd", positive, _empty(4993))
-    yield example("edges", "odd", odd, _empty(67, 74))
     yield example("conv2d_naive", "odd", odd, _numbers(5, 5, seed=1), _empty(67, 75))
     for kernel in ("interleaved", "packed", "sequential", "shuffle"):
         yield example(f"block_sums_{kernel}", "odd", positive, _empty(20))
@@ -158,8 +157,6 @@ def _further() -> Iterator[Example]:
     every_bin = np.random.default_rng(0).permutation(256).astype(np.uint8)
     yield example("histogram_racy", "no two alike", every_bin, np.zeros(256, np.int32))
 
-    yield example("scale", "odd", np.float32(-1.7), positive, _empty(4993))
-    yield example("relu", "odd", _numbers(4993), _empty(4993))
     some = 1 + np.abs(_numbers(67, seed=1))
     yield example("row_maxima", "odd", odd, _empty(67))
     yield example("row_sums", "odd", odd, odd.max(axis=1), _empty(67, 75), _empty(67))

@@ -129,7 +129,7 @@ def test_what_torchs_profiler_saw_becomes_a_timeline():
 
 def test_graph_times_are_modeled_without_a_gpu(monkeypatch):
     monkeypatch.setattr("simt.device.selection.torch_gpu", lambda: None)
-    times, provenance = graph_times(10, 320_000, "T4")
+    times, provenance = graph_times(10, 320_000)
     assert provenance.kind == "modeled"
     each = 8 * 320_000 / 320e9  # 8 µs, more than a launch
     assert times == {

@@ -5,8 +5,13 @@ import pytest
 
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn_lessons.between_kernels.overlap import pipeline_copies, wait_for_event
-from gpulearn_lessons.between_kernels.populations import AFTER_SEASONS, GROWTH, SEASONS
+from gpulearn_lessons.between_kernels.overlap import (
+    AFTER_SEASONS,
+    GROWTH,
+    SEASONS,
+    pipeline_copies,
+    wait_for_event,
+)
 from simt.host.work.operations import record_work
 
 

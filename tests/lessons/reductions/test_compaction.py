@@ -6,7 +6,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.specification import poisoned
-from gpulearn_lessons.reductions.compaction import COMPACT_WARPS, compact_warps
+from gpulearn_lessons.reductions.scan import COMPACT_WARPS, compact_warps
 
 
 def inputs(n):

@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.errors import BadInput
-from gpulearn_lessons.shared_memory import bank_request
-from gpulearn_lessons.shared_memory.banks import draw
+from gpulearn_lessons.shared_memory.banks import BankRequest, draw
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_conflicts_are_the_common_divisor_with_32(stride, offset):
     expected = np.gcd(stride, 32) - 1 if stride else 0
-    assert bank_request(stride, offset).conflicts == expected
+    assert BankRequest(stride, offset).conflicts == expected
 
 
 WORDS = 33 * 31 + 8
@@ -35,16 +33,16 @@ def read_by_stride(stride, offset, out):
 def test_a_launch_counts_the_same(stride, offset):
     out = cuda.to_device(np.zeros(32, np.float32))
     counts = gl.xray(read_by_stride)[1, 32](stride, offset, out).arrays["words"]
-    request = bank_request(stride, offset)
+    request = BankRequest(stride, offset)
     assert counts.shared_load_conflicts == request.conflicts
     assert counts.shared_load_wavefronts == request.passes
 
 
 def test_words_of_other_sizes():
-    assert bank_request(1, 0, 8).passes == bank_request(1, 0, 8).least == 2
-    assert bank_request(32, 0, 8).conflicts == 30
-    assert bank_request(1, 0, 2).passes == 1  # two lanes share a cell
-    assert bank_request(1, 0, 2).banks == 16
+    assert BankRequest(1, 0, 8).passes == BankRequest(1, 0, 8).least == 2
+    assert BankRequest(32, 0, 8).conflicts == 30
+    assert BankRequest(1, 0, 2).passes == 1  # two lanes share a cell
+    assert BankRequest(1, 0, 2).banks == 16
 
 
 def test_the_sentence_says_what_the_picture_shows():
@@ -53,15 +51,3 @@ def test_the_sentence_says_what_the_picture_shows():
     assert "are in 1 column, so it takes 32 passes" in picture.alt
     assert draw(33, 0, 4)[1].endswith("32 of 32 banks in 1 pass: no bank conflict.")
     assert "(2 at best for words of 8 bytes): no bank conflict" in draw(1, 0, 8)[1]
-
-
-@pytest.mark.parametrize("bad", [{"stride": -1}, {"stride": 1.5}, {"offset": True}])
-def test_whole_numbers_from_zero(bad):
-    with pytest.raises(BadInput, match="whole number of words"):
-        bank_request(**bad)
-
-
-def test_words_have_a_size_that_a_lane_can_read():
-    for size in (3, 4.0):
-        with pytest.raises(BadInput, match=f"word_bytes is {size}"):
-            bank_request(word_bytes=size)

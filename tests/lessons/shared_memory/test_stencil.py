@@ -6,7 +6,6 @@ import pytest
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import poisoned
 from gpulearn_lessons.shared_memory.stencil import (
-    EDGES,
     RADIUS,
     STENCIL_1D,
     STENCIL_1D_NAIVE,
@@ -21,13 +20,6 @@ def test_the_reference_adds_what_lies_within_the_radius(n):
     (sums,) = STENCIL_1D.reference(a, None)
     reach = [range(max(i - RADIUS, 0), min(i + RADIUS + 1, n)) for i in range(n)]
     assert sums.tolist() == [sum(float(a[j]) for j in near) for near in reach]
-
-
-def test_the_reference_of_edges_takes_each_pixel_from_the_next():
-    assert EDGES.reference(np.float32([[1, 4, 2], [0, 0, -5]]), None)[0].tolist() == [
-        [3, 2],
-        [0, 5],
-    ]
 
 
 @pytest.mark.parametrize("n", [RADIUS, BLOCK, BLOCK + 1, 1000])
@@ -47,12 +39,3 @@ def test_the_window_is_read_once():
     assert shared.shared_load_conflicts == shared.shared_store_conflicts == 0
     assert shared.barriers == 8 * BLOCK // 32
     assert naive.flops64 == shared.flops64 == 0
-
-
-@pytest.mark.parametrize("shape", [(1, 2), (3, BLOCK), (4, 300)])
-def test_edges_are_differences_along_rows(shape):
-    image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
-    rows, columns = shape
-    report = launched(EDGES, image, poisoned(rows, columns - 1))
-    halo = rows * ((columns - 1) // BLOCK)  # one pixel of the next block, where there is one
-    assert report.arrays["image"].bytes_requested == 4 * (image.size + halo)

@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn_lessons.threads.matrices import MATRIX_ADD_2D, matrix_add_2d
+from gpulearn_lessons.threads.images import MATRIX_ADD_2D, matrix_add_2d
 
 
 def matrices(m, n, dtype=np.float32):
