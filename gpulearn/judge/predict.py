@@ -19,7 +19,7 @@ from typing import Any
 from gpulearn.display import bundle
 from gpulearn.errors import BadInput
 from gpulearn.judge import progress
-from gpulearn.judge.prediction import Choices, Comparison, Prediction, find
+from gpulearn.judge.prediction import Choices, Comparison, Number, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
 
@@ -58,7 +58,7 @@ class Outcome:
 class Question:
     """A question, and the answer to it until the next cell has shown what comes."""
 
-    def __init__(self, prediction: Prediction, question: str) -> None:
+    def __init__(self, prediction: Choices | Number, question: str) -> None:
         self.prediction = prediction
         self.question = question
         self.answer = ""

@@ -3,7 +3,8 @@
 import pytest
 
 from gpulearn.judge.answers import edited
-from gpulearn.judge.stubs import altered, drift, is_stub, notebook_source, same_code
+from gpulearn.judge.stubs import is_stub, notebook_source, same_code
+from tests.support.stub_drift import altered, drift
 
 
 def stub_empty(m): ...
