@@ -11,7 +11,7 @@ from numba import njit
 from gpulearn import cuda
 from gpulearn.errors import MachineFault
 from gpulearn.judge import budgets, launches, stubs
-from gpulearn.judge.answers import Answers, Wrong, edited
+from gpulearn.judge.answers import Answers, Wrong
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Violation
 from gpulearn.judge.kernel_exercise import (
@@ -23,6 +23,7 @@ from gpulearn.judge.kernel_exercise import (
 )
 from gpulearn.kernels.specification import Specification, blocks_along
 from simt.host import api
+from tests.support.edits import edited
 
 NEIGHBOURS = "Let neighboring threads read neighboring elements."
 WRONGS = []
