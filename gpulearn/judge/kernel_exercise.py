@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,10 +54,12 @@ class Outcome:
     @property
     def finding(self) -> Finding | None:
         """The first finding that makes the launch wrong, or right on some GPUs only."""
-        for finding in self.report.findings:
-            if finding.severity == "error" or finding.kind == "left-before-barrier":
-                return finding
-        return None
+        wrong = (
+            finding
+            for finding in self.report.findings
+            if finding.severity == "error" or finding.kind == "left-before-barrier"
+        )
+        return next(wrong, None)
 
     @property
     def endless(self) -> bool:
@@ -269,22 +272,16 @@ def stores(outcome: Outcome, name: str) -> bool:
     return bool(counts and counts.global_store_requests + counts.atomics)
 
 
-def same_results(one: Any, other: Any) -> bool:
+def same_results(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes have the same finding, if any, and the same results."""
-    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
-        return False
     if (one.finding or other.finding) and not same_finding(one, other):
         return False
-    if one.touched != other.touched:
-        return False
     pairs = zip(one.results, other.results, strict=True)
-    return all(compare.arrays(a, b) is None for a, b in pairs)
+    return one.touched == other.touched and all(compare.arrays(a, b) is None for a, b in pairs)
 
 
-def same_finding(one: Any, other: Any) -> bool:
+def same_finding(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes went wrong in the same way, if not to the same effect."""
-    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
-        return False
     if one.finding is None or other.finding is None:
         return one.finding is other.finding and same_results(one, other)
     return _trait(one, one.finding) == _trait(other, other.finding)
@@ -309,14 +306,11 @@ def _trait(outcome: Outcome, finding: Finding) -> tuple[Any, ...]:
     return (finding.kind,)
 
 
-def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:
+def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Outcome]) -> str | None:
     """The first budget that the outcomes exceed, in one or two sentences."""
     chosen = [o for o in outcomes if o.launch.measured] or outcomes
-    for budget in budgets:
-        for outcome in chosen:
-            if excess := budget.excess(outcome.report, outcome.launch):
-                return (
-                    f"the results are right, but for {outcome.launch.label}, {excess}. "
-                    f"{budget.advice}"
-                )
+    for budget, outcome in itertools.product(budgets, chosen):
+        if excess := budget.excess(outcome.report, outcome.launch):
+            label = outcome.launch.label
+            return f"the results are right, but for {label}, {excess}. {budget.advice}"
     return None
