@@ -8,15 +8,25 @@ from html import escape
 from pathlib import Path
 
 from gpulearn.errors import BadInput
-from gpulearn.judge.progress import Progress
+from gpulearn.judge.progress import Progress, Tries
+from gpulearn.tables import table
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff; }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem; width: 100%; }
-th, td { border-bottom: 1px solid #bbb; padding: .25rem .6rem; text-align: left;
-  vertical-align: top; }
-td.n { text-align: right; }
+PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>GPU programming: a portfolio</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; color: #1a1a1a; background: #fff; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ border-bottom: 1px solid #bbb; padding: .25rem .6rem; vertical-align: top; }}
+</style></head><body>
+<h1>GPU programming: a portfolio</h1>
+<p>{caption} As of {today}, by the record that the notebooks keep on the learner's own computer,
+which the learner can change.</p>
+{sections}</body></html>
 """
 
 
@@ -33,23 +43,23 @@ def write_portfolio(
     """
     if file.suffix != ".html":
         raise BadInput(f'export is "{file}": give a file that ends in .html.')
-    sections = [
-        _section(notebook, names, state, where)
-        for notebook, names in notebooks.items()
-        if any(name in state.tried or name in state.solved for name in names)
-        or any(where.get(name) == notebook for name in state.predicted)
-    ]
-    today = datetime.date.today().isoformat()
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>GPU programming: a portfolio</title><style>{STYLE}</style></head><body>"
-        f"<h1>GPU programming: a portfolio</h1><p>{escape(caption)} As of {today}, by the record "
-        "that the notebooks keep on the learner's own computer, which the learner can change.</p>"
-        + "\n".join(sections or ["<p>Nothing has been tried yet.</p>"])
-        + "</body></html>\n"
+    sections = ""
+    for notebook, names in notebooks.items():
+        rows = [_row(name, state) for name in names if name in state.tried | state.solved]
+        foresights = [
+            f.foresaw for name, f in state.predicted.items() if where.get(name) == notebook
+        ]
+        outcomes = [foresaw for foresaw in foresights if foresaw is not None]
+        if rows or foresights:
+            sections += f"<h2>{escape(notebook)}</h2>\n"
+        if outcomes:
+            sections += f"<p>Foresaw {sum(outcomes)} of {len(outcomes)} outcomes.</p>\n"
+        if rows:
+            sections += f"{table(rows)._repr_html_()}\n"
+    page = PAGE.format(
+        caption=escape(caption),
+        today=datetime.date.today().isoformat(),
+        sections=sections or "<p>Nothing has been tried yet.</p>\n",
     )
     try:
         file.write_text(page, encoding="utf-8")
@@ -57,24 +67,11 @@ def write_portfolio(
         raise BadInput(f'export is "{file}", which cannot be written ({error}).') from None
 
 
-def _section(notebook: str, names: Sequence[str], state: Progress, where: Mapping[str, str]) -> str:
-    rows = "".join(_row(name, state) for name in names if name in state.tried | state.solved)
-    foresights = [f for name, f in state.predicted.items() if where.get(name) == notebook]
-    outcomes = [f.foresaw for f in foresights if f.foresaw is not None]
-    foreseen = f"<p>Foresaw {sum(outcomes)} of {len(outcomes)} outcomes.</p>" if outcomes else ""
-    headings = "".join(
-        f'<th scope="col">{heading}</th>'
-        for heading in ("exercise", "solved", "tries", "hints met")
-    )
-    table = f"<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<h2>{escape(notebook)}</h2>{foreseen}{table if rows else ''}"
-
-
-def _row(name: str, state: Progress) -> str:
-    tried = state.tried.get(name)
-    hints = "<br>".join(map(escape, tried.hints)) if tried else ""
-    return (
-        f'<tr><th scope="row">{escape(name)}</th>'
-        f"<td>{escape(state.solved.get(name, 'not yet'))}</td>"
-        f'<td class="n">{tried.count if tried else "–"}</td><td>{hints}</td></tr>'
-    )
+def _row(name: str, state: Progress) -> dict[str, str]:
+    tries = state.tried.get(name, Tries())
+    return {
+        "exercise": name,
+        "solved": state.solved.get(name, "not yet"),
+        "tries": str(tries.count or "–"),
+        "hints met": " ".join(tries.hints),
+    }
