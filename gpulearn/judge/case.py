@@ -95,9 +95,6 @@ def case(name: str, number: int) -> Inputs:
         The calls that the check makes, with `args`, `options` and `expected`; of a kernel also
         `grid` and `block`. Each time they are made anew.
 
-    Raises:
-        BadInput: there is no such exercise, no such case, or it runs on several ranks.
-
     >>> case("matmul_flops", 2)
     For m, n, p = 2, 3, 5:
     matmul_flops(m=2, n=3, p=5)

@@ -75,16 +75,10 @@ class Outcome:
     @property
     def evidence(self) -> str:
         """The finding as a sentence with the line that it quotes, or ""."""
-        return self._sentence(self.finding)
+        return self.sentence(self.finding)
 
-    @property
-    def suspicion(self) -> str:
-        """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
-        negative = (f for f in self.report.findings if f.kind == "negative-index")
-        sentence = self._sentence(next(negative, None))
-        return sentence[:1].upper() + sentence[1:]
-
-    def _sentence(self, finding: Finding | None) -> str:
+    def sentence(self, finding: Finding | None) -> str:
+        """A finding as a sentence with the line that it quotes, or ""."""
         if finding is None:
             return ""
         text = self.report.source.get(finding.line or 0, "").strip()
@@ -246,23 +240,26 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     if got.finding:
         return got.evidence
     for position, array, want in zip(got.launch.results, got.results, expected, strict=True):
-        if compare.arrays(array, want):
-            empty = poison(array.dtype) if position in got.launch.outputs else None
-            names = got.launch.names(got.report)
-            name = names.get(position, f"argument number {position + 1}")
-            stored, counts = stores(got, name), got.report.arrays.get(name)
-            reads = counts and counts.global_load_requests + counts.atomics
-            unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
-            if empty is not None and stored and reads and unset.any():
-                return (
-                    f"{name} is read, or added to, before anything is written to it: what it "
-                    f"holds at the start means nothing"
-                )
-            pattern = patterns.describe(
-                array, want, got.launch, position, empty, name, stored=stored, names=names
+        if not compare.arrays(array, want):
+            continue
+        empty = poison(array.dtype) if position in got.launch.outputs else None
+        names = got.launch.names(got.report)
+        name = names.get(position, f"argument number {position + 1}")
+        stored, counts = stores(got, name), got.report.arrays.get(name)
+        reads = counts and counts.global_load_requests + counts.atomics
+        unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
+        if empty is not None and stored and reads and unset.any():
+            return (
+                f"{name} is read, or added to, before anything is written to it: what it "
+                f"holds at the start means nothing"
             )
-            fixed = patterns.fixed_size(got.report.source, got.launch)
-            return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))
+        parts = [patterns.describe(array, want, got.launch, position, empty, name, stored, names)]
+        # a negative index is allowed, and explains wrong results
+        negative = next((f for f in got.report.findings if f.kind == "negative-index"), None)
+        suspicion = got.sentence(negative).rstrip(".")
+        parts += [suspicion[:1].upper() + suspicion[1:]]
+        parts += [patterns.fixed_size(got.report.source, got.launch)]
+        return ". ".join(filter(None, parts))
     return None
 
 

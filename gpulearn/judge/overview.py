@@ -48,9 +48,6 @@ def progress(export: str | Path | None = None) -> Table:
     Args:
         export: where to write a page with all of it, such as "portfolio.html". The page loads
             nothing, and nothing is sent anywhere.
-
-    Raises:
-        BadInput: `export` is no place for a page.
     """
     state = _progress.load()
     notebooks: dict[str, list[str]] = {}
@@ -143,10 +140,6 @@ class Solution:
 def solution(name: str) -> Solution:
     """Show how an exercise is solved: the tested function of the package itself.
 
-    Its type hints, docstring and input checks are left out, which a notebook cell does
-    not need.
-
-    Raises:
-        BadInput: there is no such exercise; the nearest is named.
+    Its type hints, docstring and input checks are left out, which a notebook cell does not need.
     """
     return Solution(name, cell_source(find(name).reference))

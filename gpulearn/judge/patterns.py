@@ -31,9 +31,8 @@ def describe(
     position: int,
     empty: Any,
     name: str,
-    *,
-    stored: bool = False,
-    names: Mapping[int, str] | None = None,
+    stored: bool,
+    names: Mapping[int, str],
 ) -> str:
     """Say in one sentence what is wrong with one result, the argument at `position`.
 
@@ -49,7 +48,7 @@ def describe(
     elif np.array_equal(got, launch.args[position]):
         why = "what is written to it is what stood there" if stored else "nothing is written to it"
         return f"{name} is left as it was: {why}"
-    look = _look(got, expected, name, launch, names or {})
+    look = _look(got, expected, name, launch, names)
     return look or _first(got, expected, unwritten, name, launch)
 
 
