@@ -171,22 +171,17 @@ def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
     except OverflowError:
         return None
     known = [(g, e) for g, e in pairs if e != 0]
-    if len(known) < 2 or any(g != 0 for g, e in pairs if e == 0):
-        return _distance(pairs)
-    factor = known[0][0] / known[0][1]
-    if all(_near(g, e, NEAR) for g, e in known):
-        return (
-            "in every case it is nearly right: a number of fewer digits, such as a float32, or "
-            "rounding, has lost the rest"
-        )
-    if factor and math.isfinite(factor) and all(_near(g, factor * e, EQUAL) for g, e in known):
-        return f"in every case it is {factor:.4g} times what it should be"
-    if all(_near(g * e, 1.0, EQUAL) for g, e in known):
-        return "in every case it is upside down, 1 divided by what it should be"
-    return _distance(pairs)
-
-
-def _distance(pairs: Sequence[tuple[float, float]]) -> str | None:
+    if len(known) > 1 and all(g == 0 for g, e in pairs if e == 0):
+        factor = known[0][0] / known[0][1]
+        if all(_near(g, e, NEAR) for g, e in known):
+            return (
+                "in every case it is nearly right: a number of fewer digits, such as a float32, or "
+                "rounding, has lost the rest"
+            )
+        if factor and math.isfinite(factor) and all(_near(g, factor * e, EQUAL) for g, e in known):
+            return f"in every case it is {factor:.4g} times what it should be"
+        if all(_near(g * e, 1.0, EQUAL) for g, e in known):
+            return "in every case it is upside down, 1 divided by what it should be"
     more = pairs[0][0] - pairs[0][1]
     if not more or not math.isfinite(more) or not all(_near(g, e + more, EQUAL) for g, e in pairs):
         return None

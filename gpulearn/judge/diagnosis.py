@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import types
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from typing import Any, NamedTuple
 
 from gpulearn.errors import MachineFault
@@ -13,7 +15,7 @@ from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Wrong
 from gpulearn.judge.compare import relation
 from gpulearn.judge.exercise import Case, Exercise, Violation
-from gpulearn.judge.isolation import Printouts, undisturbed
+from gpulearn.judge.isolation import Printout, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
 from gpulearn.judge.trial import Failure, cannot_be_called, tried
@@ -62,20 +64,20 @@ def examine(
     outcomes: list[Any] = []
     cases = exercise.cases()
     ready = exercise.ready(answer)
-    printed = Printouts()
+    printed: defaultdict[str, Printout] = defaultdict(Printout)
     demanded = unfinished = None
     seconds = SECONDS if seconds is None else seconds
     limit = seconds
     try:
         with time_limit(limit):
             for case in cases:
-                with printed.during(case.label):
+                with redirect_stdout(printed[case.label]):
                     outcomes.append(tried(exercise, ready, case))
                 if getattr(outcomes[-1], "endless", False):
                     break  # each further case would take as long
             failures = _failures(exercise, cases[: len(outcomes)], outcomes)
         limit = 3 * seconds  # a demand may have to start processes first
-        with time_limit(limit), printed.during(WHOLE), undisturbed():
+        with time_limit(limit), redirect_stdout(printed[WHOLE]), undisturbed():
             demanded = None if failures else exercise.demand(ready, outcomes)
     except TimeoutError as error:
         message = str(error) or f"it did not end within {limit:g} s"
@@ -90,15 +92,16 @@ def examine(
     if failures:
         case, sentence = failures[0]
     elif not unfinished:
-        printed.show(WHOLE if demanded else cases[0].label)
+        label = WHOLE if demanded else cases[0].label
+        printed[label].show(label)
         return Diagnosis(demanded, None, share) if demanded else None
     elif len(outcomes) < len(cases):
         case, sentence = cases[len(outcomes)], unfinished
     else:
-        printed.show(WHOLE)
+        printed[WHOLE].show(WHOLE)
         rest = "in what is tried after them, such as real ranks"
         return Diagnosis(f"all cases are right; {rest}, {unfinished}.", None, share)
-    printed.show(case.label)
+    printed[case.label].show(case.label)
     number = cases.index(case)
     if not unfinished and hints() and (hint := _hint(exercise, answer, outcomes)):
         evidence = getattr(outcomes[number], "evidence", "")

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpulearn.errors import BadInput
@@ -170,26 +169,17 @@ def _factor(number: float, value: float) -> str:
 @functools.cache
 def predictions() -> dict[str, Choices | Number]:
     """All predictions by name, in the order of the course."""
-    course = sorted(topics(), key=lambda topic: topic.NOTEBOOK)
-    return {name: prediction for topic in course for name, prediction in _of(topic).items()}
+    result: dict[str, Choices | Number] = {}
+    for topic in sorted(topics(), key=lambda topic: topic.NOTEBOOK):
+        file = Path(topic.__path__[0], "predictions.toml")
+        if file.exists():
+            result |= parse(file.read_text(encoding="utf-8"), topic.NOTEBOOK)
+    return result
 
 
 def find(name: object) -> Choices | Number:
-    """Look a prediction up by name; of the topics' files only its own is parsed."""
-    for topic in topics():
-        if f"[{name}" in _text(topic) and name in (known := _of(topic)):
-            return known[str(name)]
+    """Look a prediction up by name."""
     return predictions()[choice("prediction", name, predictions())]
-
-
-def _text(topic: ModuleType) -> str:
-    file = Path(topic.__path__[0], "predictions.toml")
-    return file.read_text(encoding="utf-8") if file.exists() else ""
-
-
-@functools.cache
-def _of(topic: ModuleType) -> dict[str, Choices | Number]:
-    return parse(_text(topic), topic.NOTEBOOK)
 
 
 def parse(text: str, notebook: str) -> dict[str, Choices | Number]:
