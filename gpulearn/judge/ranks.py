@@ -25,6 +25,7 @@ from gpulearn.judge.exercise import TooLong
 from gpulearn.judge.isolation import layers, told_of_calls
 from gpulearn.judge.limits import waiting_elsewhere
 from gpulearn.judge.stubs import unwrapped
+from gpulearn.judge.trial import in_line
 from gpulearn.parallel.launch.forkserver import processes
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.simulate.simulate import simulate
@@ -220,8 +221,8 @@ def failed_the_same(same: Kinship) -> Kinship:
 
 def rank_failure(error: RankError, answer: Answer) -> RankFailure:
     """What a launcher's error says of an answer."""
-    line = _line(str(error), answer)
-    where = f" in line {line} of your function" if line else ""
+    named = re.findall(r"line (\d+), in (\w+)", str(error))
+    where = in_line(answer, [("", int(line), function) for line, function in named])
     if error.waits is not None:
         return _deadlock(error, error.waits)
     if error.kind == "deadlock":
@@ -245,14 +246,3 @@ def _deadlock(error: RankError, waits: Sequence[tuple[int, str, int, bool]]) -> 
         parts[MAX_LISTED:] = [f"{len(parts) - MAX_LISTED} more wait"]
     listed = "; ".join(parts) or "all ranks wait"
     return RankFailure("deadlock", f"it is a deadlock: {listed}", frozenset(who), error.messages)
-
-
-def _line(text: str, answer: Answer) -> int | None:
-    """The line of the answer, from 1, in which a rank raised."""
-    code = getattr(unwrapped(answer), "__code__", None)
-    if code is None:
-        return None
-    numbers = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
-    own = {line for _, _, line in code.co_lines() if line is not None}
-    lines = [int(n) for n in numbers if int(n) in own]
-    return lines[-1] - code.co_firstlineno + 1 if lines else None
