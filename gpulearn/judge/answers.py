@@ -81,18 +81,11 @@ class Answers:
 
 
 def edited(function: Any, change: Callable[[str], str], names: Mapping[str, Any] = {}) -> Answer:
-    """A plain function: `function` with its source changed.
+    """A plain function: `function` with its source changed; ValueError if nothing is.
 
-    Its globals are those of `function`, and `names`; `inspect` and tracebacks find its source.
-    Of CUDA C++ it is another text; what changes in a comment is no change.
-
-    Args:
-        function: what is edited, as `gl.solution` shows it, without its decorator.
-        change: makes the new source.
-        names: values for names that the new text uses and the function's module lacks.
-
-    Raises:
-        ValueError: nothing is changed.
+    The source is what `gl.solution` shows, without its decorator. The globals are those of
+    `function`, and `names`; `inspect` and tracebacks find the new source. Of CUDA C++ it is another
+    text; what changes in a comment is no change.
     """
     if in_cpp(function):
         text: Answer = type(function)(function.__name__, change(function.text), function.kernel)
