@@ -85,7 +85,7 @@ def _place_of_lines(patch: list[str], source: str) -> Place:
     places = []
     for first, last in zip(numbers, numbers[len(old) - 1 :], strict=False):
         here = [line.rstrip() for line in lines[first : last + 1] if line.strip()]
-        indent = " " * (_indent(here[0]) - _indent(old[0]))
+        indent = " " * (len(here[0]) - len(old[0]))
         if here == [indent + text for text in old]:
             start, end = (len("".join(lines[:i])) for i in (first, last + 1))
             places.append((start, end, textwrap.indent(new, indent)))
@@ -98,10 +98,6 @@ def _place_of_lines(patch: list[str], source: str) -> Place:
         )
         raise ValueError(f"{what} {_times(len(places))} in what is edited: {todo}")
     return places[0]
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _times(count: int) -> str:
