@@ -52,11 +52,11 @@ def _drift_of_text(stub_source: str, solution: Any) -> str | None:
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
         return f"the stub does not define {solution.__name__} as a text"
 
-    def tokens(line: str) -> list[str]:
+    def tokens(line: str) -> Any:
         return type(solution)("", line, "").tokens
 
     known = list(map(tokens, ("", "...", *solution.text.splitlines())))
-    new = [line for line in node.value.value.splitlines() if tokens(line) not in known]
+    new = [line for line in str(node.value.value).splitlines() if tokens(line) not in known]
     return f"the stub's line {new[0].strip()!r} is not in the solution" if new else None
 
 
