@@ -51,16 +51,13 @@ Maker = Callable[[], Answer]
 Place = tuple[int, int, str]  # from where to where in a source, and the new text
 
 
-def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Callable[[], Answers]:
-    """What gives the known answers of an exercise; none where there is no file of hints.
-
-    The file is read at the first call; `texts` are the names of the exercise's module.
-    """
-    return functools.cache(lambda: read(path, solution, texts) if path.is_file() else Answers())
-
-
 def read(path: Path, solution: Answer, texts: Mapping[str, Any] = {}) -> Answers:
-    """The known answers in a file; each is compiled when it is first asked for."""
+    """The known answers in a file, if there is one; each is compiled when it is first asked for.
+
+    `texts` are the names of the exercise's module.
+    """
+    if not path.is_file():
+        return Answers()
     reader = _Reader(path, solution, texts)
     return Answers(reader.wrongs, reader.rights, reader.given)
 
