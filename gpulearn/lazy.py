@@ -7,8 +7,6 @@ from typing import Any
 
 from simt import lazy
 
-__all__ = ["attach"]
-
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`simt.lazy.attach`, whose names say what to install where their package is missing."""

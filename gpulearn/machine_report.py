@@ -115,16 +115,14 @@ def as_text(state: dict[str, Any]) -> str:
         f"gpulearn {state['gpulearn']} on Python {state['python']}",
         f"CPU      {state['cpu']}, {state['cores']} cores, {state['memory_bytes'] / 2**30:.0f} GiB",
     ]
-    for gpu in state["gpus"]:
-        size = gpu["memory_bytes"] / 2**30
-        lines.append(
-            f"GPU      {gpu['name']}, {size:.0f} GiB, "
-            f"driver {gpu['driver']} for CUDA {gpu['driver_cuda']}"
-        )
+    lines += [
+        f"GPU      {gpu['name']}, {gpu['memory_bytes'] / 2**30:.0f} GiB, "
+        f"driver {gpu['driver']} for CUDA {gpu['driver_cuda']}"
+        for gpu in state["gpus"]
+    ]
+    packages = ", ".join(f"{name} {v}" for name, v in state["versions"].items() if v)
     lines.append(f"Kernels  run on the {state['device'].upper()}: {state['reason']}")
-    lines.append(
-        "Packages " + ", ".join(f"{name} {v}" for name, v in state["versions"].items() if v)
-    )
+    lines.append(f"Packages {packages}")
     if torch:
         has = [name for name in ("gloo", "nccl") if torch[name]]
         build = f"CUDA {torch['cuda']}" if torch["cuda"] else "the CPU"

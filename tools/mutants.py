@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from gpulearn.errors import MachineFault
-from gpulearn.judge.answers import edited
+from gpulearn.judge.answers import Answer, edited
 from gpulearn.judge.catalogue import find, places
 from gpulearn.judge.diagnosis import diagnose
 from gpulearn.judge.exercise import Exercise
@@ -197,7 +197,11 @@ def judged(exercise: Exercise) -> Iterator[tuple[str, str | None]]:
     """For each mutant of the solution, how it differs and what it is told; None if it passes."""
     source = notebook_source(unwrapped(exercise.reference), decorators=False)
     began = time.perf_counter()
-    if hint := diagnose(exercise, edited(exercise.reference, {source: source + "\n    pass\n"})):
+
+    def answer(text: str) -> Answer:
+        return edited(exercise.reference, lambda source: text)
+
+    if hint := diagnose(exercise, answer(source + "\n    pass\n")):
         raise AssertionError(f"the solution of {exercise.name} does not pass: {hint}")
     seconds = MIN_SECONDS + 5 * (time.perf_counter() - began)
     plain = ast.unparse(ast.parse(source)).splitlines()
@@ -205,10 +209,7 @@ def judged(exercise: Exercise) -> Iterator[tuple[str, str | None]]:
         lines = difflib.unified_diff(plain, text.splitlines(), lineterm="", n=0)
         difference = "\n".join(line for line in lines if line[:2] not in ("--", "++", "@@"))
         try:
-            yield (
-                difference,
-                diagnose(exercise, edited(exercise.reference, {source: text}), seconds),
-            )
+            yield difference, diagnose(exercise, answer(text), seconds)
         except MachineFault as fault:
             yield difference, f"MachineFault: {fault}"
 

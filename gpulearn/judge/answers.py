@@ -16,8 +16,6 @@ from typing import Any
 from gpulearn.judge.stubs import in_cpp, notebook_source
 
 Answer = Callable[..., Any]
-Change = Mapping[str, str] | Callable[[str], str]
-Place = tuple[int, int, str]  # from where to where in a source, and the new text
 
 _SOURCES: dict[str, str] = {}  # of answers from a text, by the name of the file that they pretend
 
@@ -82,32 +80,31 @@ class Answers:
         return self.giver() if self.giver else None
 
 
-def edited(function: Any, change: Change, names: Mapping[str, Any] | None = None) -> Answer:
-    """A plain function: `function` with some places of its source changed.
+def edited(function: Any, change: Callable[[str], str], names: Mapping[str, Any] = {}) -> Answer:
+    """A plain function: `function` with its source changed; ValueError if nothing is.
 
-    Its globals are those of `function`, and `names`; `inspect` and tracebacks find its source.
-    Of CUDA C++ it is another text; what changes in a comment is no change.
-
-    Args:
-        function: what is edited, as `gl.solution` shows it, without its decorator.
-        change: text of the source → what stands in its place; or what makes the new source.
-        names: values for names that the new text uses and the function's module lacks.
-
-    Raises:
-        ValueError: a key does not occur exactly once, two overlap, or nothing is changed.
+    The source is what `gl.solution` shows, without its decorator. The globals are those of
+    `function`, and `names`; `inspect` and tracebacks find the new source. Of CUDA C++ it is another
+    text; what changes in a comment is no change.
     """
     if in_cpp(function):
-        other = type(function)(function.__name__, _changed(function.text, change), function.kernel)
-        if other.tokens == function.tokens:
+        text: Answer = type(function)(function.__name__, change(function.text), function.kernel)
+        if text.tokens == function.tokens:  # type: ignore[attr-defined]
             raise ValueError(f"the edit changes nothing in {function.__name__}")
-        text: Answer = other
         return text
     inner = plain(function)
     source, tree = _source(inner)
-    changed = _changed(source, change)
+    changed = change(source)
     if ast.dump(ast.parse(changed)) == tree:
         raise ValueError(f"the edit changes nothing in {inner.__name__}")
-    return written(changed, inner.__name__, {**inner.__globals__, **(names or {})})
+    return written(changed, inner.__name__, {**inner.__globals__, **names})
+
+
+@functools.cache
+def _source(function: Answer) -> tuple[str, str]:
+    """What many edits start from: the source of a function, and its syntax tree in words."""
+    source = notebook_source(function, decorators=False)
+    return source, ast.dump(ast.parse(source))
 
 
 def written(source: str, name: str, names: dict[str, Any]) -> types.FunctionType:
@@ -126,18 +123,6 @@ def written(source: str, name: str, names: dict[str, Any]) -> types.FunctionType
     return answer
 
 
-def plain(function: Any) -> Any:
-    """The function under its decorators, and in a kernel."""
-    return inspect.unwrap(getattr(function, "py_func", function))
-
-
-@functools.cache
-def _source(function: Answer) -> tuple[str, str]:
-    """What many edits start from: the source of a function, and its syntax tree in words."""
-    source = notebook_source(function, decorators=False)
-    return source, ast.dump(ast.parse(source))
-
-
 def show(answer: Answer) -> None:
     """Let `inspect` find the source of an answer from a text, where `linecache` has lost it."""
     code = getattr(answer, "__code__", None)
@@ -146,27 +131,6 @@ def show(answer: Answer) -> None:
         linecache.cache[code.co_filename] = entry
 
 
-def _changed(source: str, change: Change) -> str:
-    if callable(change):
-        return change(source)
-    places = []
-    for old, new in change.items():
-        if (count := source.count(old)) != 1:
-            raise ValueError(f"{old!r} occurs {count} times, not once, in:\n{source}")
-        places.append((source.index(old), source.index(old) + len(old), new))
-    return replaced(source, places)
-
-
-def replaced(source: str, places: Sequence[Place]) -> str:
-    """A source with other text in some places, changed at once: none sees the new text of another.
-
-    Raises:
-        ValueError: two places overlap.
-    """
-    changed, done = "", 0
-    for start, end, new in sorted(places):
-        if start < done:
-            raise ValueError(f"{source[start:end]!r} overlaps the place of another edit")
-        changed += source[done:start] + new
-        done = end
-    return changed + source[done:]
+def plain(function: Any) -> Any:
+    """The function under its decorators, and in a kernel."""
+    return inspect.unwrap(getattr(function, "py_func", function))

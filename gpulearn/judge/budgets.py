@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -80,8 +81,7 @@ def _worst(report: Report, cost: Callable[[Counts], float]) -> tuple[int, float]
 
 
 def _warps(report: Report) -> int:
-    blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
-    return int(blocks * -(-threads // WARP))
+    return math.prod(report.grid) * -(-math.prod(report.block) // WARP)
 
 
 def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
@@ -129,17 +129,15 @@ def bytes_moved(limit: Limit, *, advice: str, of: int | None = None) -> Budget:
 
     def excess(report: Report, launch: Launch) -> str | None:
         names = launch.names(report)
-        arrays = names if of is None else {of: names[of]}
-        counts = report.totals if of is None else report.arrays[names[of]]
-        updates = sum(
-            report.arrays[name].atomics * 2 * launch.args[position].itemsize
-            for position, name in arrays.items()
-        )
-        moved, allowed = counts.bytes_moved + updates, limit(launch)
-        if moved <= allowed:
+        if of is not None:
+            names = {of: names[of]}
+        moved = (report.totals if of is None else report.arrays[names[of]]).bytes_moved
+        for position, name in names.items():
+            moved += report.arrays[name].atomics * 2 * launch.args[position].itemsize
+        if moved <= limit(launch):
             return None
         what = "global memory" if of is None else names[of]
-        return f"it moves {moved:,} bytes of {what}, the budget is {allowed:,}"
+        return f"it moves {moved:,} bytes of {what}, the budget is {limit(launch):,}"
 
     return Budget(excess, advice)
 
@@ -151,13 +149,14 @@ def accesses(limit: Limit, *, of: int, advice: str) -> Budget:
     """
 
     def excess(report: Report, launch: Launch) -> str | None:
-        name, allowed = launch.names(report)[of], limit(launch)
+        name = launch.names(report)[of]
         counts = report.arrays[name]
         count = counts.bytes_requested // launch.args[of].itemsize
-        if count <= allowed:
+        if count <= limit(launch):
             return None
         verb = "read or write" if counts.global_store_requests else "read"
-        return f"its threads {verb} elements of {name} {count:,} times, the budget is {allowed:,}"
+        times = f"{count:,} times, the budget is {limit(launch):,}"
+        return f"its threads {verb} elements of {name} {times}"
 
     return Budget(excess, advice)
 
@@ -208,8 +207,8 @@ def shared_passes(limit: int, *, advice: str) -> Budget:
     """At most so many passes over shared memory for each block, loads and stores together."""
 
     def count(counts: Counts, report: Report) -> float:
-        x, y, z = report.grid
-        return (counts.shared_load_wavefronts + counts.shared_store_wavefronts) / (x * y * z)
+        passes = counts.shared_load_wavefronts + counts.shared_store_wavefronts
+        return passes / math.prod(report.grid)
 
     return _at_most(limit, advice, "each block passes over shared memory {count:,.0f} times", count)
 
@@ -227,20 +226,29 @@ def lanes(*, advice: str) -> Budget:
 
     def excess(report: Report, launch: Launch) -> str | None:
         mean = report.totals.lanes_per_instruction
-        if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
+        if mean >= min(LANES, math.prod(report.block)):
             return None
         digits = next(n for n in range(2, 17) if float(f"{mean:.{n}g}") < LANES)
-        return (
-            f"of 32 threads on average only {mean:.{digits}g} are at work, the budget is {LANES:g} "
-            f"or more"
-        )
+        at_work = f"only {mean:.{digits}g} are at work, the budget is {LANES:g} or more"
+        return f"of 32 threads on average {at_work}"
 
     return Budget(excess, advice)
 
 
-def float64(*, advice: str) -> Budget:
-    """No float64 arithmetic."""
-    return Budget(lambda report, launch: _in_float64(report), advice)
+def float64(*, advice: str, begun: bool = False) -> Budget:
+    """No float64 arithmetic; with `begun` none that the number brings with which a sum begins."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        if not report.totals.flops64:
+            return None
+        # where float64 comes in; what is computed from that is float64 as well
+        first = min(n for n, counts in report.lines.items() if counts.flops64)
+        if begun and not begins_plain(report, first):
+            return None
+        count = report.lines[first].flops64
+        return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
+
+    return Budget(excess, advice)
 
 
 def float64_sums(*, advice: str) -> tuple[Budget, Budget]:
@@ -248,19 +256,7 @@ def float64_sums(*, advice: str) -> tuple[Budget, Budget]:
 
     Where float64 comes in by another way, that is said instead.
     """
-    begun = Budget(lambda report, launch: _in_float64(report, begun=True), advice)
-    return begun, float64(advice=FLOAT64)
-
-
-def _in_float64(report: Report, begun: bool = False) -> str | None:
-    if not report.totals.flops64:
-        return None
-    # where float64 comes in; what is computed from that is float64 as well
-    first = min(n for n, counts in report.lines.items() if counts.flops64)
-    if begun and not begins_plain(report, first):
-        return None
-    count = report.lines[first].flops64
-    return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
+    return float64(advice=advice, begun=True), float64(advice=FLOAT64)
 
 
 def operations(limit: Limit, *, advice: str) -> Budget:

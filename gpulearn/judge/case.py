@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,23 +24,12 @@ SHOWN = 3  # calls in a printout
 WIDTH = 40  # of an argument that stands within its call
 
 
-@dataclass(frozen=True)
-class ExerciseCall:
+class ExerciseCall(NamedTuple):
     """One call of an exercise's function, as the check makes it, with its own copies."""
 
     args: tuple[Any, ...]  # by position
     options: Mapping[str, Any]  # by name
     expected: Any  # what the solution returns; of a kernel what it leaves in its outputs, a tuple
-
-    def text(self, name: str, parameters: Sequence[str]) -> str:
-        """The call and what it should give; what takes several lines stands by itself."""
-        arguments = [*zip(parameters, self.args, strict=False), *self.options.items()]
-        texts = {key: _plain(value) for key, value in arguments}
-        apart = [key for key, text in texts.items() if "\n" in text or len(text) > WIDTH]
-        named = [key if key in apart else f"{key}={text}" for key, text in texts.items()]
-        lines = [f"{name}({', '.join(named)})", *(f"{key} =\n{texts[key]}" for key in apart)]
-        result = _plain(self.expected)
-        return "\n".join([*lines, ("→\n" if "\n" in result else "→ ") + result])
 
 
 @dataclass(frozen=True)
@@ -79,13 +68,20 @@ class Inputs:
         return self.calls[0].expected
 
     def __repr__(self) -> str:
-        launched = self.name if self.grid is None else f"{self.name}[{self.grid}, {self.block}]"
-        parts = [
-            f"For {self.label}:",
-            *(call.text(launched, self.parameters) for call in self.calls[:SHOWN]),
-        ]
         more = len(self.calls) - SHOWN
+        parts = [f"For {self.label}:", *map(self._text, self.calls[:SHOWN])]
         return "\n".join(parts + [f"… and {more} more calls"] * (more > 0))
+
+    def _text(self, call: ExerciseCall) -> str:
+        """A call and what it should give; what takes several lines stands by itself."""
+        arguments = [*zip(self.parameters, call.args, strict=False), *call.options.items()]
+        texts = {key: _plain(value) for key, value in arguments}
+        apart = [key for key, text in texts.items() if "\n" in text or len(text) > WIDTH]
+        named = [key if key in apart else f"{key}={text}" for key, text in texts.items()]
+        launched = self.name if self.grid is None else f"{self.name}[{self.grid}, {self.block}]"
+        lines = [f"{launched}({', '.join(named)})", *(f"{key} =\n{texts[key]}" for key in apart)]
+        result = _plain(call.expected)
+        return "\n".join([*lines, ("→\n" if "\n" in result else "→ ") + result])
 
 
 def case(name: str, number: int) -> Inputs:
@@ -98,9 +94,6 @@ def case(name: str, number: int) -> Inputs:
     Returns:
         The calls that the check makes, with `args`, `options` and `expected`; of a kernel also
         `grid` and `block`. Each time they are made anew.
-
-    Raises:
-        BadInput: there is no such exercise, no such case, or it runs on several ranks.
 
     >>> case("matmul_flops", 2)
     For m, n, p = 2, 3, 5:
@@ -122,16 +115,15 @@ def case(name: str, number: int) -> Inputs:
             f"{len(cases)}, not {number}."
         )
     chosen = cases[number - 1]
+    parameters = tuple(inspect.signature(unwrapped(exercise.reference)).parameters)
     if isinstance(chosen, Launch):
-        calls = [ExerciseCall(tuple(chosen.arguments()), {}, exercise.expected(chosen))]
-    else:
-        calls = _calls(exercise, chosen)
-    shape = getattr(chosen, "grid", None), getattr(chosen, "block", None)
-    parameters = inspect.signature(unwrapped(exercise.reference)).parameters
-    return Inputs(exercise.name, chosen.label, tuple(parameters), tuple(calls), *shape)
+        launched = ExerciseCall(tuple(chosen.arguments()), {}, exercise.expected(chosen))
+        shape = chosen.grid, chosen.block
+        return Inputs(exercise.name, chosen.label, parameters, (launched,), *shape)
+    return Inputs(exercise.name, chosen.label, parameters, _calls(exercise, chosen))
 
 
-def _calls(exercise: Exercise, case: Case) -> list[ExerciseCall]:
+def _calls(exercise: Exercise, case: Case) -> tuple[ExerciseCall, ...]:
     """What the solution is called with in a case, and what it returns."""
     calls: list[ExerciseCall] = []
 
@@ -145,7 +137,7 @@ def _calls(exercise: Exercise, case: Case) -> list[ExerciseCall]:
 
     with undisturbed():
         exercise.run(watched, case)
-    return calls
+    return tuple(calls)
 
 
 def _plain(value: Any) -> str:

@@ -20,7 +20,7 @@ from types import ModuleType
 from gpulearn import require
 from gpulearn.errors import BadInput, MissingPackage
 from gpulearn.judge.exercise import Exercise
-from gpulearn.judge.hints import known_answers
+from gpulearn.judge.hints import read
 from gpulearn.judge.topics import topics
 from gpulearn.require import shorten
 
@@ -104,5 +104,5 @@ def _of_file(path: Path, file: str, changed: tuple[tuple[str, int], ...]) -> Map
 def _placed(exercise: Exercise, module: ModuleType, notebook: str, file: str = "") -> Exercise:
     """An exercise of a module, with its place and the known answers from beside the module."""
     hints = Path(str(module.__file__)).with_name(f"{exercise.name}.hints")
-    known = known_answers(exercise.reference, hints, vars(module))
+    known = functools.cache(lambda: read(hints, exercise.reference, vars(module)))
     return replace(exercise, notebook=notebook, file=file, known=known)

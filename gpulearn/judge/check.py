@@ -54,8 +54,6 @@ def check(name: str, answer: Answer) -> Success:
         WrongAnswer: the answer is wrong; the message is the diagnosis.
         MachineFault: the SIMT machine itself failed, and nothing is said of the answer.
         MissingPackage: this computer lacks what is needed to judge it.
-        BadInput: there is no such exercise, or `answer` is no function, nor CUDA C++ where the
-            exercise asks for that.
     """
     if callable(name) and isinstance(answer, str):
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
@@ -90,10 +88,8 @@ def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -
         given = exercise.answers.given
         return given is not None and stubs.same_code(given, answer)
 
-    def begun() -> bool:
-        return not (stub or untouched())
-
-    fault = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=begun)
+    fault = Diagnosis(unread) if unread else None
+    fault = fault or examine(exercise, answer, seconds, hints=lambda: not (stub or untouched()))
     if fault is None:
         return len(exercise.cases())
     if untouched():
@@ -126,9 +122,8 @@ def _in_cpp(exercise: Exercise, answer: Any) -> Answer:
             f"check was given {shown(answer)}, not CUDA C++: write gl.check("
             f'"{exercise.name}", {exercise.name}), where {exercise.name} is the text of the kernel.'
         )
-    reference: Any = exercise.reference
-    source: Answer = type(reference)(exercise.name, text, exercise.kernel)
-    return source
+    source: Any = type(exercise.reference)
+    return source(exercise.name, text, exercise.kernel)  # type: ignore[no-any-return]
 
 
 def _tally(exercise: Exercise) -> str:

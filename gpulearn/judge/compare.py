@@ -52,9 +52,6 @@ def odd(got: Any) -> str | None:
     """What is wrong with something that is no result at all, or None."""
     if isinstance(got, types.GeneratorType):
         return "it yields its results one by one: write return, not yield"
-    if isinstance(got, types.CoroutineType):
-        got.close()
-        return "it is an async function: write def without async"
     if isinstance(got, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
         return f"it returns the function {got.__name__} itself: call it, with ()"
     return None
@@ -111,12 +108,17 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     coarser = got.dtype.kind == expected.dtype.kind == "f" and got.itemsize < expected.itemsize
     if coarser and alike(expected, got).all():
         return f"it returns an array of {got.dtype}, which is too coarse for {expected.dtype}"
-    where = tuple(int(i) for i in np.argwhere(~close)[0])
-    count = int((~close).sum())
+    where, index = first(~close)
     return (
-        f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
+        f"{(~close).sum()} of {close.size} elements differ, first {index}: "
         f"{shown(got[where])}, expected {shown(expected[where] + 0)}"  # + 0: no −0.0
     )
+
+
+def first(places: np.ndarray) -> tuple[tuple[int, ...], str]:
+    """The first place of an array that is true, and how it is written: [2, 3]."""
+    where = tuple(int(i) for i in np.argwhere(places)[0])
+    return where, f"[{', '.join(map(str, where))}]"
 
 
 def results(got: Any, expected: Any) -> str | None:
@@ -147,13 +149,13 @@ def wrong_numbers(got: np.ndarray, expected: np.ndarray, allowed: float) -> str 
     >>> wrong_numbers(np.array([1.0, 5.0]), np.array([1.0, 2.0]), allowed=0.1)
     '1 of 2 numbers wrong, first [1]: 5, expected 2'
     """
-    wrong = np.argwhere(~(np.abs(got - expected) <= allowed))  # NaN is wrong
-    if not len(wrong):
+    wrong = np.asarray(~(np.abs(got - expected) <= allowed))  # NaN is wrong
+    if not wrong.any():
         return None
-    first = tuple(int(i) for i in wrong[0])
-    where = f", first [{', '.join(map(str, first))}]" if first else ""
-    numbers = told_apart(got[first], expected[first])
-    return f"{len(wrong)} of {expected.size} numbers wrong{where}: {numbers}"
+    where, index = first(wrong)
+    which = f", first {index}" if where else ""
+    numbers = told_apart(got[where], expected[where])
+    return f"{wrong.sum()} of {expected.size} numbers wrong{which}: {numbers}"
 
 
 def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
@@ -169,22 +171,17 @@ def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
     except OverflowError:
         return None
     known = [(g, e) for g, e in pairs if e != 0]
-    if len(known) < 2 or any(g != 0 for g, e in pairs if e == 0):
-        return _distance(pairs)
-    factor = known[0][0] / known[0][1]
-    if all(_near(g, e, NEAR) for g, e in known):
-        return (
-            "in every case it is nearly right: a number of fewer digits, such as a float32, or "
-            "rounding, has lost the rest"
-        )
-    if factor and math.isfinite(factor) and all(_near(g, factor * e, EQUAL) for g, e in known):
-        return f"in every case it is {factor:.4g} times what it should be"
-    if all(_near(g * e, 1.0, EQUAL) for g, e in known):
-        return "in every case it is upside down, 1 divided by what it should be"
-    return _distance(pairs)
-
-
-def _distance(pairs: Sequence[tuple[float, float]]) -> str | None:
+    if len(known) > 1 and all(g == 0 for g, e in pairs if e == 0):
+        factor = known[0][0] / known[0][1]
+        if all(_near(g, e, NEAR) for g, e in known):
+            return (
+                "in every case it is nearly right: a number of fewer digits, such as a float32, or "
+                "rounding, has lost the rest"
+            )
+        if factor and math.isfinite(factor) and all(_near(g, factor * e, EQUAL) for g, e in known):
+            return f"in every case it is {factor:.4g} times what it should be"
+        if all(_near(g * e, 1.0, EQUAL) for g, e in known):
+            return "in every case it is upside down, 1 divided by what it should be"
     more = pairs[0][0] - pairs[0][1]
     if not more or not math.isfinite(more) or not all(_near(g, e + more, EQUAL) for g, e in pairs):
         return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from typing import Any, NamedTuple
 
 from gpulearn.errors import MachineFault
@@ -13,7 +15,7 @@ from gpulearn.judge import compare
 from gpulearn.judge.answers import Answer, Wrong
 from gpulearn.judge.compare import relation
 from gpulearn.judge.exercise import Case, Exercise, Violation
-from gpulearn.judge.isolation import Printouts, undisturbed
+from gpulearn.judge.isolation import Printout, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
 from gpulearn.judge.trial import Failure, cannot_be_called, tried
@@ -62,20 +64,20 @@ def examine(
     outcomes: list[Any] = []
     cases = exercise.cases()
     ready = exercise.ready(answer)
-    printed = Printouts()
+    printed: defaultdict[str, Printout] = defaultdict(Printout)
     demanded = unfinished = None
     seconds = SECONDS if seconds is None else seconds
     limit = seconds
     try:
         with time_limit(limit):
             for case in cases:
-                with printed.during(case.label):
+                with redirect_stdout(printed[case.label]):
                     outcomes.append(tried(exercise, ready, case))
                 if getattr(outcomes[-1], "endless", False):
                     break  # each further case would take as long
             failures = _failures(exercise, cases[: len(outcomes)], outcomes)
         limit = 3 * seconds  # a demand may have to start processes first
-        with time_limit(limit), printed.during(WHOLE), undisturbed():
+        with time_limit(limit), redirect_stdout(printed[WHOLE]), undisturbed():
             demanded = None if failures else exercise.demand(ready, outcomes)
     except TimeoutError as error:
         message = str(error) or f"it did not end within {limit:g} s"
@@ -90,15 +92,16 @@ def examine(
     if failures:
         case, sentence = failures[0]
     elif not unfinished:
-        printed.show(WHOLE if demanded else cases[0].label)
+        label = WHOLE if demanded else cases[0].label
+        printed[label].show(label)
         return Diagnosis(demanded, None, share) if demanded else None
     elif len(outcomes) < len(cases):
         case, sentence = cases[len(outcomes)], unfinished
     else:
-        printed.show(WHOLE)
+        printed[WHOLE].show(WHOLE)
         rest = "in what is tried after them, such as real ranks"
         return Diagnosis(f"all cases are right; {rest}, {unfinished}.", None, share)
-    printed.show(case.label)
+    printed[case.label].show(case.label)
     number = cases.index(case)
     if not unfinished and hints() and (hint := _hint(exercise, answer, outcomes)):
         evidence = getattr(outcomes[number], "evidence", "")
@@ -130,7 +133,11 @@ def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | 
         except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
             return Failure(type(failed).__name__, str(failed))
 
-    for same in exercise.kinships or (_without(exercise.difference),):
+    def no_difference(one: Any, other: Any) -> bool:
+        # either way round: it is measured by the precision of what it is held against
+        return not (exercise.difference(one, other) and exercise.difference(other, one))
+
+    for same in exercise.kinships or (no_difference,):
         for number, wrong in enumerate(exercise.answers.wrongs):
             if (
                 all(_alike(same, got, known(number, case)) for case, got in enumerate(outcomes))
@@ -148,37 +155,27 @@ def _true_of(answer: Answer, wrong: Wrong, solution: Answer) -> bool:
     return (_names(wrong.answer) - _names(solution)) & quoted <= _names(answer)
 
 
-def _names(answer: Any) -> frozenset[str]:
+def _names(answer: Any) -> set[str]:
     """Globals, attributes and keywords in a function's code, and in what is defined within it."""
     if in_cpp(answer):
-        return frozenset(answer.tokens)
-    code = getattr(unwrapped(answer), "__code__", None)
-    return frozenset(_in_code(code)) if code else frozenset()
-
-
-def _in_code(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _in_code(constant)
-        elif isinstance(constant, tuple):  # the names of keyword arguments among others
-            yield from (name for name in constant if isinstance(name, str))
+        return set(answer.tokens)
+    names: set[str] = set()
+    parts = [getattr(unwrapped(answer), "__code__", None)]
+    for part in parts:  # which grows by what is defined within
+        if isinstance(part, types.CodeType):
+            names.update(part.co_names)
+            parts += part.co_consts
+        elif isinstance(part, tuple):  # the names of keyword arguments among others
+            names.update(name for name in part if isinstance(name, str))
+    return names
 
 
 @functools.lru_cache(maxsize=4)  # a learner tries one exercise several times, a grader several
 def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     """What an exercise's wrong answers do: each is tried once on a case, when it is asked for."""
     cases = exercise.cases()
-
-    @functools.cache
-    def ready(number: int) -> Answer:
-        return exercise.ready(exercise.answers.wrongs[number].answer)
-
-    @functools.cache
-    def outcome(number: int, case: int) -> Any:
-        return tried(exercise, ready(number), cases[case])
-
-    return outcome
+    ready = functools.cache(lambda number: exercise.ready(exercise.answers.wrongs[number].answer))
+    return functools.cache(lambda number, case: tried(exercise, ready(number), cases[case]))
 
 
 def _exception_text(outcomes: Sequence[Any]) -> str:
@@ -189,11 +186,6 @@ def _exception_text(outcomes: Sequence[Any]) -> str:
     if all(isinstance(outcome, Failure) for outcome in outcomes):
         return re.sub(r" in line \d+ of your function|'[^']*[/\\][^']*'", "", outcomes[0].sentence)
     return ""
-
-
-def _without(difference: Callable[[Any, Any], str | None]) -> Callable[[Any, Any], bool]:
-    # either way round: a difference is measured by the precision of what it is held against
-    return lambda one, other: difference(one, other) is None or difference(other, one) is None
 
 
 def _failures(
@@ -215,9 +207,7 @@ def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
     if isinstance(one, Failure) and isinstance(other, Failure):
         rule = Violation.__name__
         return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)
-    if isinstance(one, Failure) or isinstance(other, Failure):
-        return False
-    if one is None or other is None:
+    if any(result is None or isinstance(result, Failure) for result in (one, other)):
         return one is other
     try:
         return same(one, other)

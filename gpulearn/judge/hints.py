@@ -32,23 +32,12 @@ from __future__ import annotations
 import functools
 import re
 import textwrap
-import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from gpulearn.errors import BadInput
-from gpulearn.judge.answers import (
-    Answer,
-    Answers,
-    Place,
-    Wrong,
-    edited,
-    plain,
-    replaced,
-    show,
-    written,
-)
+from gpulearn.judge.answers import Answer, Answers, Wrong, edited, plain, show, written
 
 DEFINITION = re.compile(r"([A-Z][A-Z0-9_]*) = (.*)")
 USE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
@@ -59,20 +48,17 @@ RIGHT, GIVEN, OR, APART, BAR = "✓", "given", "or", "...", "---"
 MARKS = ("- ", "+ ", "  ")
 
 Maker = Callable[[], Answer]
-Finder = Callable[[str], Place]  # where an edit applies in a source, and the new text
+Place = tuple[int, int, str]  # from where to where in a source, and the new text
 
 
-def known_answers(solution: Answer, path: Path, texts: Mapping[str, Any]) -> Callable[[], Answers]:
-    """What gives the known answers of an exercise; none where there is no file of hints.
+def read(path: Path, solution: Answer, texts: Mapping[str, Any] = {}) -> Answers:
+    """The known answers in a file, if there is one; each is compiled when it is first asked for.
 
-    The file is read at the first call; `texts` are the names of the exercise's module.
+    `texts` are the names of the exercise's module.
     """
-    return functools.cache(lambda: read(path, solution, texts) if path.is_file() else Answers())
-
-
-def read(path: Path, solution: Answer, texts: Mapping[str, Any] | None = None) -> Answers:
-    """The known answers in a file; each is compiled when it is first asked for."""
-    reader = _Reader(path, solution, texts or {})
+    if not path.is_file():
+        return Answers()
+    reader = _Reader(path, solution, texts)
     return Answers(reader.wrongs, reader.rights, reader.given)
 
 
@@ -86,20 +72,20 @@ def _place_of_text(old: str, new: str, source: str) -> Place:
 
 def _place_of_lines(patch: list[str], source: str) -> Place:
     dedented = textwrap.dedent("\n".join(line[2:] for line in patch)).split("\n")
-    marked = list(zip((line[0] for line in patch), dedented, strict=True))
+    marked = [(line[0], text) for line, text in zip(patch, dedented, strict=True)]
     old = [text.rstrip() for mark, text in marked if mark != "+" and text.strip()]
     new = "".join(f"{text}\n" for mark, text in marked if mark != "-")
     if not old:
         raise ValueError("no line says where the new ones come: write the line above them, too")
     lines = source.splitlines(keepends=True)
-    starts = [sum(map(len, lines[:i])) for i in range(len(lines) + 1)]
     numbers = [i for i, line in enumerate(lines) if line.strip()]
     places = []
     for first, last in zip(numbers, numbers[len(old) - 1 :], strict=False):
         here = [line.rstrip() for line in lines[first : last + 1] if line.strip()]
-        indent = " " * (_indent(here[0]) - _indent(old[0]))
+        indent = " " * (len(here[0]) - len(old[0]))
         if here == [indent + text for text in old]:
-            places.append((starts[first], starts[last + 1], textwrap.indent(new, indent)))
+            start, end = (len("".join(lines[:i])) for i in (first, last + 1))
+            places.append((start, end, textwrap.indent(new, indent)))
     if len(places) != 1:
         what = "these lines occur" if len(old) > 1 else f"the line `{old[0].strip()}` occurs"
         todo = (
@@ -111,12 +97,19 @@ def _place_of_lines(patch: list[str], source: str) -> Place:
     return places[0]
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
 def _times(count: int) -> str:
     return f"{count} times" if count else "nowhere"
+
+
+def _replaced(source: str, places: list[Place]) -> str:
+    """A source with other text in some places, at once: none sees the new text of another."""
+    changed, done = "", 0
+    for start, end, new in sorted(places):
+        if start < done:
+            raise ValueError(f"{source[start:end]!r} overlaps the place of another edit")
+        changed += source[done:start] + new
+        done = end
+    return changed + source[done:]
 
 
 class _Reader:
@@ -133,19 +126,16 @@ class _Reader:
         self.globals = getattr(plain(solution), "__globals__", {})
         self.lines = path.read_text(encoding="utf-8").splitlines()
         self.at = self.lines.index(BAR) + 1 if BAR in self.lines else 0
-        self.above = self._compiled("\n".join(self.lines[: self.at][:-1]))
+        try:
+            self.above = compile("\n".join(self.lines[: self.at][:-1]), str(path), "exec")
+        except SyntaxError as error:
+            message = f"Python cannot read what stands above {BAR}: {error.msg}"
+            self._fail(error.lineno or 1, message)
         while self.at < len(self.lines):
             self._read_on()
 
     def _fail(self, number: int, message: str) -> NoReturn:
         raise BadInput(f"{self.path.name}, line {number}: {message}.") from None
-
-    def _compiled(self, above: str) -> types.CodeType:
-        try:
-            return compile(above, str(self.path), "exec")
-        except SyntaxError as error:
-            number = error.lineno or 1
-            self._fail(number, f"Python cannot read what stands above {BAR}: {error.msg}")
 
     def _names(self) -> dict[str, Any]:
         """What an answer can use: new values for each, so that none finds what another left."""
@@ -155,6 +145,12 @@ class _Reader:
         except Exception as error:
             self._fail(1, f"what stands above {BAR} cannot be run: {error!r}")
         return names
+
+    def _while(self, holds: Callable[[str], bool]) -> Iterator[str]:
+        """The lines from here on, as long as something holds for them."""
+        while self.at < len(self.lines) and holds(self.lines[self.at]):
+            self.at += 1
+            yield self.lines[self.at - 1]
 
     def _read_on(self) -> None:
         """Read a definition, a comment, or answers and their hint."""
@@ -170,12 +166,6 @@ class _Reader:
             self.base = self._function(base[1], self.at)()
         else:
             self._read_answers()
-
-    def _while(self, holds: Callable[[str], bool]) -> Iterator[str]:
-        """The lines from here on, as long as something holds for them."""
-        while self.at < len(self.lines) and holds(self.lines[self.at]):
-            self.at += 1
-            yield self.lines[self.at - 1]
 
     def _read_answers(self) -> None:
         makers = [self._answer()]
@@ -212,15 +202,15 @@ class _Reader:
         base = self.base
 
         def change(source: str) -> str:
-            return replaced(source, [self._place(*edit, source) for edit in edits])
+            places = []
+            for line, find in edits:
+                try:
+                    places.append(find(source))
+                except ValueError as error:
+                    self._fail(line, str(error))
+            return _replaced(source, places)
 
         return self._maker(number, lambda: edited(base, change, self._names()))
-
-    def _place(self, number: int, find: Finder, source: str) -> Place:
-        try:
-            return find(source)
-        except ValueError as error:
-            self._fail(number, str(error))
 
     def _maker(self, number: int, make: Maker) -> Maker:
         """What makes an answer once, and says in which line it is wrong if it cannot be made."""
@@ -264,7 +254,7 @@ class _Reader:
             self._fail(number, f"there is no function {name}: write it out, or import it")
         return lambda: function
 
-    def _edits(self, body: list[str], number: int) -> Iterator[tuple[int, Finder]]:
+    def _edits(self, body: list[str], number: int) -> Iterator[tuple[int, Callable[[str], Place]]]:
         """The edits in some lines, the first of which has that number; each with its own number."""
         patch: list[str] = []
         for i, line in enumerate(map(self._expanded, [*body, APART]), number):

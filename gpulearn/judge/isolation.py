@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import random
 import sys
@@ -64,8 +63,12 @@ def _torch_undisturbed() -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-class _Short(io.StringIO):
-    """Keeps the beginning of what is written."""
+class Printout(io.StringIO):
+    """The beginning of what comes to standard output in one case.
+
+    A check runs an answer on many cases, and on several ranks each: were all prints shown,
+    those that matter would not be found.
+    """
 
     def write(self, text: str) -> int:
         """Write text, as long as there is room."""
@@ -74,34 +77,9 @@ class _Short(io.StringIO):
             super().write(text[:room] + "…\n" * (len(text) > room))
         return len(text)
 
-
-class Printouts:
-    """What came to standard output, by case.
-
-    A check runs an answer on many cases, and on several ranks each: were all prints shown,
-    those that matter would not be found.
-
-    >>> printed = Printouts()
-    >>> with printed.during("a vector"):
-    ...     print("here")
-    >>> printed.show("a vector")
-    For a vector, your function prints:
-    here
-    """
-
-    def __init__(self) -> None:
-        self._texts: dict[str, _Short] = {}
-
-    @contextlib.contextmanager
-    def during(self, label: str) -> Iterator[None]:
-        """Keep what is printed, under the case's label."""
-        with contextlib.redirect_stdout(self._texts.setdefault(label, _Short())):
-            yield
-
     def show(self, label: str) -> None:
-        """Print what was kept, if anything was."""
-        text = self._texts[label].getvalue() if label in self._texts else ""
-        if text:
+        """Print what was kept, if anything was, under the case's label."""
+        if text := self.getvalue():
             print(f"For {label}, your function prints:", text.rstrip("\n"), sep="\n")
 
 

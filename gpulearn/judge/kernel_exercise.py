@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,10 +54,12 @@ class Outcome:
     @property
     def finding(self) -> Finding | None:
         """The first finding that makes the launch wrong, or right on some GPUs only."""
-        for finding in self.report.findings:
-            if finding.severity == "error" or finding.kind == "left-before-barrier":
-                return finding
-        return None
+        wrong = (
+            finding
+            for finding in self.report.findings
+            if finding.severity == "error" or finding.kind == "left-before-barrier"
+        )
+        return next(wrong, None)
 
     @property
     def endless(self) -> bool:
@@ -72,16 +75,10 @@ class Outcome:
     @property
     def evidence(self) -> str:
         """The finding as a sentence with the line that it quotes, or ""."""
-        return self._sentence(self.finding)
+        return self.sentence(self.finding)
 
-    @property
-    def suspicion(self) -> str:
-        """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
-        negative = (f for f in self.report.findings if f.kind == "negative-index")
-        sentence = self._sentence(next(negative, None))
-        return sentence[:1].upper() + sentence[1:]
-
-    def _sentence(self, finding: Finding | None) -> str:
+    def sentence(self, finding: Finding | None) -> str:
+        """A finding as a sentence with the line that it quotes, or ""."""
         if finding is None:
             return ""
         text = self.report.source.get(finding.line or 0, "").strip()
@@ -243,23 +240,26 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     if got.finding:
         return got.evidence
     for position, array, want in zip(got.launch.results, got.results, expected, strict=True):
-        if compare.arrays(array, want):
-            empty = poison(array.dtype) if position in got.launch.outputs else None
-            names = got.launch.names(got.report)
-            name = names.get(position, f"argument number {position + 1}")
-            stored, counts = stores(got, name), got.report.arrays.get(name)
-            reads = counts and counts.global_load_requests + counts.atomics
-            unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
-            if empty is not None and stored and reads and unset.any():
-                return (
-                    f"{name} is read, or added to, before anything is written to it: what it "
-                    f"holds at the start means nothing"
-                )
-            pattern = patterns.describe(
-                array, want, got.launch, position, empty, name, stored=stored, names=names
+        if not compare.arrays(array, want):
+            continue
+        empty = poison(array.dtype) if position in got.launch.outputs else None
+        names = got.launch.names(got.report)
+        name = names.get(position, f"argument number {position + 1}")
+        stored, counts = stores(got, name), got.report.arrays.get(name)
+        reads = counts and counts.global_load_requests + counts.atomics
+        unset = np.isnan(array) if array.dtype.kind == "f" else array == empty
+        if empty is not None and stored and reads and unset.any():
+            return (
+                f"{name} is read, or added to, before anything is written to it: what it "
+                f"holds at the start means nothing"
             )
-            fixed = patterns.fixed_size(got.report.source, got.launch)
-            return ". ".join(filter(None, (pattern, got.suspicion.rstrip("."), fixed)))
+        parts = [patterns.describe(array, want, got.launch, position, empty, name, stored, names)]
+        # a negative index is allowed, and explains wrong results
+        negative = next((f for f in got.report.findings if f.kind == "negative-index"), None)
+        suspicion = got.sentence(negative).rstrip(".")
+        parts += [suspicion[:1].upper() + suspicion[1:]]
+        parts += [patterns.fixed_size(got.report.source, got.launch)]
+        return ". ".join(filter(None, parts))
     return None
 
 
@@ -269,22 +269,16 @@ def stores(outcome: Outcome, name: str) -> bool:
     return bool(counts and counts.global_store_requests + counts.atomics)
 
 
-def same_results(one: Any, other: Any) -> bool:
+def same_results(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes have the same finding, if any, and the same results."""
-    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
-        return False
     if (one.finding or other.finding) and not same_finding(one, other):
         return False
-    if one.touched != other.touched:
-        return False
     pairs = zip(one.results, other.results, strict=True)
-    return all(compare.arrays(a, b) is None for a, b in pairs)
+    return one.touched == other.touched and all(compare.arrays(a, b) is None for a, b in pairs)
 
 
-def same_finding(one: Any, other: Any) -> bool:
+def same_finding(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes went wrong in the same way, if not to the same effect."""
-    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
-        return False
     if one.finding is None or other.finding is None:
         return one.finding is other.finding and same_results(one, other)
     return _trait(one, one.finding) == _trait(other, other.finding)
@@ -309,14 +303,11 @@ def _trait(outcome: Outcome, finding: Finding) -> tuple[Any, ...]:
     return (finding.kind,)
 
 
-def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:
+def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Outcome]) -> str | None:
     """The first budget that the outcomes exceed, in one or two sentences."""
     chosen = [o for o in outcomes if o.launch.measured] or outcomes
-    for budget in budgets:
-        for outcome in chosen:
-            if excess := budget.excess(outcome.report, outcome.launch):
-                return (
-                    f"the results are right, but for {outcome.launch.label}, {excess}. "
-                    f"{budget.advice}"
-                )
+    for budget, outcome in itertools.product(budgets, chosen):
+        if excess := budget.excess(outcome.report, outcome.launch):
+            label = outcome.launch.label
+            return f"the results are right, but for {label}, {excess}. {budget.advice}"
     return None

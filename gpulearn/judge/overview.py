@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
+from gpulearn.errors import BadInput
 from gpulearn.judge import progress as _progress
 from gpulearn.judge.catalogue import catalogue, find, places
-from gpulearn.judge.portfolio import write_portfolio
 from gpulearn.judge.prediction import predictions
 from gpulearn.judge.stubs import cell_source
 from gpulearn.tables import Table, table
+
+PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>GPU programming: a portfolio</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; color: #1a1a1a; background: #fff; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ border-bottom: 1px solid #bbb; padding: .25rem .6rem; vertical-align: top; }}
+</style></head><body>
+<h1>GPU programming: a portfolio</h1>
+<p>{caption} As of {today}, by the record that the notebooks keep on the learner's own computer,
+which the learner can change.</p>
+{sections}</body></html>
+"""
 
 
 def exercises() -> Table:
@@ -28,9 +48,6 @@ def progress(export: str | Path | None = None) -> Table:
     Args:
         export: where to write a page with all of it, such as "portfolio.html". The page loads
             nothing, and nothing is sent anywhere.
-
-    Raises:
-        BadInput: `export` is no place for a page.
     """
     state = _progress.load()
     notebooks: dict[str, list[str]] = {}
@@ -46,8 +63,7 @@ def progress(export: str | Path | None = None) -> Table:
     if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     if export is not None:
-        where = {name: prediction.notebook for name, prediction in predictions().items()}
-        write_portfolio(Path(export).expanduser(), state, notebooks, where, caption)
+        _write_portfolio(Path(export).expanduser(), state, notebooks, caption)
         caption += f" Written to {export}."
     return table(rows, caption)
 
@@ -69,6 +85,44 @@ def _row(notebook: str, names: list[str], state: _progress.Progress) -> dict[str
     }
 
 
+def _write_portfolio(
+    file: Path, state: _progress.Progress, notebooks: dict[str, list[str]], caption: str
+) -> None:
+    """Write a page of what has been tried; its caption says what all of it comes to."""
+    if file.suffix != ".html":
+        raise BadInput(f'export is "{file}": give a file that ends in .html.')
+    sections = ""
+    for notebook, names in notebooks.items():
+        exercises = [
+            {
+                "exercise": name,
+                "solved": state.solved.get(name, "not yet"),
+                "tries": str(state.tried[name].count) if name in state.tried else "–",
+                "hints met": " ".join(state.tried[name].hints) if name in state.tried else "",
+            }
+            for name in names
+            if name in state.tried | state.solved
+        ]
+        asked = [name for name, p in predictions().items() if p.notebook == notebook]
+        predicted = [state.predicted[name] for name in asked if name in state.predicted]
+        outcomes = [each.foresaw for each in predicted if each.foresaw is not None]
+        if exercises or predicted:
+            sections += f"<h2>{escape(notebook)}</h2>\n"
+        if outcomes:
+            sections += f"<p>Foresaw {sum(outcomes)} of {len(outcomes)} outcomes.</p>\n"
+        if exercises:
+            sections += f"{table(exercises)._repr_html_()}\n"
+    page = PAGE.format(
+        caption=escape(caption),
+        today=datetime.date.today().isoformat(),
+        sections=sections or "<p>Nothing has been tried yet.</p>\n",
+    )
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f'export is "{file}", which cannot be written ({error}).') from None
+
+
 @dataclass(frozen=True)
 class Solution:
     """The source of a solution, as it could stand in the exercise's cell."""
@@ -86,10 +140,6 @@ class Solution:
 def solution(name: str) -> Solution:
     """Show how an exercise is solved: the tested function of the package itself.
 
-    Its type hints, docstring and input checks are left out, which a notebook cell does
-    not need.
-
-    Raises:
-        BadInput: there is no such exercise; the nearest is named.
+    Its type hints, docstring and input checks are left out, which a notebook cell does not need.
     """
     return Solution(name, cell_source(find(name).reference))

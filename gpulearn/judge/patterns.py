@@ -31,9 +31,8 @@ def describe(
     position: int,
     empty: Any,
     name: str,
-    *,
-    stored: bool = False,
-    names: Mapping[int, str] | None = None,
+    stored: bool,
+    names: Mapping[int, str],
 ) -> str:
     """Say in one sentence what is wrong with one result, the argument at `position`.
 
@@ -49,7 +48,7 @@ def describe(
     elif np.array_equal(got, launch.args[position]):
         why = "what is written to it is what stood there" if stored else "nothing is written to it"
         return f"{name} is left as it was: {why}"
-    look = _look(got, expected, name, launch, names or {})
+    look = _look(got, expected, name, launch, names)
     return look or _first(got, expected, unwritten, name, launch)
 
 
@@ -82,12 +81,12 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
         if blocks > 1 and count in (x, y) and np.array_equal(written, band):
             what = "columns" if axis else "rows"
             return f"only the first {count} {what} of {name} are written, those of the first blocks"
-    where = tuple(int(i) for i in np.argwhere(unwritten)[0])
+    _, index = compare.first(unwritten)
     if unwritten.sum() == 1:
-        return f"{name}[{_index(where)}] is never written; all others are right"
+        return f"{name}{index} is never written; all others are right"
     return (
         f"{unwritten.sum():,} of {got.size:,} elements of {name} are never written, "
-        f"first {name}[{_index(where)}]; those that are written are right"
+        f"first {name}{index}; those that are written are right"
     )
 
 
@@ -105,8 +104,6 @@ def _look(
     if sentence := _steady(got, expected, name) or _whole(got, expected, name):
         return sentence
     if got.ndim == 2:
-        if got.shape[0] == got.shape[1] and _close(got, expected.T):
-            return f"rows and columns of {name} are swapped"
         side = min(got.shape)
         square, turned = got[:side, :side], expected[:side, :side].T
         if side > 1 and _close(square, turned):
@@ -147,14 +144,17 @@ def _whole(got: Array, expected: Array, name: str) -> str | None:
 
 def _first(got: Array, expected: Array, unwritten: Array, name: str, launch: Launch) -> str:
     close = compare.alike(got, expected)
-    where = tuple(int(i) for i in np.argwhere(~close)[0])
+    where, index = compare.first(~close)
     count = int((~close).sum())
     of = f"all {count:,}" if count == close.size else f"{count:,} of {close.size:,}"
-    place = " (only at the edges)" if _edges(close) else ""
-    place = place or (" (only where two blocks meet)" if _seams(close, launch) else "")
+    place = ""
+    if _edges(close):
+        place = " (only at the edges)"
+    elif _seams(close, launch):
+        place = " (only where two blocks meet)"
     many = f"{of} elements of {name} differ{place}, first " if count > 1 else ""
     value = "never written" if unwritten[where] else shown(got[where])
-    return f"{many}{name}[{_index(where)}] is {value}, expected {shown(expected[where])}"
+    return f"{many}{name}{index} is {value}, expected {shown(expected[where])}"
 
 
 def _edges(close: Array) -> bool:
@@ -180,10 +180,6 @@ def _seams(close: Array, launch: Launch) -> bool:
 
 def _close(got: Array, expected: Array) -> bool:
     return bool(compare.alike(got, expected).all())
-
-
-def _index(where: tuple[int, ...]) -> str:
-    return ", ".join(map(str, where))
 
 
 def fixed_size(source: Mapping[int, str], launch: Launch) -> str:

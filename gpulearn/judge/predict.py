@@ -19,7 +19,7 @@ from typing import Any
 from gpulearn.display import bundle
 from gpulearn.errors import BadInput
 from gpulearn.judge import progress
-from gpulearn.judge.prediction import Choices, Comparison, Prediction, find
+from gpulearn.judge.prediction import Choices, Comparison, Number, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
 
@@ -58,9 +58,10 @@ class Outcome:
 class Question:
     """A question, and the answer to it until the next cell has shown what comes."""
 
-    def __init__(self, prediction: Prediction, question: str) -> None:
+    def __init__(self, prediction: Choices | Number, question: str) -> None:
         self.prediction = prediction
         self.question = question
+        self.choices = list(prediction.choices) if isinstance(prediction, Choices) else []
         self.answer = ""
         self.came: Any = None
         self.over = False
@@ -84,36 +85,36 @@ class Question:
     def settle(self, names: dict[str, Any]) -> Outcome | None:
         """Hold what was predicted against what came; None if nothing was predicted."""
         self.came, self.over = self.prediction.value(names), True
-        name = self.prediction.name
-        last = progress.load().predicted.get(name)
-        answer = self.answer or (last.said if last is not None and last.foresaw is None else "")
+        answer = self.answer or self._noted()
         if not answer:
             return None
         comparison = self.prediction.judged(answer, self.came)
-        progress.record_prediction(name, Foresight(answer, comparison.foresaw))
+        progress.record_prediction(self.prediction.name, Foresight(answer, comparison.foresaw))
         return Outcome(answer, comparison)
+
+    def _noted(self) -> str:
+        """What was said before, and has not been seen to come."""
+        last = progress.load().predicted.get(self.prediction.name)
+        return last.said if last is not None and last.foresaw is None else ""
 
     def _build(self) -> None:
         import ipywidgets as widgets
 
-        before = progress.load().predicted.get(self.prediction.name)
-        noted = before.said if before is not None and before.foresaw is None else ""
-        entry = row = widgets.Text(placeholder="a number", continuous_update=False)
-        if isinstance(self.prediction, Choices):
-            choices = list(self.prediction.choices)
-            entry = row = widgets.RadioButtons(
-                options=choices, index=None, layout={"width": "max-content"}
-            )
-        elif unit := getattr(self.prediction, "unit", ""):
-            row = widgets.HBox([entry, widgets.Label(unit)])
+        if self.choices:
+            width = {"width": "max-content"}
+            entry = row = widgets.RadioButtons(options=self.choices, index=None, layout=width)
+        else:
+            entry = row = widgets.Text(placeholder="a number", continuous_update=False)
+            if unit := getattr(self.prediction, "unit", ""):
+                row = widgets.HBox([entry, widgets.Label(unit)])
         self._note = widgets.HTML()
-        self.widget = widgets.VBox([widgets.HTML(self._html(self.question)), row, self._note])
+        self.widget = widgets.VBox([widgets.HTML(self._html()), row, self._note])
         self.widget.add_class("gl-predict")
         entry.observe(self._entered, names="value")
         with suppress(BadInput):  # the choices may have changed since
-            if noted:  # also where the cell with the question has been run twice
+            if noted := self._noted():  # also where the cell with the question has been run twice
                 text = self.prediction.read(noted)
-                entry.value = text if isinstance(self.prediction, Choices) else text.split()[0]
+                entry.value = text if self.choices else text.split()[0]
 
     def _entered(self, change: Any) -> None:
         try:
@@ -126,22 +127,17 @@ class Question:
         if self.widget is not None:
             self._note.value = f'<span role="status">{escape(text)}</span>'
 
-    @staticmethod
-    def _html(question: str) -> str:
-        return f"<strong>Predict:</strong> {escape(question)}"
-
-    def _choices(self) -> list[str]:
-        return list(self.prediction.choices) if isinstance(self.prediction, Choices) else []
+    def _html(self) -> str:
+        return f"<strong>Predict:</strong> {escape(self.question)}"
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [f"Predict: {self.question}", *(f"  ○ {choice}" for choice in self._choices())]
-        )
+        return "\n".join([f"Predict: {self.question}", *(f"  ○ {c}" for c in self.choices)])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        items = "".join(f"<li>{escape(choice)}</li>" for choice in self._choices())
-        html = self._html(self.question) + (f"<ul>{items}</ul>" if items else "")
-        return bundle(self.widget, html, repr(self))
+        items = "".join(f"<li>{escape(choice)}</li>" for choice in self.choices)
+        return bundle(
+            self.widget, self._html() + (f"<ul>{items}</ul>" if items else ""), repr(self)
+        )
 
 
 def predict(name: str, question: str) -> Question:

@@ -10,25 +10,18 @@ import functools
 import math
 import re
 import tomllib
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpulearn.errors import BadInput
 from gpulearn.judge.topics import topics
-from gpulearn.require import choice, shown
+from gpulearn.require import choice
 
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?")
 IN_TEXT = re.compile(rf"{NUMBER.pattern}|\binf\b")
 ROUNDING = 0.03  # as a fraction of a wrong number, within which an answer is that number
-KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "came": str, "choices": str, "pick": str, "below": (int, float), "unit": str, "wrong": str,
-    "within": (int, float),
-}  # of a prediction in a file  # fmt: skip
-TABLES = ("choices", "below", "wrong")
 
 
 class Comparison(NamedTuple):
@@ -40,17 +33,13 @@ class Comparison(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prediction(ABC):
-    """One question of a notebook."""
+class Prediction:
+    """One question of a notebook: `Choices`, or a `Number`."""
 
     name: str
     # an expression over the notebook's names, once the cell with the answer has run
     came: str = field(default="", kw_only=True)
     notebook: str = field(default="", kw_only=True)
-
-    @abstractmethod
-    def read(self, text: str) -> str:
-        """An answer as it is kept; BadInput if it is none to this question."""
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """What came, read from the names of the notebook; None where nothing has to be read.
@@ -58,15 +47,6 @@ class Prediction(ABC):
         While the cell that has the answer has not run, that is a NameError.
         """
         return eval(self.came, dict(names)) if self.came else None
-
-    @abstractmethod
-    def judged(self, answer: str, value: Any) -> Comparison:
-        """An answer, held against what came."""
-
-    @property
-    @abstractmethod
-    def misconceptions(self) -> Mapping[str, str]:
-        """Each wrong answer that is foreseen → what would have to be true for it."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +66,13 @@ class Choices(Prediction):
         """Whether what came says which choice is right."""
         return bool(self.pick or self.below)
 
+    @property
+    def misconceptions(self) -> Mapping[str, str]:
+        """The choices that have a sentence; of what is measured, all of them."""
+        return {answer: why for answer, why in self.choices.items() if why}
+
     def read(self, text: str) -> str:
-        """The choice itself."""
+        """An answer as it is kept: the choice itself."""
         return choice("choice", text, self.choices)
 
     def right(self, value: Any) -> str:
@@ -102,15 +87,10 @@ class Choices(Prediction):
         return next(answer for answer, bound in bounds if number < bound or bound == math.inf)
 
     def judged(self, answer: str, value: Any) -> Comparison:
-        """Whether the choice was the right one."""
+        """An answer, held against what came."""
         right = self.right(value)
         came = right if value is None else _written(value)
         return Comparison(answer == right, came, "" if answer == right else self.choices[answer])
-
-    @property
-    def misconceptions(self) -> Mapping[str, str]:
-        """The choices that have a sentence; of what is measured, all of them."""
-        return {answer: why for answer, why in self.choices.items() if why}
 
 
 @dataclass(frozen=True)
@@ -124,34 +104,31 @@ class Number(Prediction):
     # how far off, as a fraction of what came, still counts as foreseen
     within: float = field(default=0.0, kw_only=True)
 
+    @property
+    def misconceptions(self) -> Mapping[str, str]:
+        """The numbers that a misconception leads to, each with its sentence."""
+        return {self._with_unit(number): why for number, why in self.wrong.items()}
+
     def read(self, text: str) -> str:
-        """The number that the text begins with, and its unit."""
+        """An answer as it is kept: the number that the text begins with, and its unit."""
         digits = NUMBER.match(text.lstrip())
         if digits is None:
             raise BadInput(f"{text!r} is no number: write it in digits, such as 32 or 1.5.")
         return self._with_unit(_float(digits[0]))
 
+    def judged(self, answer: str, value: Any) -> Comparison:
+        """An answer, held against what came, or near enough to it."""
+        number = _float(self.read(answer).split()[0])
+        if math.isclose(number, value, rel_tol=max(self.within, 1e-9)):
+            return Comparison(True, self._with_unit(value), "")
+        nearest = min(self.wrong, key=lambda wrong: abs(wrong - number), default=math.nan)
+        known = math.isclose(number, nearest, rel_tol=max(min(self.within, ROUNDING), 1e-9))
+        why = self.wrong[nearest] if known else _factor(number, value)
+        return Comparison(False, self._with_unit(value), why)
+
     def _with_unit(self, value: Any) -> str:
         written = _written(value)
         return f"{written} {_singular(self.unit) if written == '1' else self.unit}".rstrip()
-
-    def _misconception(self, number: float) -> str:
-        """What is said to a number that a misconception leads to, however it is rounded."""
-        nearest = min(self.wrong, key=lambda wrong: abs(wrong - number), default=math.nan)
-        same = math.isclose(number, nearest, rel_tol=max(min(self.within, ROUNDING), 1e-9))
-        return self.wrong[nearest] if same else ""
-
-    def judged(self, answer: str, value: Any) -> Comparison:
-        """Whether the number is what came, or near enough."""
-        number = _float(self.read(answer).split()[0])
-        foresaw = math.isclose(number, value, rel_tol=max(self.within, 1e-9))
-        why = "" if foresaw else self._misconception(number) or _factor(number, value)
-        return Comparison(foresaw, self._with_unit(value), why)
-
-    @property
-    def misconceptions(self) -> Mapping[str, str]:
-        """The numbers that a misconception leads to."""
-        return {self._with_unit(number): why for number, why in self.wrong.items()}
 
 
 def _float(digits: str) -> float:
@@ -190,47 +167,30 @@ def _factor(number: float, value: float) -> str:
 
 
 @functools.cache
-def predictions() -> dict[str, Prediction]:
+def predictions() -> dict[str, Choices | Number]:
     """All predictions by name, in the order of the course."""
-    course = sorted(topics(), key=lambda topic: topic.NOTEBOOK)
-    return {name: prediction for topic in course for name, prediction in _of(topic).items()}
+    result: dict[str, Choices | Number] = {}
+    for topic in sorted(topics(), key=lambda topic: topic.NOTEBOOK):
+        file = Path(topic.__path__[0], "predictions.toml")
+        if file.exists():
+            result |= parse(file.read_text(encoding="utf-8"), topic.NOTEBOOK)
+    return result
 
 
-def find(name: object) -> Prediction:
-    """Look a prediction up by name; of the topics' files only its own is parsed."""
-    for topic in topics():
-        if f"[{name}" in _text(topic) and name in (known := _of(topic)):
-            return known[str(name)]
+def find(name: object) -> Choices | Number:
+    """Look a prediction up by name."""
     return predictions()[choice("prediction", name, predictions())]
 
 
-def _file(topic: ModuleType) -> Path:
-    return Path(topic.__path__[0], "predictions.toml")
-
-
-def _text(topic: ModuleType) -> str:
-    file = _file(topic)
-    return file.read_text(encoding="utf-8") if file.exists() else ""
-
-
-@functools.cache
-def _of(topic: ModuleType) -> dict[str, Prediction]:
-    return parse(_text(topic), str(_file(topic)), topic.NOTEBOOK)
-
-
-def parse(text: str, file: str, notebook: str = "") -> dict[str, Prediction]:
+def parse(text: str, notebook: str) -> dict[str, Choices | Number]:
     """The predictions of a file in TOML, which has a table for each, under its name."""
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{file} cannot be read: {error}.") from None
-    result = {}
-    for name, table in tables.items():
-        try:
-            result[name] = _prediction(name, _one_line(table), notebook)
-        except BadInput as error:
-            line = text[: max(text.find(f"[{name}"), 0)].count("\n") + 1
-            raise BadInput(f"{file}, line {line}, {name}: {error}") from None
+    result: dict[str, Choices | Number] = {}
+    for name, table in _one_line(tomllib.loads(text)).items():
+        if "choices" in table:
+            result[name] = Choices(name, **table, notebook=notebook)
+        else:
+            wrong = {_float(number): why for number, why in table.pop("wrong", {}).items()}
+            result[name] = Number(name, wrong=wrong, **table, notebook=notebook)
     return result
 
 
@@ -239,50 +199,3 @@ def _one_line(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _one_line(inner) for key, inner in value.items()}
     return " ".join(map(str.strip, value.splitlines())) if isinstance(value, str) else value
-
-
-def _prediction(name: str, table: Any, notebook: str) -> Prediction:
-    """A table of a file as a question; BadInput says what is wrong with it."""
-    if not isinstance(table, dict):
-        raise BadInput("it stands above the first name in brackets.")
-    for key, value in table.items():
-        kind = KEYS[choice("key", key, KEYS)]
-        values = value.values() if isinstance(value, dict) else [value]
-        if isinstance(value, dict) != (key in TABLES) or not all(
-            isinstance(inner, kind) for inner in values
-        ):
-            expected = "a text" if kind is str else "a number"
-            each = " for each answer" if key in TABLES else ""
-            raise BadInput(f"{key} needs {expected}{each}, not {shown(value)}.")
-    for key in table.keys() & {"came", "pick"}:
-        try:
-            compile(table[key], key, "eval")
-        except SyntaxError as error:
-            raise BadInput(f"{key} is no expression ({error.msg}).") from None
-    if "choices" in table:
-        _check_choices(table)
-        return Choices(name, **table, notebook=notebook)
-    if "came" not in table or table.keys() & {"pick", "below"}:
-        raise BadInput("it needs choices, or, as a question for a number, came.")
-    wrong = {}
-    for number, why in table.pop("wrong", {}).items():
-        if not NUMBER.fullmatch(number):
-            raise BadInput(f"{number!r} in wrong is no number.")
-        wrong[_float(number)] = why
-    return Number(name, wrong=wrong, **table, notebook=notebook)
-
-
-def _check_choices(table: Mapping[str, Any]) -> None:
-    choices, below = table["choices"], table.get("below", {})
-    right = list(choices.values()).count("")
-    measured = "pick" in table or "below" in table
-    if foreign := table.keys() & {"unit", "wrong", "within"}:
-        raise BadInput(f"{foreign.pop()} is for a number, and it has choices.")
-    if right != (not measured):
-        rule = "with pick or below, every choice" if measured else "every choice but one"
-        raise BadInput(f"{rule} needs a sentence; {right} have none.")
-    for answer in below:
-        choice("choice", answer, choices)
-    bounds = list(below.values())
-    if below and (bounds != sorted(bounds) or bounds[-1] < math.inf):
-        raise BadInput("below needs bounds that rise, with inf as the last.")

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 ENVIRONMENT_VARIABLE = "GPULEARN_PROGRESS"
 MAX_HINTS = 20  # that are kept of an exercise, the latest
@@ -65,24 +64,20 @@ def load() -> Progress:
     path = file()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Progress()
-    except OSError as error:
-        return Progress(fault=f"{path} cannot be read ({error})")
-    except ValueError as error:
-        return Progress(fault=f"{path} is damaged ({error})", damaged=True)
-    try:
-        predicted = {name: Foresight(**entry) for name, entry in data["predicted"].items()}
-        solved = dict(data["solved"])
+        for date in data["solved"].values():
+            datetime.date.fromisoformat(date)
         tried = {
             name: Tries(int(kept["count"]), tuple(map(str, kept["hints"])))
             for name, kept in data.get("tried", {}).items()  # not there before they were counted
         }
-        if not all(isinstance(date, str) for date in solved.values()):
-            raise TypeError
-    except (TypeError, KeyError, AttributeError, ValueError):
-        return Progress(fault=f"{path} does not hold what has been solved", damaged=True)
-    return Progress(solved, tried, predicted)
+        predicted = {name: Foresight(**entry) for name, entry in data["predicted"].items()}
+        return Progress(data["solved"], tried, predicted)
+    except FileNotFoundError:
+        return Progress()
+    except OSError as error:
+        return Progress(fault=f"{path} cannot be read ({error})")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return Progress(fault=f"{path} is damaged ({error})", damaged=True)
 
 
 def visit(notebook: str) -> None:
@@ -142,16 +137,18 @@ def _keep(change: Callable[[Progress], object]) -> str:
     if state.fault and not state.damaged:
         return state.fault
     change(state)
-    data: dict[str, Any] = asdict(state)
-    text = json.dumps({key: data[key] for key in ("solved", "tried", "predicted")}, indent=1)
+    kept = {key: asdict(state)[key] for key in ("solved", "tried", "predicted")}
     try:
         if state.damaged:
-            others = (path.with_suffix(f".damaged-{number}") for number in itertools.count(2))
-            aside = itertools.chain([path.with_suffix(".damaged")], others)
-            path.replace(next(place for place in aside if not place.exists()))
+            aside = path.with_suffix(".damaged")
+            for number in itertools.count(2):
+                if not aside.exists():
+                    break
+                aside = path.with_suffix(f".damaged-{number}")
+            path.replace(aside)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_text(text + "\n", encoding="utf-8")
+        part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         part.replace(path)
     except OSError as error:
         return f"{path} cannot be written ({error})"

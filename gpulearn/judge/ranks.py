@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
@@ -25,6 +25,7 @@ from gpulearn.judge.exercise import TooLong
 from gpulearn.judge.isolation import layers, told_of_calls
 from gpulearn.judge.limits import waiting_elsewhere
 from gpulearn.judge.stubs import unwrapped
+from gpulearn.judge.trial import in_line
 from gpulearn.parallel.launch.forkserver import processes
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.simulate.simulate import simulate
@@ -61,23 +62,14 @@ def on_simulated_ranks(
         torch.set_num_threads(threads)
 
 
-class WaitForCore:
-    """What the real ranks of this process, and their server, have waited for a core so far.
-
-    It only grows: of those that have ended, what they were seen to have waited counts on.
-    """
-
-    def __init__(self) -> None:
-        self._by_process: dict[int, float] = {}
-
-    def __call__(self) -> float:
-        """Seconds, all processes together; 0 where nobody knows."""
-        for pid in processes():
-            self._by_process[pid] = max(self._by_process.get(pid, 0.0), waited_seconds(pid, pid))
-        return sum(self._by_process.values())
+_waited: dict[int, float] = {}  # by process; what has ended counts on
 
 
-RANKS_WAIT = WaitForCore()
+def ranks_wait() -> float:
+    """The seconds that this process's real ranks and their server have waited for a core so far."""
+    for pid in processes():
+        _waited[pid] = max(_waited.get(pid, 0.0), waited_seconds(pid, pid))
+    return sum(_waited.values())
 
 
 def on_real_ranks(
@@ -89,8 +81,8 @@ def on_real_ranks(
     may wait for one that has no core to run on. So the ranks then start once more, with far more
     patience: a deadlock is one again, whatever else the machine does.
     """
-    if RANKS_WAIT not in waiting_elsewhere:
-        waiting_elsewhere.append(RANKS_WAIT)
+    if ranks_wait not in waiting_elsewhere:
+        waiting_elsewhere.append(ranks_wait)
     for seconds in (REAL_SECONDS, PATIENT_SECONDS):
         try:
             return start(seconds)
@@ -116,18 +108,16 @@ def demand_on_real_ranks(
         judge: one sentence on what the ranks made of a work, or None.
     """
 
-    def failure(answer: Answer, count: int, works: Sequence[Work]) -> str | None:
-        ranks = _acted(answer, count, act, works)
-        if isinstance(ranks, RankFailure):
-            return ranks.sentence
-        by_work = zip(works, *ranks, strict=True)
-        return next(filter(None, (judge(work, results) for work, *results in by_work)), None)
-
     def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-        if not hasattr(os, "fork"):
-            return None  # no real ranks here
-        for count in counts:
-            if sentence := failure(answer, count, works(count)):
+        for count in counts if hasattr(os, "fork") else ():  # else there are no real ranks
+            todo = works(count)
+            ranks = _acted(answer, count, act, todo)
+            if isinstance(ranks, RankFailure):
+                sentences: Iterable[str | None] = [ranks.sentence]
+            else:
+                by_work = zip(todo, *ranks, strict=True)
+                sentences = (judge(work, results) for work, *results in by_work)
+            for sentence in filter(None, sentences):
                 return f"right on simulated ranks, but on {count} real ones {sentence}."
         return None
 
@@ -139,8 +129,7 @@ def _acted(answer: Answer, count: int, act: Act, works: Sequence[Any]) -> list[A
     """What real ranks return, of each the results of all works."""
 
     def start(seconds: float) -> list[Any]:
-        act_often = _act_often, count, act, answer, works
-        return list(launch(*act_often, timeout=seconds, backend="gloo"))
+        return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
 
     return on_real_ranks(start, answer)
 
@@ -232,9 +221,8 @@ def failed_the_same(same: Kinship) -> Kinship:
 
 def rank_failure(error: RankError, answer: Answer) -> RankFailure:
     """What a launcher's error says of an answer."""
-    first = str(error).partition("\n")[0]
-    line = _line(str(error), answer)
-    where = f" in line {line} of your function" if line else ""
+    named = re.findall(r"line (\d+), in (\w+)", str(error))
+    where = in_line(answer, [("", int(line), function) for line, function in named])
     if error.waits is not None:
         return _deadlock(error, error.waits)
     if error.kind == "deadlock":
@@ -244,28 +232,17 @@ def rank_failure(error: RankError, answer: Answer) -> RankFailure:
         message = shorten(error.message.rstrip("."), 160)
         sentence = f"rank {error.rank} raises {error.kind}{where}" + f": {message}" * bool(message)
         return RankFailure(error.about or error.kind, sentence)
+    first = str(error).partition("\n")[0]
     return RankFailure(error.about or first, shorten(first.rstrip("."), 160))
 
 
 def _deadlock(error: RankError, waits: Sequence[tuple[int, str, int, bool]]) -> RankFailure:
-    pairs = [wait for wait in waits if not wait[1].endswith("any of")]
-    parts = [
-        f"rank {rank} {verb} rank {peer}" + ", which has ended" * ended
-        for rank, verb, peer, ended in pairs
-    ]
+    parts, who = [], set()
+    for rank, verb, peer, ended in waits:
+        if not verb.endswith("any of"):
+            parts.append(f"rank {rank} {verb} rank {peer}" + ", which has ended" * ended)
+            who.add((rank, verb, peer))
     if len(parts) > MAX_LISTED:
         parts[MAX_LISTED:] = [f"{len(parts) - MAX_LISTED} more wait"]
     listed = "; ".join(parts) or "all ranks wait"
-    who = frozenset((rank, verb, peer) for rank, verb, peer, _ in pairs)
-    return RankFailure("deadlock", f"it is a deadlock: {listed}", who, error.messages)
-
-
-def _line(text: str, answer: Answer) -> int | None:
-    """The line of the answer, from 1, in which a rank raised."""
-    code = getattr(unwrapped(answer), "__code__", None)
-    if code is None:
-        return None
-    numbers = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
-    own = {line for _, _, line in code.co_lines() if line is not None}
-    lines = [int(n) for n in numbers if int(n) in own]
-    return lines[-1] - code.co_firstlineno + 1 if lines else None
+    return RankFailure("deadlock", f"it is a deadlock: {listed}", frozenset(who), error.messages)

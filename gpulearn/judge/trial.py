@@ -6,6 +6,7 @@ import copy
 import inspect
 import re
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,21 +95,24 @@ def _sentence_of(error: BaseException, answer: Answer) -> str:
         message = ""
     if isinstance(error, MemoryError) and not message:
         message = f"it takes more than {limits.MAX_BYTES / (1 << 30):g} GiB; does a loop never end?"
-    # where it was raised in another process, that one tells the line
-    line = getattr(error, "line_of_answer", None) or _line_in(answer, error)
-    where = f" in line {line} of your function" if line else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = in_line(answer, [(frame.filename, frame.lineno, frame.name) for frame in frames])
+    if line := getattr(error, "line_of_answer", None):  # where another process has raised it
+        where = f" in line {line} of your function"
     return f"it raises {type(error).__name__}{where}" + f": {message}" * bool(message)
 
 
-def _line_in(answer: Answer, error: BaseException) -> int | None:
-    """The last line of the answer's own source in which an exception was raised, from 1."""
+def in_line(answer: Answer, frames: Sequence[tuple[str, int | None, str]]) -> str:
+    """In which line of the answer's own source an exception was raised, from 1, if in one.
+
+    The frames of its traceback have the file, "" where nobody knows, the line and the function.
+    """
     code = getattr(stubs.unwrapped(answer), "__code__", None)
     if code is None:
-        return None
+        return ""
     own = {line for _, _, line in code.co_lines() if line is not None}
-    lines = [
-        frame.lineno - code.co_firstlineno + 1
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == code.co_filename and frame.name == code.co_name and frame.lineno in own
-    ]
-    return lines[-1] if lines else None
+    home = ("", code.co_filename)
+    for file, line, function in reversed(frames):
+        if file in home and line in own and function == code.co_name:
+            return f" in line {line - code.co_firstlineno + 1} of your function"
+    return ""

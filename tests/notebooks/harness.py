@@ -19,7 +19,6 @@ from typing import Literal
 
 from nbformat import NotebookNode
 
-from gpulearn.judge import stubs
 from gpulearn.judge.catalogue import catalogue
 from gpulearn.judge.cells import PREDICTED, checked, has, in_solution_form, stub_name
 from gpulearn.judge.exercise import Exercise
@@ -27,6 +26,7 @@ from gpulearn.judge.overview import solution
 from gpulearn.judge.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
+from tests.support.stub_drift import altered, drift
 
 Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -108,14 +108,14 @@ def drifts(notebook: NotebookNode) -> Iterator[tuple[int, str]]:
             name = stub_name(cell, catalogue())
             if name is None:
                 yield index, "is tagged exercise, but holds no stub of a known exercise"
-            elif drift := drifted(cell.source, catalogue()[name]):
-                yield index, f"the stub does not fit its solution: {drift}"
+            elif fault := drifted(cell.source, catalogue()[name]):
+                yield index, f"the stub does not fit its solution: {fault}"
 
 
 def drifted(source: str, exercise: Exercise) -> str | None:
     """How what a learner starts from has moved away from the exercise, if it has."""
     given = exercise.answers.given
-    return stubs.altered(source, given) if given else stubs.drift(source, exercise.reference)
+    return altered(source, given) if given else drift(source, exercise.reference)
 
 
 def in_both_forms(

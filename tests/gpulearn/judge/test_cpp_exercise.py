@@ -6,12 +6,13 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
-from gpulearn.judge.answers import edited
 from gpulearn.judge.catalogue import find
-from gpulearn.judge.stubs import drift, is_stub
+from gpulearn.judge.stubs import is_stub
 from gpulearn_lessons.cuda_cpp.cpp_sources import SAXPY_CPP, TRANSPOSE_CPP
 from simt.cpp import compiler
 from simt.cpp.source import CppSource
+from tests.support.edits import edited
+from tests.support.stub_drift import drift
 
 TEXT = SAXPY_CPP.text
 

@@ -1,5 +1,6 @@
 """The file of an exercise's hints: what it may hold, and what is said of a broken one."""
 
+import functools
 import inspect
 import linecache
 import math
@@ -215,7 +216,7 @@ def test_the_file_is_read_when_an_answer_is_wrong_and_not_before(tmp_path):
         "Add.",
         total,
         lambda: [Case("two", ([1, 20],))],
-        known=hints.known_answers(total, path, {}),
+        known=functools.cache(lambda: hints.read(path, total)),
     )
     path.write_text("broken\n")
     assert diagnose(exercise, total) is None

@@ -71,11 +71,11 @@ def test_what_ranks_wait_for_a_core_is_kept_when_they_have_ended(monkeypatch):
     waited, living = {1: 0.5, 2: 2.0}, [1, 2]
     monkeypatch.setattr(ranks, "processes", lambda: living)
     monkeypatch.setattr(ranks, "waited_seconds", lambda thread, process: waited[process])
-    ranks_wait = ranks.WaitForCore()
-    assert ranks_wait() == 2.5
+    monkeypatch.setattr(ranks, "_waited", {})
+    assert ranks.ranks_wait() == 2.5
     living.remove(2)
     waited[1] = 1.0
-    assert ranks_wait() == 3.0
+    assert ranks.ranks_wait() == 3.0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another system does not tell")
@@ -84,5 +84,5 @@ def test_the_server_and_its_ranks_are_known():
     server, *_ = processes()
     parent = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()[1]
     assert int(parent) == os.getpid()
-    assert waiting_elsewhere.count(ranks.RANKS_WAIT) == 1
-    assert ranks.RANKS_WAIT() > 0
+    assert waiting_elsewhere.count(ranks.ranks_wait) == 1
+    assert ranks.ranks_wait() > 0

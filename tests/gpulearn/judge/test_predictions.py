@@ -159,37 +159,21 @@ within = 0.01
 
 
 def test_a_file_has_a_table_for_each_prediction():
-    race, sectors = parse(FILE, "predictions.toml", "01").values()
+    race, sectors = parse(FILE, "01").values()
     assert race.choices == {"10": "Ten is a loop in C.", "1,000": "All cores."}
     assert race.judged("10", "about 3") == (True, "about 3", "")
     wrong = {1024: "A kilobyte."}
     assert sectors == Number("sectors", "sectors", wrong, came="n", within=0.01, notebook="01")
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "message"),
-    [
-        ("[race]", "[race", r"file cannot be read: Expected ']' .* \(at line 3, column 6\)\."),
-        ('"10" = 100\n', '"10" = 100\n"1,000" = 4\n', "file cannot be read: .*line 1"),
-        ("# What", "unit =", "file cannot be read"),
-        ("# What is asked.", "unit = ''", "file, line 1, unit: it stands above the first name"),
-        ("race.below", "race.blow", "file, line 3, race: There is no key 'blow': .* 'below'"),
-        ('came = "ratio"', "came = 3", "file, line 3, race: came needs a text, not 3"),
-        ('= "All cores."', "= 8", "race: choices needs a text for each answer, not "),
-        ('= "All cores."', '= ""', "race: with pick or below, every choice needs .*; 1 have none"),
-        ('"ratio"', '"ratio"\nunit = "s"', "race: unit is for a number, and it has choices"),
-        ('"10" = 100', '"9" = 100', "race: There is no choice '9'"),
-        ('"10" = 100', '"10" = "100"', "race: below needs a number for each answer"),
-        ("inf", "50", "race: below needs bounds that rise, with inf as the last"),
-        ('came = "n"', 'came = "n +"', r"file, line 14, sectors: came is no expression \("),
-        ('came = "n"', "", "file, line 14, sectors: it needs choices, or"),
-        ("1,024", "many", "sectors: 'many' in wrong is no number"),
-    ],
-)
-def test_a_broken_file_is_told_in_a_sentence_with_its_place(right, wrong, message):
-    assert right in FILE
-    with pytest.raises(BadInput, match=message):
-        parse(FILE.replace(right, wrong), "file")
+def test_a_question_with_choices_has_one_right_answer_and_a_sentence_for_each_other():
+    for one in ALL:
+        if isinstance(one, Choices):
+            assert list(one.choices.values()).count("") == (not one.measured), one.name
+            bounds = list(one.below.values()) or [math.inf]
+            assert one.below.keys() <= one.choices.keys(), one.name
+            assert bounds == sorted(bounds), one.name
+            assert bounds[-1] == math.inf, one.name
 
 
 # --- from the question to what came

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gpulearn.errors import BadInput, KernelError
-from gpulearn.judge.answers import edited
 from gpulearn_lessons.broken_tutorials import product_program
 from gpulearn_lessons.broken_tutorials.blur import BLUR
 from gpulearn_lessons.broken_tutorials.brightness import BRIGHTNESS, LEVELS
@@ -15,6 +14,7 @@ from gpulearn_lessons.broken_tutorials.product_program import (
     run_product,
 )
 from simt.cpp import compiler
+from tests.support.edits import edited
 from tools.stored_ptx import compilations
 
 
