@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpulearn.errors import BadInput
-from gpulearn.train.data import check_batch, device_of, tensor_of
+from gpulearn.train.data import check_batch, check_classes, device_of, tensor_of
 
 BATCH = 1024  # images at a time, so that memory does not grow with the data
 
@@ -27,11 +26,7 @@ def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
     targets, inputs = tensor_of("labels", labels), tensor_of("images", images)
     check_batch(inputs, targets)
     scores = _scores(model, inputs)
-    if (high := targets.max().item()) >= scores.shape[1]:
-        raise BadInput(
-            f"labels holds {high}, but the model tells {scores.shape[1]} classes apart: labels go "
-            f"from 0 to {scores.shape[1] - 1}."
-        )
+    check_classes(targets, scores.shape[1])
     loss = functional.cross_entropy(scores, targets.to(scores.device))
     return loss.item(), float((scores.argmax(dim=1).cpu() == targets.cpu()).float().mean())
 

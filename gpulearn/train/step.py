@@ -20,13 +20,9 @@ from gpulearn.train.precision import Precision
 def _ready(args: dict[str, Any]) -> None:
     """Make a list of the parameters too: a generator runs only once."""
     require.above_zero("max_norm", args["max_norm"])
-    parameters = args["parameters"]
-    tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    if not all(isinstance(p, Tensor) for p in tensors):
-        raise BadInput("parameters are no tensors: give model.parameters().")
-    if all(p.grad is None for p in tensors):
+    args["parameters"] = list(args["parameters"])
+    if all(p.grad is None for p in args["parameters"]):
         raise BadInput("No parameter has a gradient: clip after loss.backward().")
-    args["parameters"] = tensors
 
 
 @require.together(_ready)
@@ -103,8 +99,7 @@ def accumulate_in_precision(
 ) -> float:
     """Do the same as `accumulate_gradients` with the forward pass in another precision.
 
-    With float16 the gradients stay multiplied by the scale until `precision.unscale`; the mean
-    loss that is returned is unscaled.
+    With float16 the gradients stay multiplied by the scale; the mean loss that is returned is not.
     """
     losses: list[Any] = []
     for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
@@ -116,14 +111,14 @@ def accumulate_in_precision(
     return float(torch.stack(losses).sum())
 
 
-def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:
+def _checked_batch(function: Callable[..., float]) -> Callable[..., float]:
     """Look at images and labels before the step, so that a bad batch changes nothing."""
 
     @functools.wraps(function)
-    def checked(model: Any, optimizer: Any, images: Any, labels: Any, **options: Any) -> Any:
+    def checked(model: Any, optimizer: Any, images: Any, labels: Any) -> float:
         check_batch(images, labels)
         try:
-            return function(model, optimizer, images, labels, **options)
+            return function(model, optimizer, images, labels)
         except IndexError as error:  # torch's, on a CPU
             if "out of bounds" not in str(error):
                 raise
@@ -159,38 +154,30 @@ def train_step(
     return loss.item()
 
 
-@_checked_batch
 def update(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     images: Tensor,
     labels: Tensor,
     *,
-    precision: Precision,
     micro_batch: int,
-    clip: float | None = None,
+    clip: float | None,
 ) -> tuple[float, float]:
-    """The same step in micro-batches, in another precision, with clipping by the global norm.
+    """The same step in micro-batches, with clipping by the global norm or None.
 
     A loss or a gradient that is no finite number stops the step before the weights change.
-    But a gradient that overflowed because of loss scaling is left to the scaling, which leaves
-    the step out and lowers its scale.
-
-    Images, labels and model are as for `train_step`; `precision` keeps the scale of the loss,
-    `clip` is the largest global norm or None. Returned are the mean cross-entropy over the batch,
-    and the gradient's norm before clipping.
+    Returned are the mean cross-entropy over the batch, and the gradient's norm before clipping.
     """
     model.train()
     optimizer.zero_grad()
-    loss = accumulate_in_precision(model, images, labels, micro_batch, precision)
+    loss = accumulate_in_precision(model, images, labels, micro_batch, Precision())
     if not math.isfinite(loss):
         raise TrainingError(f"the loss is {loss}")
-    precision.unscale(optimizer)  # before clipping: the limit is one for the true gradient
     if clip is None:
         norm = global_norm(model.parameters())
     else:
         norm = clip_by_global_norm(model.parameters(), clip)
-    if not math.isfinite(norm) and precision.scale <= 1:
+    if not math.isfinite(norm):
         raise TrainingError(f"the loss is {loss:.3g}, but the norm of its gradient is {norm}")
-    precision.step(optimizer)
+    optimizer.step()
     return loss, norm

@@ -92,13 +92,15 @@ def _step(make: Callable[[], Any], precision: str, batch: tuple[Any, Any]) -> Ca
     agree(f"the gradient in {precision}", computed, expected, BOUNDS[precision])
     model.train()
     optimizer = torch.optim.AdamW(model.parameters())
+    scaler = torch.amp.GradScaler(on, enabled=name == "float16")
 
     def step() -> None:
         optimizer.zero_grad()
         with passes.autocast():
             loss = functional.cross_entropy(model(images), labels)
-        passes.backward(loss)
-        passes.step(optimizer)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
 
     return step
 

@@ -39,11 +39,9 @@ def loss_of(model, batch, precision):
 def test_the_layers_compute_in_the_precision_and_the_parameters_stay_float32(network, batch, name):
     precision, seen = Precision(name), []
     network[1].register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
     loss = loss_of(network, batch, precision)
     assert loss.dtype == torch.float32
     precision.backward(loss)
-    assert precision.step(optimizer)
     assert seen == [PRECISIONS[name]]
     assert {p.dtype for p in network.parameters()} == {torch.float32}
     assert {p.grad.dtype for p in network.parameters()} == {torch.float32}
@@ -61,10 +59,6 @@ def test_scaling_brings_vanished_gradients_back(network, batch):
     assert gradient_error(network, *batch, small) > 10 * error
 
 
-def test_it_can_be_asked_for_a_gpu_where_there_is_none():
-    assert repr(Precision("bfloat16", "cuda:1")) == "Precision(bfloat16 on cuda)"
-
-
 def test_bad_input():
     with pytest.raises(BadInput, match="There is no precision 'bf16': did you mean 'bfloat16'"):
         Precision("bf16")
@@ -76,14 +70,15 @@ def test_bad_input():
 def test_the_step_written_out_is_the_one_of_the_scaler(network, batch, scale, max_norm):
     twin = copy.deepcopy(network)
     optimizers = [torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9) for m in (network, twin)]
-    passes = Precision("float16", scale=scale)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
     for _ in range(3):
         optimizers[1].zero_grad()
-        passes.backward(loss_of(twin, batch, passes))
-        passes.unscale(optimizers[1])
+        scaler.scale(loss_of(twin, batch, Precision("float16"))).backward()
+        scaler.unscale_(optimizers[1])
         clip_by_global_norm(twin.parameters(), max_norm)
-        passes.step(optimizers[1])
+        scaler.step(optimizers[1])
+        scaler.update()
         scale = scale_the_loss(network, optimizers[0], *batch, scale, max_norm)
-        assert scale == passes.scale
+        assert scale == scaler.get_scale()
     for p, expected in zip(network.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(p, expected, rtol=1e-5, atol=1e-6)
