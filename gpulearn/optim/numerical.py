@@ -98,17 +98,6 @@ def largest_stable_step(hessian: Array) -> float:
     return 2 / steepest if steepest > 0 else np.inf
 
 
-def _check_shrinking(args: dict[str, Any]) -> None:
-    values, share = args["curvatures"], args["share"]
-    args["curvatures"] = curvatures = require.real_array("curvatures", values)
-    if curvatures.ndim != 1 or not curvatures.size or not np.isfinite(curvatures).all():
-        raise BadInput(f"curvatures is {shown(values)}: give one finite number for each direction.")
-    if share >= 1:
-        raise BadInput(f"share is {shown(share)}: give a number between 0 and 1.")
-
-
-@require.positive("lr", "share")
-@require.together(_check_shrinking)
 def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     """The steps of gradient descent until each direction's distance is a share of what it was.
 
@@ -116,12 +105,12 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     direction whose factor is largest in size is the last to arrive: the smallest k with
     max|1 − η·λ|ᵏ ≤ share. With a factor of 1 or more in size no number of steps is enough.
 
-    Curvatures are λ of each direction, the eigenvalues of the Hessian, (n,); η is `lr`. Returned is
-    a whole number, or infinity.
+    Curvatures are λ of each direction, the eigenvalues of the Hessian, (n,); η is `lr`; the share
+    is between 0 and 1. Returned is a whole number, or infinity.
 
-    >>> steps_needed([1.0, 25.0], lr=0.07, share=0.01)
+    >>> steps_needed(np.array([1.0, 25.0]), lr=0.07, share=0.01)
     64
-    >>> steps_needed([1.0, 25.0], lr=0.09, share=0.01)
+    >>> steps_needed(np.array([1.0, 25.0]), lr=0.09, share=0.01)
     inf
     """
     slowest = np.abs(1 - lr * curvatures).max()
@@ -156,17 +145,6 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     return factor[()]
 
 
-def _check_limit(args: dict[str, Any]) -> None:
-    lr, curvature = args["lr"], args["curvature"]
-    if lr * curvature >= 2:
-        raise BadInput(
-            f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "
-            f"{shown(2 / curvature)}: give a rate below it."
-        )
-
-
-@require.positive("lr", "far", or_zero=("distance",))
-@require.together(_check_limit)
 def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> float:
     """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
 

@@ -23,8 +23,6 @@ class Trajectory:
 
     points: Array  # the parameters, (T + 1, n), the start first
     values: Array  # the loss at each point, (T + 1,)
-    gradient_norms: Array  # the length of the gradient at each point, (T + 1,)
-    rates: Array  # the learning rate of each step, (T,)
     # whether the descent was stopped because its loss left all bounds. T is then less than was
     # asked for. Every number that is kept is finite.
     diverged: bool
@@ -32,7 +30,7 @@ class Trajectory:
     @property
     def steps(self) -> int:
         """How many steps were made."""
-        return len(self.rates)
+        return len(self.values) - 1
 
     @property
     def outcome(self) -> str:
@@ -84,7 +82,7 @@ def descend(
     value, gradient = landscape.value(theta), landscape.gradient(theta)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise BadInput(f"the loss at start, {theta.tolist()}, is {value}: begin elsewhere.")
-    points, values, norms, rates = [theta], [value], [np.linalg.norm(gradient)], []
+    points, values = [theta], [value]
     diverged = False
     with np.errstate(all="ignore"):  # a descent that diverges overflows, and is stopped below
         for number in range(steps):
@@ -97,11 +95,7 @@ def descend(
                 break
             points.append(theta)
             values.append(value)
-            norms.append(norm)
-            rates.append(float(rate))
-    return Trajectory(
-        np.array(points), np.array(values), np.array(norms), np.array(rates), diverged
-    )
+    return Trajectory(np.array(points), np.array(values), diverged)
 
 
 def _check_range(args: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import torch
 from gpulearn import require
 from gpulearn.errors import BadInput, DeviceError
 from gpulearn.optim.optimizers import OPTIMIZERS
-from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
+from gpulearn.optim.schedules import cosine_rate, warm_up_cosine_rate
 from simt.device import selection
 
 
@@ -94,7 +94,7 @@ def _warm_up(step: int, lr: float, steps: int) -> float:
 
 # name -> the rate of a step, from 0, given the highest rate and how many steps there are
 SCHEDULES: Mapping[str, Callable[[int, float, int], float]] = {
-    "constant": lambda step, lr, steps: constant_rate(step, lr),
+    "constant": lambda step, lr, steps: lr,
     "cosine": cosine_rate,
     "warm-up": _warm_up,
 }
