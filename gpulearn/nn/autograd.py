@@ -19,8 +19,6 @@ from gpulearn.errors import BadInput
 from gpulearn.nn import gradients
 from gpulearn.nn.gradients import Operation
 
-__all__ = ["Variable", "backward", "topological_order"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -53,9 +51,6 @@ class Variable:
         grad: ∂result/∂self after `backward`, None before. Where nothing was computed, in what
             was given, it adds up from one `backward` to the next until `zero_grad`.
         operation, parents: how it was computed, and from what; "" and () if it was given.
-
-    Raises:
-        BadInput: `data` holds no real numbers; or, in an operation, shapes do not fit.
 
     >>> x = Variable(3.0)
     >>> y = x * x + 2 * x
@@ -105,11 +100,7 @@ class Variable:
     def backward(self, gradient: Any = None) -> None:
         """Find the gradient of this with respect to everything that it was computed from.
 
-        Args:
-            gradient: what arrives here, of this shape; 1 unless given.
-
-        Raises:
-            BadInput: this is not one number and no gradient is given, or its shape is another.
+        `gradient` is what arrives here, of this shape; 1 unless given.
         """
         if not self.requires_grad:
             raise BadInput("backward has nothing to do: only constants lead to this result.")
@@ -137,22 +128,13 @@ class Variable:
     __mul__, __rmul__ = _both_ways(gradients.MULTIPLY)
     __truediv__, __rtruediv__ = _both_ways(gradients.DIVIDE)
     __matmul__, __rmatmul__ = _both_ways(gradients.MATMUL)
-    maximum, _ = _both_ways(gradients.MAXIMUM)
-    conv2d, _ = _both_ways(gradients.CONV2D)  # images.conv2d(kernels)
-    __neg__ = _method(gradients.negative)
+    __neg__ = _method(lambda: gradients.NEGATIVE)
     __pow__ = _method(gradients.power)
-    __getitem__ = _method(gradients.index)
-    exp, log = _method(gradients.exp), _method(gradients.log)
-    tanh, sigmoid = _method(gradients.tanh), _method(gradients.sigmoid)
-    relu, max = _method(gradients.relu), _method(gradients.max_over)
+    exp, log = _method(lambda: gradients.EXP), _method(lambda: gradients.LOG)
+    tanh, sigmoid = _method(lambda: gradients.TANH), _method(lambda: gradients.SIGMOID)
+    relu = _method(lambda: gradients.RELU)
     sum, mean = _method(gradients.sum_over), _method(gradients.mean_over)
-    reshape, transpose = _method(gradients.reshape), _method(gradients.transpose)
     softmax_cross_entropy = _method(gradients.softmax_cross_entropy)
-
-    @property
-    def T(self) -> Variable:  # noqa: N802 - as in NumPy
-        """All axes in reverse order; of a matrix, rows and columns swapped."""
-        return self.transpose()
 
 
 def topological_order(result: Variable) -> list[Variable]:

@@ -62,32 +62,19 @@ def backward_relu(x: Array, gradient: Array) -> Array:
     return gradient * (x > 0)  # many times faster than np.where, which branches
 
 
-@require.shapes(x="n d", v="d m", b="m", w="m d")
-def residual(x: Matrix, v: Matrix, b: Array, w: Matrix) -> Matrix:
-    """A block of two layers with a way round them: x + relu(x·V + b)·W.
-
-    Source: K. He, X. Zhang, S. Ren and J. Sun, Deep residual learning for image recognition,
-    CVPR 2016, equation 1.
-
-    x has a row for each example, (n, d), as the result has; v is (d, m), b (m,), w (m, d).
-
-    >>> residual(np.array([[1.0]]), np.array([[2.0]]), np.array([0.5]), np.array([[10.0]]))
-    array([[26.]])
-    """
-    result: Matrix = x + relu(x @ v + b) @ w
-    return result
-
-
 @require.shapes(x="n d", v="d m", b="m", w="m d", gradient="n d")
 def backward_residual(
     x: Matrix, v: Matrix, b: Array, w: Matrix, gradient: Matrix
 ) -> tuple[Matrix, Matrix, Array, Matrix]:
-    """The gradients of `residual`: with respect to x, v, b and w.
+    """The gradients of a residual block, x + relu(x·V + b)·W, with respect to x, v, b and w.
 
     x is used twice, by the way round and by the first layer, and adds up what both send back. A
-    bias is used once for each example, and adds up over them. Source: the chain rule.
+    bias is used once for each example, and adds up over them. Source: the chain rule; of the block,
+    K. He, X. Zhang, S. Ren and J. Sun, Deep residual learning for image recognition, CVPR 2016,
+    equation 1.
 
-    Shapes are those of `residual`; the gradient is that of the block's output, (n, d).
+    x has a row for each example, (n, d), as the gradient, that of the block's output; v is (d, m),
+    b (m,), w (m, d).
 
     >>> one, ten = np.array([[1.0]]), np.array([[10.0]])
     >>> [float(g.item()) for g in backward_residual(one, 2 * one, np.zeros(1), ten, one)]
