@@ -28,6 +28,7 @@ Window = tuple[float, float, float, float]
 # ∇J, found by Newton's method in float64 and rounded
 MINIMA = ((3.0, 2.0), (-2.805118, 3.131313), (-3.779310, -3.283186), (3.584428, -1.848127))
 BLOCK = 128
+SIDE = 240  # starts of `basins` along each axis
 UNSETTLED, ESCAPED = -1, -2  # what stands in place of a minimum's number
 
 # Constants as float32: with a plain 4 or 0.01 Numba would compute in float64.
@@ -80,39 +81,22 @@ def descend_all(
                 break
 
 
-def basins(
-    rate: float,
-    momentum: float = 0.0,
-    window: Window = (-6.0, 6.0, -6.0, 6.0),
-    side: int = 240,
-    most: int = 300,
-) -> Array:
-    """Launch `descend_all` for side × side starts, evenly over a window (left, right, bottom, top).
+def basins(rate: float, momentum: float = 0.0) -> Array:
+    """Launch `descend_all` for 240 × 240 starts, evenly over −6 to 6 along x and y.
 
-    Returns:
-        The minimum that each start leads to, int32, (side, side): y grows with the row, x with
-        the column; `UNSETTLED` or `ESCAPED` where there is none.
-
-    >>> basins(0.01, window=(-3, 3, -3, 3), side=2)
-    array([[2, 3],
-           [1, 0]], dtype=int32)
+    Returned is the minimum that each start leads to in 300 steps, int32, (240, 240): y grows with
+    the row, x with the column; `UNSETTLED` or `ESCAPED` where there is none.
     """
-    _check(rate, momentum)
-    side, most = require.whole("side", side), require.whole("most", most)
-    left, right, bottom, top = window
-    x, y = np.meshgrid(np.linspace(left, right, side), np.linspace(bottom, top, side))
-    starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
-    basin, taken = (cuda.to_device(np.zeros(side * side, np.int32)) for _ in range(2))
-    numbers = np.float32(rate), np.float32(momentum), most
-    descend_all[blocks_for(side * side, BLOCK), BLOCK](*starts, *numbers, basin, taken)
-    minima: Array = basin.copy_to_host().reshape(side, side)
-    return minima
-
-
-def _check(rate: float, momentum: float) -> None:
     require.above_zero("rate", rate)
     if not 0 <= momentum < 1:
         raise BadInput(f"momentum is {require.shown(momentum)}: give a number from 0 to below 1.")
+    x, y = np.meshgrid(*[np.linspace(-6.0, 6.0, SIDE)] * 2)
+    starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
+    basin, taken = (cuda.to_device(np.zeros(SIDE * SIDE, np.int32)) for _ in range(2))
+    numbers = np.float32(rate), np.float32(momentum), 300
+    descend_all[blocks_for(SIDE * SIDE, BLOCK), BLOCK](*starts, *numbers, basin, taken)
+    minima: Array = basin.copy_to_host().reshape(SIDE, SIDE)
+    return minima
 
 
 def descend_all_numpy(
@@ -128,11 +112,7 @@ def descend_all_numpy(
     >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
     """
-    _check(rate, momentum)
-    most = require.whole("most", most)
     shape = np.shape(xs)
-    if np.shape(ys) != shape:
-        raise BadInput(f"xs has shape {shape} and ys {np.shape(ys)}: they must be the same.")
     eta, beta = np.float32(rate), np.float32(momentum)
     x, y = (np.array(given, np.float32).ravel() for given in (xs, ys))
     vx, vy = np.zeros((2, x.size), np.float32)

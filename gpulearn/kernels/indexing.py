@@ -12,8 +12,7 @@ from gpulearn.kernels.specification import Shape, blocks_along
 def global_index(block: int, block_size: int, thread: int) -> int:
     """The number of a thread in the whole grid: block · block_size + thread.
 
-    It is what `cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x` gives in a kernel, and
-    `cuda.grid(1)` for short (CUDA C++ Programming Guide, "Thread Hierarchy").
+    In a kernel it is `cuda.grid(1)` (CUDA C++ Programming Guide, "Thread Hierarchy").
 
     >>> global_index(2, 125, 7)
     257
@@ -45,15 +44,11 @@ def blocks_over(place: int, covers: Shape | None = None) -> Callable[..., Shape]
 
     def grid(*args: Any, block: Any) -> Shape:
         array, each = args[place], covers or block
-        blocks: Shape = blocks_along(
-            array.shape[::-1] if isinstance(each, tuple) else array.size, each
-        )
-        return blocks
+        return blocks_along(array.shape[::-1] if isinstance(each, tuple) else array.size, each)
 
     return grid
 
 
-@require.sizes("n", "block_size")
 def guard_cost(n: int, block_size: int) -> tuple[int, int, int]:
     """What a guard costs: blocks, threads without an element, warps that diverge at it.
 

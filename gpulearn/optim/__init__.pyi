@@ -1,6 +1,5 @@
 from .landscapes import LineFit as LineFit
 from .landscapes import surface as surface
-from .layerwise import lars_step as lars_step
 from .numerical import escape_saddle as escape_saddle
 from .numerical import largest_stable_step as largest_stable_step
 from .numerical import momentum_factor as momentum_factor
@@ -11,6 +10,7 @@ from .optimizers import adagrad_step as adagrad_step
 from .optimizers import adam_step as adam_step
 from .optimizers import adamw_step as adamw_step
 from .optimizers import gradient_step as gradient_step
+from .optimizers import lars_step as lars_step
 from .optimizers import momentum_step as momentum_step
 from .optimizers import nesterov_step as nesterov_step
 from .optimizers import rmsprop_step as rmsprop_step

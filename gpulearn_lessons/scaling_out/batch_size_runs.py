@@ -16,8 +16,7 @@ from torch import nn
 from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
-from gpulearn.optim.layerwise import lars_step
-from gpulearn.optim.optimizers import adam_step
+from gpulearn.optim.optimizers import adam_step, lars_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
