@@ -104,10 +104,9 @@ def descend_all_numpy(
 ) -> tuple[Array, Array]:
     """The same walks with NumPy, all at once: the form against which the kernel is held.
 
-    The operations are those of the kernel, in the same order and in float32, so that on the
-    SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation that
-    rounds once; there, starts on the border between two basins may end in the other one. Basins
-    and steps are int32, in the shape of the starts; see `descend_all`.
+    On the SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation
+    that rounds once; there, starts on the border between two basins may end in the other one.
+    Basins and steps are int32, in the shape of the starts; see `descend_all`.
 
     >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
@@ -155,8 +154,7 @@ def descend_on_gpu(
     """Walk a number of steps downhill from each start: where does each walk end?
 
     `xs`, `ys`, `end_x` and `end_y` are float32 (n,), `rate` is `np.float32(…)`. Launch: as
-    `descend_all`. The walk is kept in registers: a thread loads its start once and stores its end
-    once, 16 bytes whatever the number of steps.
+    `descend_all`. A thread loads its start once and stores its end once.
 
     >>> end_x, end_y = np.zeros((2, 2), np.float32)
     >>> xs, ys = np.array([[3, -4], [2, 4]], np.float32)

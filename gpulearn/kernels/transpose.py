@@ -23,10 +23,8 @@ PADDED = TILE + 1  # floats in a row of the tile, one of them never used
 def transpose_naive(image: Array, out: Array) -> None:
     """Transpose, a thread per element: `image` (rows, columns), `out` (columns, rows).
 
-    Launch: x covers the columns of `image`, y its rows. Lanes that are neighbors along a row
-    of `image` write down a column of `out`: with float32 and blocks of (32, y), 4 sectors per
-    request are read and 32 written. One of the two is scattered as long as a number goes
-    straight from the load to the store.
+    Launch: x covers the columns of `image`, y its rows. With float32 and blocks of (32, y), 4
+    sectors per request are read and 32 written.
 
     >>> out = np.zeros((3, 2))
     >>> transpose_naive[1, (32, 8)](np.arange(6.0).reshape(2, 3), out)
@@ -44,8 +42,8 @@ def transpose_naive(image: Array, out: Array) -> None:
 def transpose_to_rows(image: Array, out: Array) -> None:
     """Transpose, a thread per element: `image` (rows, columns), `out` (columns, rows).
 
-    Launch: x covers the columns of `out`, y its rows. Here the lanes write along a row of
-    `out` and read down a column of `image`: 32 sectors per request are read and 4 written.
+    Launch: x covers the columns of `out`, y its rows. Here 32 sectors per request are read and 4
+    written.
     """
     column, row = cuda.grid(2)
     if row < out.shape[0] and column < out.shape[1]:
@@ -81,12 +79,9 @@ def transpose_padded(image: Array, out: Array) -> None:
 def transpose_tiled(image: Array, out: Array) -> None:
     """Write the transpose of `image` to `out`; each block turns one tile in shared memory.
 
-    Rows of the image are read and rows of `out` are written, both by neighboring lanes. The
-    turn takes place in between: a warp writes a row of the tile, and reads a column. Rows of
-    the tile are one float longer than they need to be, so that each begins one bank further
-    on and the words of a column lie in 32 banks.
-
-    Load and store have a guard each, made of the indices that they use; the barrier has none.
+    A warp writes a row of the tile, and reads a column. Rows of the tile are one float longer than
+    they need to be, so that the words of a column lie in 32 banks. Load and store have a guard
+    each, made of the indices that they use; the barrier has none.
     Cost: 4 sectors for each load and each store, one barrier, no bank conflict.
 
     >>> out = np.zeros((3, 2), np.float32)

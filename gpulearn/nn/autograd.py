@@ -72,9 +72,8 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Variable:
         """What NumPy asks for `array @ variable` or `np.exp(variable)`."""
-        return _applied(
-            gradients.rule_of(ufunc, plain=method == "__call__" and not more), *operands
-        )
+        plain = method == "__call__" and not more
+        return _applied(gradients.rule_of(ufunc, plain), *operands)
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
         raise BadInput(f"np.{function.__name__} takes no Variable: use a method, such as x.sum().")
@@ -109,9 +108,8 @@ class Variable:
                 f"backward starts from one number, and this has shape {self.shape}: take its "
                 f".sum() or .mean(), or give the gradient that arrives here."
             )
-        start = require.real_array(
-            "gradient", np.ones(self.shape) if gradient is None else gradient
-        )
+        given = np.ones(self.shape) if gradient is None else gradient
+        start = require.real_array("gradient", given)
         if start.shape != self.shape:
             raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
         start = np.asarray(start, self.data.dtype)
@@ -164,16 +162,9 @@ def topological_order(result: Variable) -> list[Variable]:
 def backward(nodes: Sequence[Variable], gradient: Any) -> dict[Variable, Any]:
     """The gradients of a graph, collected from its result on.
 
-    A node's turn comes when all that use it have sent their shares, which are added up. Source:
-    Baydin et al., 2018, section 3.2.
-
-    Args:
-        nodes: all that leads to a result and needs a gradient, each after what uses it, so that
-            the result is first.
-        gradient: what arrives at the result, of its shape.
-
-    Returns:
-        Every node → its gradient, of the node's shape.
+    A node's turn comes when all that use it have sent their shares, which are added up. The nodes
+    are all that leads to the result and needs a gradient, each after what uses it, so that the
+    result is first; `gradient` is what arrives there. Source: Baydin et al., 2018, section 3.2.
 
     >>> x = Variable(3.0)
     >>> y = x * x + 2 * x

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +17,9 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import largest_stable_step
 from gpulearn.optim.step_checks import Array
 
-
-class Landscape(Protocol):
-    """What a descent needs: a `Surface`, or anything else with a value and a gradient."""
-
-    def value(self, points: Any) -> Any:
-        """The loss at a point."""
-
-    def gradient(self, points: Any) -> Any:
-        """The gradient at a point, of the point's shape."""
+# what a descent needs: a `Surface`, or anything else whose methods `value` and `gradient` give the
+# loss at a point, and its gradient, of the point's shape
+Landscape = Any
 
 
 @dataclass(frozen=True)
@@ -76,11 +70,7 @@ class Surface:
 
 
 class LineFit:
-    """The mean squared error of a line θ₀ + θ₁·x through measurements, as a landscape of θ.
-
-    Args:
-        x: where was measured, (n,).
-        y: what was measured there, (n,).
+    """The mean squared error of a line θ₀ + θ₁·x through measurements (x, y), as a landscape of θ.
 
     >>> fit = LineFit([0.0, 1.0], [1.0, 3.0])
     >>> fit.value([1.0, 2.0]), fit.gradient([0.0, 0.0]), fit.minimum.round(6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,29 +13,24 @@ from gpulearn.optim.step_checks import Array
 from gpulearn.require import shown
 
 
-def _numbers_in_and_out(function: Callable[..., Array]) -> Callable[..., Any]:
+def _numbers_in_and_out(args: dict[str, Any]) -> None:
     """Check what `numerical_gradient` is given, and what the function to differentiate returns."""
+    function = args["function"]
+    if not callable(function):
+        raise BadInput(
+            f"function is {shown(function)}: give the function itself, without brackets."
+        )
 
-    @functools.wraps(function)
-    def checked(function_of_x: Callable[[Array], Any], x: Any) -> Any:
-        if not callable(function_of_x):
-            raise BadInput(
-                f"function is {shown(function_of_x)}: give the function itself, without brackets."
-            )
+    def number(point: Array) -> float:
+        value = function(point)
+        if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
+            raise BadInput(f"the function returns {shown(value)}: it must return one number.")
+        return float(value)
 
-        def number(point: Array) -> float:
-            value = function_of_x(point)
-            if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
-                raise BadInput(f"the function returns {shown(value)}: it must return one number.")
-            return float(value)
-
-        gradient = function(number, require.real_array("x", x))
-        return float(gradient) if np.ndim(x) == 0 else gradient
-
-    return checked
+    args["function"], args["x"] = number, require.real_array("x", args["x"])
 
 
-@_numbers_in_and_out
+@require.together(_numbers_in_and_out)
 def numerical_gradient(function: Callable[[Array], float], x: Array) -> Array:
     """The gradient of a function of an array, from its values: central differences.
 
@@ -59,39 +53,32 @@ def numerical_gradient(function: Callable[[Array], float], x: Array) -> Array:
     return gradient
 
 
-def _symmetric(function: Callable[[Array], float]) -> Callable[[Any], float]:
+def _symmetric(args: dict[str, Any]) -> None:
     """Check that a Hessian is one; a surface stands for its Hessian at the minimum."""
-
-    @functools.wraps(function)
-    def checked(hessian: Any) -> float:
-        hessian = getattr(hessian, "hessian_at_minimum", hessian)
-        matrix = require.real_array("hessian", hessian)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-            raise BadInput(f"hessian has shape {matrix.shape}: it must be square, (n, n).")
-        if not np.isfinite(matrix).all():
-            raise BadInput("hessian has an entry that is no finite number.")
-        if not np.allclose(matrix, matrix.T, rtol=1e-5, atol=1e-8 * np.abs(matrix).max()):
-            raise BadInput(
-                "hessian is not symmetric: entry (i, j) is the second derivative along i and j, "
-                "in either order."
-            )
-        return float(function(matrix))
-
-    return checked
+    hessian = getattr(args["hessian"], "hessian_at_minimum", args["hessian"])
+    args["hessian"] = matrix = require.real_array("hessian", hessian)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise BadInput(f"hessian has shape {matrix.shape}: it must be square, (n, n).")
+    if not np.isfinite(matrix).all():
+        raise BadInput("hessian has an entry that is no finite number.")
+    if not np.allclose(matrix, matrix.T, rtol=1e-5, atol=1e-8 * np.abs(matrix).max()):
+        raise BadInput(
+            "hessian is not symmetric: entry (i, j) is the second derivative along i and j, in "
+            "either order."
+        )
 
 
-@_symmetric
+@require.together(_symmetric)
 def largest_stable_step(hessian: Array) -> float:
     """The learning rate above which gradient descent overshoots ever further: 2/λmax.
 
     Along an eigenvector of the Hessian with eigenvalue λ, a step multiplies the distance from
     the minimum of a quadratic by 1 − η·λ. That shrinks as long as η < 2/λ; the largest
     eigenvalue is the first to break it (Polyak, "Introduction to optimization", 1987, section
-    1.4). Where no curvature is above zero, nothing is overshot: the limit is infinite.
+    1.4). Where no curvature is above zero, the limit is infinite. A surface stands for its Hessian
+    at the minimum.
 
-    A surface stands for its Hessian at the minimum.
-
-    >>> largest_stable_step(np.diag([1.0, 25.0]))
+    >>> float(largest_stable_step(np.diag([1.0, 25.0])))
     0.08
     """
     steepest = np.linalg.eigvalsh(hessian).max()

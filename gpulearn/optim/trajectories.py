@@ -61,13 +61,9 @@ def descend(
 
     The descent stops, and says so, where the loss is no longer a number or above 10¹².
 
-    Args:
-        landscape: has `value` and `gradient`, such as a `Surface`.
-        start: the first point, (n,).
-        step: a step function, such as `adam_step`.
-        lr: the learning rate, or a schedule: a function of the step's number, from 0.
-        steps: how many steps to make.
-        options: more arguments of the step function, such as `momentum=0.9`.
+    The landscape has `value` and `gradient`, such as a `Surface`; the start is (n,); the step is a
+    step function, such as `adam_step`, and `options` are its, such as `momentum=0.9`; `lr` is the
+    learning rate, or a schedule: a function of the step's number, from 0.
 
     >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface

@@ -88,11 +88,10 @@ def save_and_resume(
 ) -> None:
     """Train until `steps` steps are done, from where the checkpoint in `path` stopped, if any.
 
-    After each step it saves everything that the next one needs: the parameters, the state of the
-    optimizer, of the schedule and of the random numbers (which choose the batches and the dropout),
-    and the number of steps done. So after a crash the same call continues the run, which ends with
-    the same bits. The file is written under another name first and then renamed in a single
-    operation, so a crash during a save costs only one step.
+    After each step it saves everything that the next one needs, random numbers (which choose the
+    batches and the dropout) included, so that after a crash the same call continues the run, which
+    ends with the same bits. A crash during a save costs only one step, because the file is renamed
+    when it is whole.
 
     `one_step` takes one step with model, optimizer and schedule, which are new after a crash, on a
     random batch. `steps` includes the steps before a crash; the file at `path` need not exist yet.

@@ -98,9 +98,6 @@ def fit(
     check_model(model)
     folder, start = path_of("log", log), path_of("resume", resume)
     file = path_of("checkpoint", checkpoint)
-    for name, function in (("on_step", on_step), ("on_epoch", on_epoch)):
-        if function is not None and not callable(function):
-            raise BadInput(f"{name} is {require.shown(function)}: give a function, or None.")
     target = find_device(device)
     run = Run(model, settings, training_data(data, model), target)
     state = None if start is None else run.load(start)

@@ -65,9 +65,7 @@ def memory_budget(
     """Predict the bytes that a training step keeps at once.
 
     Every parameter is there, with a gradient and what the optimizer remembers of it, in the
-    parameter's own dtype, whatever the precision of the passes; these three do not depend on
-    the batch. The activations do: they are the tensors that `saved_for_backward` lists, each
-    elements times bytes an element.
+    parameter's own dtype; the activations are the tensors that `saved_for_backward` lists.
 
     Left out, because they come and go or are few: what a layer needs while it computes, the
     gradients of activations, Adam's count of steps (4 bytes a parameter tensor), buffers, and what

@@ -82,11 +82,9 @@ def scale_the_loss(
     """One training step in float16 with loss scaling and clipping, every line written out.
 
     The order is backward, unscale, clip, step: the limit is one for the true gradient. Where the
-    gradient has overflowed, no step is taken, and the next one is tried with half the scale.
-    Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740, section 3.2.
-
-    Images (n, …) and labels (n,), int64, are on the model's device; the model gives scores (n,
-    classes). `max_norm` is as for `clip_by_global_norm`. Returned is the scale for the next step.
+    gradient has overflowed, no step is taken, and the next one is tried with half the scale, which
+    is returned. Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740,
+    section 3.2.
 
     >>> model = torch.nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -17,8 +17,7 @@ class Stages(torch.nn.Sequential):
 
     With `recompute = True`, the forward pass keeps the input of each stage only, and the
     backward pass computes a stage once more, from that input, when it needs what is inside. The
-    gradients are the same; memory is exchanged for about one more forward pass. The random
-    numbers of a dropout layer are drawn again as they were.
+    gradients are the same; the random numbers of a dropout layer are drawn again as they were.
     Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, Training Deep Nets with Sublinear Memory
     Cost, 2016, arXiv 1604.06174.
 
@@ -63,10 +62,8 @@ def recompute_peak(
 ) -> int:
     """The most bytes that a chain of stages keeps at once for its backward pass.
 
-    The forward pass keeps the input of each stage; what is inside, of those stages only that are
-    not recomputed. The backward pass begins with the last stage. When it comes to one that is
-    recomputed, what is inside that one is there again, beside all that is kept for the stages
-    before it; the stages behind it are done with, and their memory is free.
+    When the backward pass comes to a stage that is recomputed, what is inside that one is there
+    again, beside all that is kept for the stages before it; those behind it are done with.
 
     `inputs` are the bytes that each stage is given, `inside` those that it keeps besides;
     `recomputed` are the numbers of the stages that are computed again, from 0.
@@ -90,11 +87,9 @@ def recompute_plan(
 ) -> set[int] | None:
     """The stages to recompute so that a chain fits into its memory and loses the least time.
 
-    All 2ⁿ choices are tried, which is quick for up to some 15 stages.
-
-    `inputs` and `inside` are as for `recompute_peak`, which may reach `limit` bytes; `seconds` are
-    those of each stage's forward pass, made once more where it is recomputed. Returned are the
-    numbers of the stages, from 0; None where no choice fits.
+    All 2ⁿ choices are tried. `inputs` and `inside` are as for `recompute_peak`, which may reach
+    `limit` bytes; `seconds` are those of each stage's forward pass. Returned are the numbers of the
+    stages, from 0; None where no choice fits.
 
     >>> recompute_plan([10, 10, 10], [50, 50, 50], [1.0, 2.0, 3.0], limit=130)
     {0}

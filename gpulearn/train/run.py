@@ -48,9 +48,13 @@ class Run:
         state = load_checkpoint(path)
         if "shapes" not in state:
             raise CheckpointError(f"{path} is no checkpoint of gl.fit: give another file.")
-        if state["shapes"] != self.identity["shapes"]:
-            difference = _difference(state["shapes"], self.identity["shapes"])
-            raise CheckpointError(f"{path} is of another model: {difference}.")
+        there, here = state["shapes"], self.identity["shapes"]
+        for name in [*here, *there]:
+            if there.get(name) != here.get(name):
+                raise CheckpointError(
+                    f"{path} is of another model: {name} has shape {there.get(name)} in it and "
+                    f"{here.get(name)} in the model."
+                )
         for name, value in self.identity["settings"].items():
             if state["settings"][name] != value:
                 raise CheckpointError(
@@ -58,10 +62,7 @@ class Run:
                     f"{value!r}: give the same, or leave `resume` out."
                 )
         if state["labels"] != self.identity["labels"]:
-            raise CheckpointError(
-                f"{path} was written with other training data: give the same, or leave `resume` "
-                f"out."
-            )
+            raise CheckpointError(f"{path} was written with other training data: give the same.")
         if len(state["epochs"]) > self.settings.epochs:
             raise CheckpointError(
                 f"{path} has {len(state['epochs'])} epochs behind it, and this run is to have "
@@ -160,13 +161,3 @@ class Run:
             f"The weights in {self.checkpoint} are those that failed: start again, with a smaller "
             f"rate or with `clip`."
         )
-
-
-def _difference(there: dict[str, list[int]], here: dict[str, list[int]]) -> str:
-    """Which parameter is first in only one of two models, or has two shapes."""
-    name = next(name for name in [*here, *there] if here.get(name) != there.get(name))
-    if name not in there:
-        return f"it has no {name}"
-    if name not in here:
-        return f"it has a {name}, which the model has not"
-    return f"{name} has shape {tuple(there[name])} in it and {tuple(here[name])} in the model"

@@ -30,9 +30,8 @@ def clip_by_global_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
 
     norm = √(sum of the squares of all elements of all gradients); if it is above max_norm, each
-    gradient g becomes g · max_norm / norm, which keeps the direction of the step. Smaller gradients
-    stay as they are, and so do all gradients if the norm is not finite: there is no direction to
-    keep, and the caller, who gets the norm, must skip the step.
+    gradient g becomes g · max_norm / norm, which keeps the direction of the step. If the norm is
+    not finite, the gradients stay as they are, and the caller must skip the step.
     Source: R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural
     networks, 2013, arXiv 1211.5063, algorithm 1.
 
@@ -73,11 +72,8 @@ def accumulate_gradients(
     it adds to what is in `.grad`: call `zero_grad` first.
 
     It equals the large batch for layers that treat each image separately; batch normalization
-    does not, and dropout draws other numbers.
-
-    Images (n, …) and labels (n,), int64, are one batch; `micro_batch` is the most images that go
-    through the model at once, and the last micro-batch may be smaller. Returned is the mean loss
-    of the batch.
+    does not, and dropout draws other numbers. `micro_batch` is the most images that go through the
+    model at once. Returned is the mean loss of the batch.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)

@@ -222,7 +222,6 @@ BAD = {
     ),
     "float64": ({"model": gl.train.MLP().double()}, "linear1.weight is of float64"),
     "no graph": ({"model": CutOff(64, 10)}, "do not depend on what it can train"),
-    "callback": ({"on_epoch": 3}, "on_epoch is 3: give a function"),
     "no path": ({"resume": True}, "resume is True: give a path"),
     "under a file": ({"checkpoint": f"{__file__}/run.pt"}, "checkpoint cannot be written"),
     "log under a file": ({"log": f"{__file__}/log"}, "log cannot be written"),
