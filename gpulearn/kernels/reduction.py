@@ -51,7 +51,7 @@ def block_sums_interleaved(values: Array, sums: Array) -> None:
 
 @cuda.jit
 def block_sums_packed(values: Array, sums: Array) -> None:
-    """The same tree, its additions given to the first threads: warps are idle, but banks collide."""
+    """The same tree, its additions given to the first threads: whole warps idle, banks collide."""
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -15,7 +15,6 @@ from .optimizers import momentum_step as momentum_step
 from .optimizers import nesterov_step as nesterov_step
 from .optimizers import rmsprop_step as rmsprop_step
 from .schedules import cosine_rate as cosine_rate
-from .schedules import plateau_step as plateau_step
 from .schedules import scaled_learning_rate as scaled_learning_rate
 from .schedules import warm_up_cosine_rate as warm_up_cosine_rate
 from .trajectories import descend as descend

@@ -1,4 +1,4 @@
-"""Schedules: the learning rate of a step, from the step's number, from 0, or from the loss.
+"""Schedules: the learning rate of a step, from the step's number, from 0.
 
 `lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, lr=…)`.
 """
@@ -6,15 +6,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.optim.step_checks import Array
-
-PROGRESS = 1e-4  # how far below the best a loss must be, relative to it
 
 
 @require.positive(or_zero=("lr", "lowest"))
@@ -79,55 +74,3 @@ def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) 
     if step >= warm_up:
         return target
     return lr + (target - lr) * step / warm_up
-
-
-class Plateau(NamedTuple):
-    """What is remembered from one look at the loss to the next."""
-
-    loss: float  # the lowest loss so far
-    theta: Array  # the parameters that had it
-    waited: int  # how many looks in a row brought nothing better
-
-
-@require.positive("lr", "factor")
-def plateau_step(
-    theta: Any,
-    loss: float,
-    lr: float,
-    state: Plateau | None = None,
-    *,
-    patience: int = 10,
-    factor: float = 0.1,
-) -> tuple[Any, float, Plateau]:
-    """Look at the loss once; after more than `patience` looks without progress, roll back.
-
-    A loss is progress if it is below best·(1 − 10⁻⁴). Without progress for more than `patience`
-    looks, the best parameters so far come back, and the rate is multiplied by `factor`, between 0
-    and 1. A loss that is no finite number does so at once. The rates are those of
-    `torch.optim.lr_scheduler.ReduceLROnPlateau`, which leaves the parameters alone.
-
-    After a roll-back (the rate that comes back is smaller) begin with a new optimizer state:
-    the old velocity belongs to the place that was left.
-
-    The state is what the last look returned, None for the first. Returned are the parameters and
-    the rate to continue with, and the state for the next look.
-
-    >>> theta, lr, state = plateau_step(np.array([1.0]), 0.5, lr=0.1)
-    >>> theta, lr, state = plateau_step(np.array([9.0]), 40.5, lr, state, patience=0)
-    >>> theta, round(lr, 3)
-    (array([1.]), 0.01)
-    """
-    require.from_zero("patience", patience)
-    if factor >= 1:
-        raise BadInput(f"factor is {factor}: give a number between 0 and 1.")
-    copied = np.array(require.real_array("theta", theta))  # the caller's may change in place
-    if state is None:
-        if not math.isfinite(loss):
-            raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
-        return theta, lr, Plateau(float(loss), copied, 0)
-    if loss < state.loss * (1 - PROGRESS) and math.isfinite(loss):
-        return theta, lr, Plateau(float(loss), copied, 0)
-    waited = state.waited + 1
-    if waited <= patience and math.isfinite(loss):
-        return theta, lr, state._replace(waited=waited)
-    return state.theta.copy(), lr * factor, state._replace(waited=0)

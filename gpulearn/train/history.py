@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import require
-from gpulearn.errors import BadInput, DataError
+from gpulearn.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,6 @@ class History:
 
 
 CSV_NAME = "steps.csv"
-# steps.csv's columns, and how each is read
-COLUMNS: dict[str, Any] = {
-    field.name: int if field.type == "int" else float for field in dataclasses.fields(Step)
-}
 
 
 def make_folder(name: str, folder: Path) -> None:
@@ -93,7 +89,7 @@ def run_log(folder: Path, known: list[Step]) -> Iterator[Callable[[Step | Epoch]
     unfinished = path.with_name(f"{path.name}.unfinished")  # renamed, so a kill loses nothing
     with unfinished.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(COLUMNS)
+        rows.writerow(field.name for field in dataclasses.fields(Step))
         rows.writerows(map(dataclasses.astuple, known))
     unfinished.replace(path)
     # TensorBoard then hides what older event files in the folder say from here on
@@ -114,22 +110,6 @@ def run_log(folder: Path, known: list[Step]) -> Iterator[Callable[[Step | Epoch]
                 events.flush()
 
         yield write
-
-
-def read_log(folder: str | Path) -> list[Step]:
-    """The steps that a run wrote to a folder; a last row cut short by a kill is left out."""
-    path = Path(folder) / CSV_NAME
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except OSError:
-        raise DataError(f"There is no {path}: give the folder that gl.fit(log=…) got.") from None
-    rows = csv.DictReader(line for line in lines if line.endswith("\n"))
-    try:
-        return [Step(**{name: kind(row[name]) for name, kind in COLUMNS.items()}) for row in rows]
-    except (KeyError, TypeError, ValueError):
-        raise DataError(
-            f"{path} is not a log of gl.fit: line {rows.line_num} is no step."
-        ) from None
 
 
 def progress_bar(

@@ -46,31 +46,6 @@ class Precision:
         (loss * self.scale).backward()
 
 
-def gradient_error(
-    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, precision: Precision
-) -> float:
-    """How far a batch's gradient in a precision is from float32's: ‖g − g₃₂‖ / ‖g₃₂‖.
-
-    All parameters' gradients count as one long vector; `.grad` stays as it was. Dropout must be
-    off (`model.eval()`), or the two gradients are of two networks.
-
-    >>> model = torch.nn.Linear(4, 10)
-    >>> images, labels = torch.ones(5, 4), torch.arange(5)
-    >>> gradient_error(model, images, labels, Precision("float32"))
-    0.0
-    """
-    trained = [p for p in model.parameters() if p.requires_grad]
-
-    def gradients(passes: Precision) -> list[torch.Tensor]:
-        with passes.autocast():
-            loss = torch.nn.functional.cross_entropy(model(images), labels)
-        return [g / passes.scale for g in torch.autograd.grad(loss * passes.scale, trained)]
-
-    exact = gradients(Precision("float32", precision.device_type))
-    errors = [(r - e).norm() for r, e in zip(gradients(precision), exact, strict=True)]
-    return float(torch.stack(errors).norm() / torch.stack([e.norm() for e in exact]).norm())
-
-
 def scale_the_loss(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,

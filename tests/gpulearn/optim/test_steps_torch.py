@@ -123,18 +123,3 @@ def test_warm_up_then_cosine_equals_torch():
 
     ours = [gl.optim.warm_up_cosine_rate(step, RATE, warm_up=5, steps=40) for step in range(41)]
     assert ours == pytest.approx(list(torch_rates(build, 41)), rel=1e-12, abs=1e-17)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_plateau_rates_equal_torch(seed):
-    rng = np.random.default_rng(seed)
-    losses = np.exp(-np.arange(80) / 20) + 0.3 * rng.normal(size=80)  # some below zero
-    options = {"patience": int(rng.integers(0, 4)), "factor": 0.7}
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
-    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
-    lr, state = RATE, None
-    for loss in losses:
-        scheduler.step(loss)
-        _, lr, state = gl.optim.plateau_step(np.zeros(1), loss, lr, state, **options)
-        assert lr == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
-    assert lr < RATE / 3

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -320,6 +321,11 @@ def test_a_full_disk_or_no_folder_is_told_and_nothing_is_left_lying_about(tmp_pa
     assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
 
 
+def read_log(folder):
+    lines = (folder / "steps.csv").read_text().splitlines(keepends=True)[1:]
+    return [tuple(line.strip().split(",")) for line in lines if line.endswith("\n")]
+
+
 VICTIM = """
 import sys, torch
 torch.set_num_threads(1)
@@ -341,7 +347,7 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
     done = len(load_checkpoint(path)["steps"])
-    assert done <= len(gl.train.read_log(log)) <= done + 4  # rows come before the checkpoint
+    assert done <= len(read_log(log)) <= done + 4  # rows come before the checkpoint
     options = {"epochs": done // 4 + 2, "lr": 0.02, "batch": 16, "progress": False}
     again = gl.train.LeNet(width=2, seed=7)
     resumed = gl.fit(again, DATA, resume=path, log=log, **options)
@@ -349,7 +355,7 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     history = gl.fit(whole, DATA, **options)
     assert resumed == history
     assert same(again.state_dict(), whole.state_dict())
-    assert gl.train.read_log(log) == history.steps
+    assert read_log(log) == [tuple(map(str, astuple(step))) for step in history.steps]
     assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))
 
 
