@@ -123,19 +123,9 @@ def raised_total(values: Array, total: Array) -> tuple[Array]:
     return ((total + values.sum(dtype=np.float64)).astype(total.dtype),)
 
 
-def sums_and_total(
-    values: Array, sums: Array, total: Array, block: int = THREADS
-) -> tuple[Array, Array]:
+def sums_and_total(values: Array, sums: Array, total: Array) -> tuple[Array, Array]:
     """The sum of each block and that of all values, added in float64."""
-    return *sums_in_rounds(values, sums, block), *raised_total(values, np.zeros_like(total))
-
-
-def sums_ticket_and_total(
-    values: Array, sums: Array, ticket: Array, total: Array
-) -> tuple[Array, Array, Array]:
-    """The same of blocks of one warp, and the ticket for the next launch."""
-    sums, total = sums_and_total(values, sums, total, WARP)
-    return sums, np.zeros_like(ticket), total
+    return *sums_in_rounds(values, sums), *raised_total(values, np.zeros_like(total))
 
 
 GRID_SUM_ATOMIC = Specification(
@@ -151,7 +141,11 @@ GRID_SUM_COOPERATIVE = replace(
 GRID_SUM_LAST = replace(
     SUM_BLOCKS,
     kernel=grid_sum_last,
-    reference=sums_ticket_and_total,
+    reference=lambda values, sums, ticket, total: (
+        sums_in_rounds(values, sums, WARP)[0],
+        np.zeros_like(ticket),
+        raised_total(values, np.zeros_like(total))[0],
+    ),
     block=WARP,
     outputs=(1, 3),
     updated=(2,),

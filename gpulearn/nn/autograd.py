@@ -40,17 +40,12 @@ def _method(make: Callable[..., Operation]) -> Callable[..., Variable]:
 class Variable:
     """An array that remembers how it was computed.
 
-    Other arrays and numbers in an operation are constants. float32 stays float32.
+    `data` are real numbers of any shape; they are copied, and whole ones become float64. Other
+    arrays and numbers in an operation are constants. `name` is what a picture of the graph calls
+    it; `requires_grad` says whether its gradient is wanted.
 
-    Args:
-        data: real numbers of any shape; they are copied, and whole ones become float64.
-        name: what a picture of the graph calls it.
-        requires_grad: whether its gradient is wanted; a batch of images, say, needs none.
-
-    Attributes:
-        grad: ∂result/∂self after `backward`, None before. Where nothing was computed, in what
-            was given, it adds up from one `backward` to the next until `zero_grad`.
-        operation, parents: how it was computed, and from what; "" and () if it was given.
+    After `backward`, `grad` is ∂result/∂self, which in what was given adds up until `zero_grad`.
+    `operation` and `parents` say how it was computed, and from what; "" and () if it was given.
 
     >>> x = Variable(3.0)
     >>> y = x * x + 2 * x

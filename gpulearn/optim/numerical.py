@@ -88,12 +88,9 @@ def largest_stable_step(hessian: Array) -> float:
 def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     """The steps of gradient descent until each direction's distance is a share of what it was.
 
-    On a parabola of curvature λ a step multiplies the distance from the bottom by 1 − η·λ. The
-    direction whose factor is largest in size is the last to arrive: the smallest k with
-    max|1 − η·λ|ᵏ ≤ share. With a factor of 1 or more in size no number of steps is enough.
-
-    Curvatures are λ of each direction, the eigenvalues of the Hessian, (n,); η is `lr`; the share
-    is between 0 and 1. Returned is a whole number, or infinity.
+    On a parabola of curvature λ a step multiplies the distance from the bottom by 1 − η·λ: the
+    smallest k with max|1 − η·λ|ᵏ ≤ share, between 0 and 1, or infinity. The curvatures are λ of
+    each direction, the eigenvalues of the Hessian, (n,); η is `lr`.
 
     >>> steps_needed(np.array([1.0, 25.0]), lr=0.07, share=0.01)
     64
@@ -136,12 +133,8 @@ def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> f
     """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
 
     Along a direction of curvature λ below zero a step multiplies the distance from the ridge by
-    1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far. From the ridge
-    itself, or where the direction does not bend down, it never leaves: above zero, λ is met by a
-    rate below its limit 2/λ.
-
-    λ is the curvature, the Hessian's least eigenvalue, η is `lr`. Returned is a whole number, or
-    infinity.
+    1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far, or infinity. λ is
+    the curvature, the Hessian's least eigenvalue, η is `lr`, below 2/λ where λ is above zero.
 
     >>> escape_saddle(1e-6, -1.0, lr=0.1, far=0.5)
     138

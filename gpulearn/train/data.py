@@ -1,4 +1,4 @@
-"""The data of a run: checked before it is used, then handed out in shuffled batches."""
+"""The data of a run: checked before it is used, handed out in shuffled batches, and evaluated."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.settings import undisturbed
+
+BATCH = 1024  # images at a time in an evaluation, so that memory does not grow with the data
 
 
 def check_batch(images: Any, labels: Any, part: str = "") -> None:
@@ -139,3 +142,36 @@ def _classes(model: nn.Module, image: Tensor) -> int:
             f"detach() or no_grad() in its forward?"
         )
     return scores.shape[1]
+
+
+def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
+    """Mean cross-entropy and accuracy (0 to 1) over arrays or tensors (n, …) and (n,).
+
+    >>> from gpulearn import digits
+    >>> from gpulearn.train.models import MLP
+    >>> loss, accuracy = evaluate(MLP(), digits().test_images, digits().test_labels)
+    >>> 0 <= accuracy <= 1
+    True
+    """
+    targets, inputs = tensor_of("labels", labels), tensor_of("images", images)
+    check_batch(inputs, targets)
+    scores = _scores(model, inputs)
+    check_classes(targets, scores.shape[1])
+    loss = functional.cross_entropy(scores, targets.to(scores.device))
+    return loss.item(), float((scores.argmax(dim=1).cpu() == targets.cpu()).float().mean())
+
+
+def classify(model: nn.Module, images: Any) -> np.ndarray[Any, Any]:
+    """The class of each image (n, …) with the highest score, int64 of shape (n,)."""
+    return np.asarray(_scores(model, tensor_of("images", images)).argmax(dim=1).cpu())
+
+
+def _scores(model: nn.Module, images: Tensor) -> Tensor:
+    """Scores (n, classes) without gradients, in evaluation mode; the mode is put back."""
+    was_training, device = model.training, device_of(model)
+    model.eval()
+    try:
+        with torch.no_grad():
+            return torch.cat([model(part.to(device)) for part in images.split(BATCH)]).float()
+    finally:
+        model.train(was_training)

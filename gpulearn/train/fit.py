@@ -120,9 +120,8 @@ def fit(
                 run.save(file)
             if bar is not None and isinstance(record, Step):
                 bar.update()
-            elif bar is not None and isinstance(record, Epoch):
-                done = f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}"
-                bar.set_postfix_str(done)
+            elif bar is not None:
+                bar.set_postfix_str(f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}")
             if callback is not None:
                 with undisturbed(target):  # a resumed run does not draw what a callback draws
                     callback(record)

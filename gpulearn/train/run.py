@@ -15,8 +15,7 @@ from torch.utils.data import DataLoader
 
 from gpulearn.errors import CheckpointError, TrainingError
 from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
-from gpulearn.train.data import TrainingData
-from gpulearn.train.evaluation import evaluate
+from gpulearn.train.data import TrainingData, evaluate
 from gpulearn.train.history import Epoch, Step
 from gpulearn.train.settings import TORCH_OPTIMIZERS, Settings
 from gpulearn.train.step import update

@@ -21,8 +21,7 @@ from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
-from gpulearn.train.data import TrainingData, training_data
-from gpulearn.train.evaluation import evaluate
+from gpulearn.train.data import TrainingData, evaluate, training_data
 from gpulearn.train.history import progress_bar
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed, seeded
