@@ -51,10 +51,6 @@ class DecoderShape:
         block = 24 * self.width**2 + 4 * length * self.width
         return self.layers * block + 2 * self.vocabulary * self.width
 
-    def training_bytes(self) -> int:
-        """Bytes of parameters, gradients and Adam's two means, four float32 for each parameter."""
-        return 16 * self.parameters()
-
     def activation_bytes(self, rows: int) -> int:
         """Bytes that the loss of a batch keeps for the backward pass, parameters left out.
 

@@ -1,4 +1,4 @@
-"""One step of training: plain, and with accumulation, clipping and 16-bit passes."""
+"""One step of training: plain, and with accumulation and clipping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from torch.nn import functional
 from gpulearn import require
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.data import check_batch
-from gpulearn.train.precision import Precision
 
 
 def _ready(args: dict[str, Any]) -> None:
@@ -90,23 +89,6 @@ def accumulate_gradients(
     return mean
 
 
-def accumulate_in_precision(
-    model: nn.Module, images: Tensor, labels: Tensor, micro_batch: int, precision: Precision
-) -> float:
-    """Do the same as `accumulate_gradients` with the forward pass in another precision.
-
-    With float16 the gradients stay multiplied by the scale; the mean loss that is returned is not.
-    """
-    losses: list[Any] = []
-    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
-        with precision.autocast():
-            loss = functional.cross_entropy(model(x), y)
-        loss = loss * len(y) / len(labels)
-        precision.backward(loss)
-        losses.append(loss.detach())  # read at the end: item() makes a GPU's host wait
-    return float(torch.stack(losses).sum())
-
-
 def _checked_batch(function: Callable[..., float]) -> Callable[..., float]:
     """Look at images and labels before the step, so that a bad batch changes nothing."""
 
@@ -166,7 +148,12 @@ def update(
     """
     model.train()
     optimizer.zero_grad()
-    loss = accumulate_in_precision(model, images, labels, micro_batch, Precision())
+    losses = []
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        part = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        part.backward()
+        losses.append(part.detach())  # read at the end: item() makes a GPU's host wait
+    loss = float(torch.stack(losses).sum())
     if not math.isfinite(loss):
         raise TrainingError(f"the loss is {loss}")
     if clip is None:

@@ -57,7 +57,7 @@ def test_adam_holds_four_numbers_for_each_parameter():
     model.loss(tokens()).backward()
     optimizer.step()
     held = [t for p in model.parameters() for t in (p, p.grad, *optimizer.state[p].values())]
-    assert sum(t.nbytes for t in held if t.ndim) == SHAPE.training_bytes()
+    assert sum(t.nbytes for t in held if t.ndim) == 16 * SHAPE.parameters()
 
 
 @pytest.mark.parametrize("by_positions", [False, True])
