@@ -116,23 +116,20 @@ def descend_all_numpy(
     x, y = (np.array(given, np.float32).ravel() for given in (xs, ys))
     vx, vy = np.zeros((2, x.size), np.float32)
     basin, taken = np.full((2, x.size), ((UNSETTLED,), (most,)), np.int32)
-    walking = np.arange(x.size)  # the numbers of those who are still on their way
+    walking = np.ones(x.size, bool)
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(most):
             a = x * x + y - ELEVEN
             b = x + y * y - SEVEN
-            there = a * a + b * b < LOW
+            there = walking & (a * a + b * b < LOW)
             quadrant = np.where(y > 0, np.where(x > 0, 0, 1), np.where(x < 0, 2, 3))
-            basin[walking[there]] = quadrant[there]
-            taken[walking[there]] = step
+            basin[there], taken[there] = quadrant[there], step
             vx = beta * vx + FOUR * x * a + TWO * b
             vy = beta * vy + TWO * a + FOUR * y * b
             x, y = x - eta * vx, y - eta * vy
-            gone = ~there & ~(x * x + y * y < FAR)
-            basin[walking[gone]] = ESCAPED
-            taken[walking[gone]] = step + 1
-            on = ~(there | gone)
-            x, y, vx, vy, walking = x[on], y[on], vx[on], vy[on], walking[on]
+            gone = walking & ~there & ~(x * x + y * y < FAR)
+            basin[gone], taken[gone] = ESCAPED, step + 1
+            walking &= ~(there | gone)
     return basin.reshape(shape), taken.reshape(shape)
 
 

@@ -19,16 +19,6 @@ from gpulearn.train.run import Run
 from gpulearn.train.settings import Settings, find_device, repeatable, undisturbed
 
 
-def check_model(model: object) -> None:
-    """Check that a model can be trained."""
-    if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
-        raise BadInput(
-            f"model is {require.shown(model)}: give a torch module with parameters to train, "
-            f"such as gl.train.LeNet()."
-        )
-    check_float32(model)
-
-
 def path_of(name: str, value: Any) -> Path | None:
     """A path that is given, or None."""
     if value is not None and not isinstance(value, str | os.PathLike):
@@ -95,7 +85,12 @@ def fit(
     12 steps in 2 epochs; accuracy on held-out data ...%
     """
     settings = Settings(epochs, lr, batch, optimizer, schedule, clip, accumulate, seed)
-    check_model(model)
+    if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
+        raise BadInput(
+            f"model is {require.shown(model)}: give a torch module with parameters to train, "
+            f"such as gl.train.LeNet()."
+        )
+    check_float32(model)
     folder, start = path_of("log", log), path_of("resume", resume)
     file = path_of("checkpoint", checkpoint)
     target = find_device(device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,7 +130,7 @@ class Run:
                 self.optimizer,
                 images.to(self.device, non_blocking=True),
                 labels.to(self.device, non_blocking=True),
-                micro_batch=self.settings.micro_batch,
+                micro_batch=math.ceil(self.settings.batch / self.settings.accumulate),
                 clip=self.settings.clip,
             )
         except TrainingError as error:

@@ -130,11 +130,6 @@ class Settings:
             require.choice("schedule", self.schedule, SCHEDULES)
         self.seed = checked_seed(self.seed)
 
-    @property
-    def micro_batch(self) -> int:
-        """The most images that go through the model at once."""
-        return math.ceil(self.batch / self.accumulate)
-
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of `steps`."""
         if not callable(self.schedule):
