@@ -44,7 +44,9 @@ def blocks_over(place: int, covers: Shape | None = None) -> Callable[..., Shape]
 
     def grid(*args: Any, block: Any) -> Shape:
         array, each = args[place], covers or block
-        return blocks_along(array.shape[::-1] if isinstance(each, tuple) else array.size, each)
+        elements = array.shape[::-1] if isinstance(each, tuple) else array.size
+        blocks: Shape = blocks_along(elements, each)
+        return blocks
 
     return grid
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.indexing import blocks_over
-from gpulearn.kernels.specification import Array, Specification, blocks_along
+from gpulearn.kernels.specification import Array, Specification
 
 WARP = 32  # lanes of a warp
 THREADS = 256  # the most threads of a block; what is reserved in shared memory
@@ -182,7 +182,7 @@ def few_blocks(elements: int, block: int) -> int:
 
     Those are eight for each of the 132 multiprocessors of an H100.
     """
-    return min(blocks_along(elements, 8 * block), 8 * 132)
+    return min(-(-elements // (8 * block)), 8 * 132)
 
 
 BLOCK_SUMS_INTERLEAVED = Specification(

@@ -115,7 +115,7 @@ def fit(
                 run.save(file)
             if bar is not None and isinstance(record, Step):
                 bar.update()
-            elif bar is not None:
+            elif bar is not None and isinstance(record, Epoch):
                 bar.set_postfix_str(f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}")
             if callback is not None:
                 with undisturbed(target):  # a resumed run does not draw what a callback draws
