@@ -108,13 +108,9 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
 def momentum_factor(share: Any, momentum: Any) -> Any:
     """The factor for each step, after many, of the distance along a direction with momentum.
 
-    With v ← μ·v + λ·d, d ← d − η·v the distances obey dₖ₊₁ = (1 + μ − η·λ)·dₖ − μ·dₖ₋₁. The
-    larger root, in size, of z² − (1 + μ − η·λ)·z + μ decides: √μ as long as the roots are complex,
-    for (1 − √μ)² ≤ η·λ ≤ (1 + √μ)²; it reaches 1 at η·λ = 2·(1 + μ). Polyak, "Introduction to
-    optimization", 1987, section 3.2.
-
-    The share is η·λ, the rate times the curvature, of any shape; the momentum is μ, 0 <= μ < 1, or
-    an array that fits.
+    With v ← μ·v + λ·d, d ← d − η·v the distances obey dₖ₊₁ = (1 + μ − η·λ)·dₖ − μ·dₖ₋₁: the
+    larger root, in size, of z² − (1 + μ − η·λ)·z + μ decides. The share is η·λ, the momentum μ,
+    0 <= μ < 1, numbers or arrays. Polyak, "Introduction to optimization", 1987, section 3.2.
 
     >>> momentum_factor(np.array([0.1, 1.0, 3.62]), 0.81).round(6)
     array([0.9, 0.9, 1. ])

@@ -143,12 +143,11 @@ def adam_step(
     t ← t + 1, m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g²,
     θ ← θ − η·m̂/(√v̂ + ε) with m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ).
 
-    m and v begin at zero, and so are too small at first: m̂ and v̂ correct that.
+    m and v begin at zero, and so are too small at first: m̂ and v̂ correct that. The state is
+    (t, m, v).
 
     Kingma, Ba, "Adam: a method for stochastic optimization", arXiv 1412.6980, 2014. Equals
     `torch.optim.Adam`.
-
-    The state is (t, m, v).
 
     >>> theta, (t, m, v) = adam_step(np.array([1.0, 1.0]), np.array([3.0, -0.01]), lr=0.5)
     >>> theta.round(6), t
@@ -178,12 +177,10 @@ def adamw_step(
     """One step of AdamW: Adam, with a weight decay that Adam does not divide.
 
     θ ← θ − η·δ·θ, then θ ← θ − η·m̂/(√v̂ + ε) as in `adam_step`. The decay is decoupled: it
-    goes to the parameters directly, and not through m and v.
+    goes to the parameters directly, and not through m and v. The state is (t, m, v).
 
     Loshchilov, Hutter, "Decoupled weight decay regularization", arXiv 1711.05101, 2017.
     Equals `torch.optim.AdamW`.
-
-    The state is (t, m, v).
 
     >>> theta, state = adamw_step(np.array([1.0]), np.array([0.0]), lr=0.5, weight_decay=0.5)
     >>> theta
@@ -211,13 +208,11 @@ def lars_step(
 ) -> tuple[Array, Array]:
     """One step of LARS for one layer: r = trust·‖θ‖/‖g‖, v ← μ·v + r·g, θ ← θ − η·v.
 
-    Without momentum a step is η·trust times as long as θ, however long the gradient is. Where θ or
-    g is all zeros, r is 1, as in NVIDIA's apex (`apex/parallel/LARC.py`). You, Gitman, Ginsburg,
-    "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1, which
-    has η in v: the same while η stays.
+    Where θ or g is all zeros, r is 1, as in NVIDIA's apex (`apex/parallel/LARC.py`). You, Gitman,
+    Ginsburg, "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1,
+    which has η in v: the same while η stays.
 
-    Theta, of any shape, has one layer's weights, or its biases; the state is the velocity v, None
-    before the first step. η is `lr`, μ `momentum`; weight_decay adds λ·θ to the gradient.
+    Theta has one layer's weights, or its biases; the state is the velocity v.
 
     >>> theta, velocity = lars_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=1.0, trust=0.1)
     >>> theta.round(6), velocity.round(6)

@@ -60,12 +60,9 @@ def warm_up_cosine_rate(
 def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) -> float:
     """The learning rate of a batch that is `factor` times as large: the linear scaling rule.
 
-    η · factor: one step of the large batch stands for `factor` steps of the small one. Early
-    on, when the weights change fast, that does not hold; so the rate grows from η in equal
-    parts, and reaches η · factor at step number `warm_up`. Goyal et al., "Accurate, large
-    minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
-
-    η is `lr`, that of the small batch; the factor is N if each of N ranks has what one had.
+    The rate grows from η, `lr`, that of the small batch, in equal parts, and reaches η · factor at
+    step number `warm_up`. Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1
+    hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
 
     >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
     [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]

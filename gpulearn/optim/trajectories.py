@@ -120,13 +120,11 @@ def range_test(
     """Walk down once while the rate grows from `lowest` to `highest`, until the loss blows up.
 
     The rate grows by the same factor in each step. The walk ends with the step after which the
-    loss is more than four times that at the start, or no number.
+    loss is more than four times that at the start, or no number. Returned are the rate of each step
+    that was made, and the loss after it, (T,) each.
 
     Smith, "Cyclical learning rates for training neural networks", arXiv 1506.01186, 2015,
     section 3.3, where the rate grows by equal amounts.
-
-    The landscape's values are above zero; the start is (n,), and there are 2 steps or more.
-    Returned are the rate of each step that was made, and the loss after it, (T,) each.
 
     >>> from gpulearn.optim.landscapes import surface
     >>> rates, losses = range_test(surface("bowl"), [2.0, 0.0], 0.01, 100.0, steps=6)

@@ -17,9 +17,8 @@ class Precision:
 
     The parameters stay float32. Within `autocast`, layers that multiply matrices compute with
     16-bit copies. float16 has no number between 0 and 6e-8, so that small gradients vanish:
-    the loss, and with it every gradient, is multiplied by `scale`. Divide the gradients by it
-    before you use them, as `scale_the_loss` does. bfloat16 reaches as far down as float32 and
-    needs no scale: where it is not float16, `scale` is 1.
+    the loss, and with it every gradient, is multiplied by `scale`, which is 1 elsewhere. Divide the
+    gradients by it before you use them, as `scale_the_loss` does.
     Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740.
 
     >>> model, precision = torch.nn.Linear(2, 1), Precision("float16", scale=1024)
