@@ -24,7 +24,7 @@ from .judge.overview import solution as solution
 from .judge.predict import predict as predict
 from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
-from .kernels.precision import relative_error as relative_error
+from .kernels.matmul import relative_error as relative_error
 from .machine_report import banner as banner
 from .parallel.launch.launch import launch as launch
 from .parallel.simulate.simulate import simulate as simulate

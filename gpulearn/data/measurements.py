@@ -10,13 +10,10 @@ Vector = np.ndarray[tuple[int], Any]
 
 
 def spring() -> tuple[Vector, Vector]:
-    """Forty loads on a spring, and its length under each, the same ones at every call.
+    """Forty loads on a spring in newtons, ascending from 1 to 9, and its length under each, in cm.
 
     The spring is 12 cm long and stretches by 1.5 cm for each newton; a measurement is off by
-    0.5 cm, the standard deviation of a normal distribution.
-
-    Returns:
-        The loads, ascending between 1 and 9 newtons, and the lengths in centimeters, (40,) each.
+    0.5 cm, the standard deviation of a normal distribution. The numbers are always the same.
 
     >>> load, length = spring()
     >>> load[:2].round(2), length[:2].round(2)

@@ -50,13 +50,8 @@ class Manual:
     def batch(self, rows: int, length: int, seed: int, part: str = "train") -> np.ndarray[Any, Any]:
         """Pieces of the text from random places: (rows, length + 1), int64.
 
-        A row has one token more than the model sees: each token's successor is its target.
-
-        Args:
-            rows: how many pieces.
-            length: tokens in each, without the last target.
-            seed: of the draws.
-            part: "train" or "test".
+        A row has one token more than the model sees, `length`: each token's successor is its
+        target. The part is "train" or "test".
         """
         require.choice("part", part, ("train", "test"))
         tokens = self.train if part == "train" else self.test
@@ -74,9 +69,6 @@ def manual() -> Manual:
     """Load the topics of Python's reference manual, as `help()` shows them, by their names.
 
     The text is that of the Python that runs, so its length differs a little between versions.
-
-    Raises:
-        DataError: this Python came without it.
     """
     try:
         from pydoc_data.topics import topics

@@ -1,2 +1,2 @@
 from .matmul import matmul_loops as matmul_loops
-from .precision import round_mantissa as round_mantissa
+from .matmul import round_mantissa as round_mantissa

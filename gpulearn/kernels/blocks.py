@@ -25,8 +25,7 @@ TIMES = 3  # how often `smooth_block` smooths
 def reverse_block(a: Array) -> None:
     """Reverse each stretch of `BLOCK` elements, in place.
 
-    Every thread writes where another thread reads. Between the two stands one barrier: it
-    lets nobody write before everybody has read.
+    Every thread writes where another thread reads: between the two stands one barrier.
 
     >>> a = np.arange(130, dtype=np.float32)
     >>> reverse_block[2, BLOCK](a)
@@ -49,10 +48,8 @@ def smooth_block(a: Array, out: Array) -> None:
     """Smooth each stretch of `BLOCK` elements `TIMES` times, without its neighbor stretches.
 
     Once means: each element becomes the mean of itself and of its two neighbors. The first and
-    the last of a stretch lack one, and count themselves in its place.
-
-    In each round every thread reads what others have written in the round before, and then
-    replaces what others read: a barrier for each of the two.
+    the last of a stretch lack one, and count themselves in its place. A round has two barriers, one
+    before its threads read, one before they write.
 
     >>> out = np.zeros(5, np.float32)
     >>> smooth_block[1, BLOCK](np.array([0, 0, 27, 0, 0], np.float32), out)
@@ -82,10 +79,8 @@ def smooth_block(a: Array, out: Array) -> None:
 def block_sum(a: Array, out: Array) -> None:
     """Sum each stretch of `BLOCK` elements: out[b] = Σ a[b·BLOCK : (b + 1)·BLOCK].
 
-    The upper half of the values is added to the lower half until one value is left. Each
-    round reads what other threads wrote in the round before, so a barrier stands before each
-    round; none stands after the last, whose result is read by the thread that wrote it.
-    That makes log₂(BLOCK) barriers. `out` has one element for each block.
+    The upper half of the values is added to the lower half until one value is left, with a barrier
+    before each round: log₂(BLOCK) barriers. `out` has one element for each block.
 
     >>> out = np.zeros(2, np.float32)
     >>> block_sum[2, BLOCK](np.ones(130, np.float32), out)

@@ -1,9 +1,7 @@
 """One number per thread, copied: the same work in every order that memory can be walked.
 
-A warp is 32 threads; those on the same path run an instruction together. One load or store of a
-warp is a request; memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them
-at best and 32 at worst. What decides is where the neighboring lanes point, not what the thread
-does.
+One load or store of a warp is a request; memory answers in sectors of 32 bytes, so 32 float32 (128
+bytes) need 4 of them at best and 32 at worst.
 """
 
 from __future__ import annotations
@@ -49,9 +47,8 @@ def copy_by_rows(image: Array, out: Array) -> None:
 def copy_in_runs(source: Array, target: Array) -> None:
     """Copy (n,) with fewer threads than elements, each thread a run of neighbors.
 
-    Launch: any number of threads in x. This is how a program for a CPU shares out its work.
-    Here neighboring lanes are a whole run apart: 32 sectors per request of float32 where a
-    run has 8 elements or more.
+    Launch: any number of threads in x. Neighboring lanes are a whole run apart: 32 sectors per
+    request of float32 where a run has 8 elements or more.
     """
     start = cuda.grid(1)
     run = (source.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
@@ -63,8 +60,7 @@ def copy_in_runs(source: Array, target: Array) -> None:
 def copy_coalesced(source: Array, target: Array) -> None:
     """Copy (n,) with fewer threads than elements, neighboring lanes on neighbors.
 
-    Launch: any number of threads in x. In each round the threads of the grid take as many
-    elements as there are threads, side by side: 4 sectors per request of float32.
+    Launch: any number of threads in x; 4 sectors per request of float32.
 
     >>> import numpy as np
     >>> source, target = np.arange(5.0), np.zeros(5)

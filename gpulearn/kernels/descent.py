@@ -28,6 +28,7 @@ Window = tuple[float, float, float, float]
 # ∇J, found by Newton's method in float64 and rounded
 MINIMA = ((3.0, 2.0), (-2.805118, 3.131313), (-3.779310, -3.283186), (3.584428, -1.848127))
 BLOCK = 128
+SIDE = 240  # starts of `basins` along each axis
 UNSETTLED, ESCAPED = -1, -2  # what stands in place of a minimum's number
 
 # Constants as float32: with a plain 4 or 0.01 Numba would compute in float64.
@@ -80,39 +81,22 @@ def descend_all(
                 break
 
 
-def basins(
-    rate: float,
-    momentum: float = 0.0,
-    window: Window = (-6.0, 6.0, -6.0, 6.0),
-    side: int = 240,
-    most: int = 300,
-) -> Array:
-    """Launch `descend_all` for side × side starts, evenly over a window (left, right, bottom, top).
+def basins(rate: float, momentum: float = 0.0) -> Array:
+    """Launch `descend_all` for 240 × 240 starts, evenly over −6 to 6 along x and y.
 
-    Returns:
-        The minimum that each start leads to, int32, (side, side): y grows with the row, x with
-        the column; `UNSETTLED` or `ESCAPED` where there is none.
-
-    >>> basins(0.01, window=(-3, 3, -3, 3), side=2)
-    array([[2, 3],
-           [1, 0]], dtype=int32)
+    Returned is the minimum that each start leads to in 300 steps, int32, (240, 240): y grows with
+    the row, x with the column; `UNSETTLED` or `ESCAPED` where there is none.
     """
-    _check(rate, momentum)
-    side, most = require.whole("side", side), require.whole("most", most)
-    left, right, bottom, top = window
-    x, y = np.meshgrid(np.linspace(left, right, side), np.linspace(bottom, top, side))
-    starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
-    basin, taken = (cuda.to_device(np.zeros(side * side, np.int32)) for _ in range(2))
-    numbers = np.float32(rate), np.float32(momentum), most
-    descend_all[blocks_for(side * side, BLOCK), BLOCK](*starts, *numbers, basin, taken)
-    minima: Array = basin.copy_to_host().reshape(side, side)
-    return minima
-
-
-def _check(rate: float, momentum: float) -> None:
     require.above_zero("rate", rate)
     if not 0 <= momentum < 1:
         raise BadInput(f"momentum is {require.shown(momentum)}: give a number from 0 to below 1.")
+    x, y = np.meshgrid(*[np.linspace(-6.0, 6.0, SIDE)] * 2)
+    starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
+    basin, taken = (cuda.to_device(np.zeros(SIDE * SIDE, np.int32)) for _ in range(2))
+    numbers = np.float32(rate), np.float32(momentum), 300
+    descend_all[blocks_for(SIDE * SIDE, BLOCK), BLOCK](*starts, *numbers, basin, taken)
+    minima: Array = basin.copy_to_host().reshape(SIDE, SIDE)
+    return minima
 
 
 def descend_all_numpy(
@@ -120,40 +104,32 @@ def descend_all_numpy(
 ) -> tuple[Array, Array]:
     """The same walks with NumPy, all at once: the form against which the kernel is held.
 
-    The operations are those of the kernel, in the same order and in float32, so that on the
-    SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation that
-    rounds once; there, starts on the border between two basins may end in the other one. Basins
-    and steps are int32, in the shape of the starts; see `descend_all`.
+    On the SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation
+    that rounds once; there, starts on the border between two basins may end in the other one.
+    Basins and steps are int32, in the shape of the starts; see `descend_all`.
 
     >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
     """
-    _check(rate, momentum)
-    most = require.whole("most", most)
     shape = np.shape(xs)
-    if np.shape(ys) != shape:
-        raise BadInput(f"xs has shape {shape} and ys {np.shape(ys)}: they must be the same.")
     eta, beta = np.float32(rate), np.float32(momentum)
     x, y = (np.array(given, np.float32).ravel() for given in (xs, ys))
     vx, vy = np.zeros((2, x.size), np.float32)
     basin, taken = np.full((2, x.size), ((UNSETTLED,), (most,)), np.int32)
-    walking = np.arange(x.size)  # the numbers of those who are still on their way
+    walking = np.ones(x.size, bool)
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(most):
             a = x * x + y - ELEVEN
             b = x + y * y - SEVEN
-            there = a * a + b * b < LOW
+            there = walking & (a * a + b * b < LOW)
             quadrant = np.where(y > 0, np.where(x > 0, 0, 1), np.where(x < 0, 2, 3))
-            basin[walking[there]] = quadrant[there]
-            taken[walking[there]] = step
+            basin[there], taken[there] = quadrant[there], step
             vx = beta * vx + FOUR * x * a + TWO * b
             vy = beta * vy + TWO * a + FOUR * y * b
             x, y = x - eta * vx, y - eta * vy
-            gone = ~there & ~(x * x + y * y < FAR)
-            basin[walking[gone]] = ESCAPED
-            taken[walking[gone]] = step + 1
-            on = ~(there | gone)
-            x, y, vx, vy, walking = x[on], y[on], vx[on], vy[on], walking[on]
+            gone = walking & ~there & ~(x * x + y * y < FAR)
+            basin[gone], taken[gone] = ESCAPED, step + 1
+            walking &= ~(there | gone)
     return basin.reshape(shape), taken.reshape(shape)
 
 
@@ -175,8 +151,7 @@ def descend_on_gpu(
     """Walk a number of steps downhill from each start: where does each walk end?
 
     `xs`, `ys`, `end_x` and `end_y` are float32 (n,), `rate` is `np.float32(…)`. Launch: as
-    `descend_all`. The walk is kept in registers: a thread loads its start once and stores its end
-    once, 16 bytes whatever the number of steps.
+    `descend_all`. A thread loads its start once and stores its end once.
 
     >>> end_x, end_y = np.zeros((2, 2), np.float32)
     >>> xs, ys = np.array([[3, -4], [2, 4]], np.float32)

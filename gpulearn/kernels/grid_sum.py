@@ -1,9 +1,8 @@
 """One sum over all blocks: what a single launch can do about it.
 
-A barrier holds for one block only, so no block knows when the others have finished. Two
-launches of `reduction.sum_blocks` need no such knowledge, since a launch begins when the one
-before it has ended. The kernels here do it in one launch. `values` is float32 (n,), `total` is
-(1,), and `sums` has an element for each block.
+A barrier holds for one block only, so no block knows when the others have finished, which two
+launches of `reduction.sum_blocks` need not know. `values` is float32 (n,), `total` is (1,), and
+`sums` has an element for each block.
 """
 
 from __future__ import annotations
@@ -91,9 +90,8 @@ def grid_sum_last(values: Array, sums: Array, ticket: Array, total: Array) -> No
     """Each block stores its sum and draws a ticket; the block with the last one adds up the sums.
 
     A fence separates a block's sum from its ticket: a block that sees the ticket sees the sum. The
-    second fence keeps the last block from reading sums before it has its ticket. The order of the
-    additions is fixed, so the result is the same in every run. `ticket` is int32 (1,); it holds 0
-    before the launch, and again after it, for the next one.
+    second fence keeps the last block from reading sums before it has its ticket. `ticket` is int32
+    (1,); it holds 0 before the launch, and again after it.
 
     Launch: blocks of one warp, 32 threads. The pattern is that of the sample
     "threadFenceReduction" of the CUDA toolkit.
@@ -125,19 +123,9 @@ def raised_total(values: Array, total: Array) -> tuple[Array]:
     return ((total + values.sum(dtype=np.float64)).astype(total.dtype),)
 
 
-def sums_and_total(
-    values: Array, sums: Array, total: Array, block: int = THREADS
-) -> tuple[Array, Array]:
+def sums_and_total(values: Array, sums: Array, total: Array) -> tuple[Array, Array]:
     """The sum of each block and that of all values, added in float64."""
-    return *sums_in_rounds(values, sums, block), *raised_total(values, np.zeros_like(total))
-
-
-def sums_ticket_and_total(
-    values: Array, sums: Array, ticket: Array, total: Array
-) -> tuple[Array, Array, Array]:
-    """The same of blocks of one warp, and the ticket for the next launch."""
-    sums, total = sums_and_total(values, sums, total, WARP)
-    return sums, np.zeros_like(ticket), total
+    return *sums_in_rounds(values, sums), *raised_total(values, np.zeros_like(total))
 
 
 GRID_SUM_ATOMIC = Specification(
@@ -153,7 +141,11 @@ GRID_SUM_COOPERATIVE = replace(
 GRID_SUM_LAST = replace(
     SUM_BLOCKS,
     kernel=grid_sum_last,
-    reference=sums_ticket_and_total,
+    reference=lambda values, sums, ticket, total: (
+        sums_in_rounds(values, sums, WARP)[0],
+        np.zeros_like(ticket),
+        raised_total(values, np.zeros_like(total))[0],
+    ),
     block=WARP,
     outputs=(1, 3),
     updated=(2,),

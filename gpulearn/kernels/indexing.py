@@ -12,8 +12,7 @@ from gpulearn.kernels.specification import Shape, blocks_along
 def global_index(block: int, block_size: int, thread: int) -> int:
     """The number of a thread in the whole grid: block · block_size + thread.
 
-    It is what `cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x` gives in a kernel, and
-    `cuda.grid(1)` for short (CUDA C++ Programming Guide, "Thread Hierarchy").
+    In a kernel it is `cuda.grid(1)` (CUDA C++ Programming Guide, "Thread Hierarchy").
 
     >>> global_index(2, 125, 7)
     257
@@ -45,20 +44,17 @@ def blocks_over(place: int, covers: Shape | None = None) -> Callable[..., Shape]
 
     def grid(*args: Any, block: Any) -> Shape:
         array, each = args[place], covers or block
-        blocks: Shape = blocks_along(
-            array.shape[::-1] if isinstance(each, tuple) else array.size, each
-        )
+        elements = array.shape[::-1] if isinstance(each, tuple) else array.size
+        blocks: Shape = blocks_along(elements, each)
         return blocks
 
     return grid
 
 
-@require.sizes("n", "block_size")
 def guard_cost(n: int, block_size: int) -> tuple[int, int, int]:
     """What a guard costs: blocks, threads without an element, warps that diverge at it.
 
-    Of a launch with no more blocks than n elements need, guarded by `if i < n`. At most one warp
-    diverges: the one that holds both the last element and a thread beyond it. Each block begins
+    Of a launch with no more blocks than n elements need, guarded by `if i < n`. Each block begins
     with a new warp (CUDA C++ Programming Guide, "SIMT Architecture").
 
     >>> guard_cost(500, 128), guard_cost(480, 128)
@@ -74,10 +70,9 @@ def guard_cost(n: int, block_size: int) -> tuple[int, int, int]:
 def sectors_of_a_warp(start: int, step_x: int, step_y: int, block_x: int) -> int:
     """How many sectors of 32 bytes the first warp of a block asks for with one request.
 
-    A thread of the block reads one number at start + x · step_x + y · step_y, in bytes, where x
-    and y are its `threadIdx`. Threads are numbered with x running fastest (CUDA C++ Programming
-    Guide, "Thread Hierarchy"). No number lies across two sectors, as none does that is aligned.
-    The block has `block_x` threads in x; in y there are enough for a warp.
+    A thread of the block reads one aligned number at start + x · step_x + y · step_y, in bytes,
+    where x and y are its `threadIdx`. Threads are numbered with x running fastest (CUDA C++
+    Programming Guide, "Thread Hierarchy"). The block has `block_x` threads in x.
 
     >>> sectors_of_a_warp(0, 4, 2048, 32), sectors_of_a_warp(0, 2048, 4, 16)
     (4, 16)

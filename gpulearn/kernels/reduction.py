@@ -18,7 +18,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.indexing import blocks_over
-from gpulearn.kernels.specification import Array, Specification, blocks_along
+from gpulearn.kernels.specification import Array, Specification
 
 WARP = 32  # lanes of a warp
 THREADS = 256  # the most threads of a block; what is reserved in shared memory
@@ -28,9 +28,6 @@ FULL_WARP = 0xFFFFFFFF  # the mask of a shuffle in which all 32 lanes take part
 @cuda.jit
 def block_sums_interleaved(values: Array, sums: Array) -> None:
     """In round r every 2ʳ⁺¹-th thread adds its neighbor's sum to its own.
-
-    In the first five rounds the active lanes thin out in every warp alike, and each warp diverges;
-    after them every second warp falls idle from round to round.
 
     >>> sums = np.zeros(2, np.float32)
     >>> block_sums_interleaved[2, 4](np.arange(8, dtype=np.float32), sums)
@@ -54,11 +51,7 @@ def block_sums_interleaved(values: Array, sums: Array) -> None:
 
 @cuda.jit
 def block_sums_packed(values: Array, sums: Array) -> None:
-    """The same tree, but its additions are given to the first threads of the block.
-
-    Whole warps are idle instead of most lanes of each, but neighboring threads now use words that
-    lie 2·step apart: their banks collide.
-    """
+    """The same tree, its additions given to the first threads: whole warps idle, banks collide."""
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -77,11 +70,7 @@ def block_sums_packed(values: Array, sums: Array) -> None:
 
 @cuda.jit
 def block_sums_sequential(values: Array, sums: Array) -> None:
-    """In each round the first half of the sums takes the second half on: sequential addressing.
-
-    Active threads are neighbors, and so are the words that they use: no bank conflict, and a warp
-    diverges only when less than one warp is left.
-    """
+    """In each round the first half of the sums takes the second half on: no bank conflict."""
     s = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -101,8 +90,7 @@ def block_sums_sequential(values: Array, sums: Array) -> None:
 def block_sums_shuffle(values: Array, sums: Array) -> None:
     """Each warp sums by shuffles, from register to register; one warp sums the warps' sums.
 
-    Blocks of whole warps, at most 32 of them. One word of shared memory for each warp and one
-    barrier are all that is left of the tree.
+    Blocks of whole warps, at most 32 of them. One barrier is all that is left of the tree.
 
     >>> sums = np.zeros(2, np.float32)
     >>> block_sums_shuffle[2, 64](np.ones(100, np.float32), sums)
@@ -194,7 +182,7 @@ def few_blocks(elements: int, block: int) -> int:
 
     Those are eight for each of the 132 multiprocessors of an H100.
     """
-    return min(blocks_along(elements, 8 * block), 8 * 132)
+    return min(-(-elements // (8 * block)), 8 * 132)
 
 
 BLOCK_SUMS_INTERLEAVED = Specification(

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-
-__all__ = ["Shape", "Specification", "blocks_along", "poison", "poisoned"]
 
 Array = np.ndarray[Any, Any]
 Shape = int | tuple[int, ...]
@@ -22,24 +20,16 @@ _NANS = {2: 0x7E5D, 4: 0x7FC5D5D5, 8: 0x7FF8_5D5D_5D5D_5D5D}  # bytes of a float
 
 @dataclass(frozen=True)
 class Specification:
-    """What a kernel computes, and how it is usually launched.
+    """What a kernel computes, and how it is usually launched."""
 
-    Attributes:
-        kernel: what `cuda.jit` made.
-        reference: the same in NumPy: takes the kernel's arguments and returns what each output
-            and each updated argument must hold afterwards, in their order.
-        grid: takes the kernel's arguments and the block, and returns the blocks that they need.
-        block: threads per block.
-        outputs: positions of the arguments that the kernel fills; they start poisoned.
-        updated: positions of the arguments that it reads and changes; they start as given.
-    """
-
-    kernel: Any
+    kernel: Any  # what `cuda.jit` made
+    # the same in NumPy: takes the kernel's arguments and returns what each output and each updated
+    # argument must hold afterwards, in their order
     reference: Callable[..., tuple[Any, ...]]
-    grid: Callable[..., Shape]
-    block: Shape
-    outputs: tuple[int, ...] = ()
-    updated: tuple[int, ...] = ()
+    grid: Callable[..., Shape]  # takes the arguments and the block, returns the blocks they need
+    block: Shape  # threads per block
+    outputs: tuple[int, ...] = ()  # positions of the arguments that are filled; they start poisoned
+    updated: tuple[int, ...] = ()  # of those that are read and changed; they start as given
 
     @property
     def name(self) -> str:
@@ -62,11 +52,7 @@ class Specification:
         return self.grid(*args, block=block), block
 
 
-@overload
-def blocks_along(elements: int, covers: int) -> int: ...
-@overload
-def blocks_along(elements: tuple[int, ...], covers: tuple[int, ...]) -> tuple[int, ...]: ...
-def blocks_along(elements: Shape, covers: Shape) -> Shape:
+def blocks_along(elements: Any, covers: Any) -> Any:
     """The fewest blocks along x, y, … that cover all elements.
 
     >>> blocks_along((75, 67), (32, 8))
@@ -74,10 +60,8 @@ def blocks_along(elements: Shape, covers: Shape) -> Shape:
     >>> blocks_along(100, 32)
     4
     """
-    if isinstance(elements, int) and isinstance(covers, int):
+    if isinstance(elements, int):
         return -(-elements // covers)
-    assert isinstance(elements, tuple)
-    assert isinstance(covers, tuple)
     return tuple(-(-n // c) for n, c in zip(elements, covers, strict=True))
 
 

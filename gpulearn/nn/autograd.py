@@ -19,8 +19,6 @@ from gpulearn.errors import BadInput
 from gpulearn.nn import gradients
 from gpulearn.nn.gradients import Operation
 
-__all__ = ["Variable", "backward", "topological_order"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -42,20 +40,12 @@ def _method(make: Callable[..., Operation]) -> Callable[..., Variable]:
 class Variable:
     """An array that remembers how it was computed.
 
-    Other arrays and numbers in an operation are constants. float32 stays float32.
+    `data` are real numbers of any shape; they are copied, and whole ones become float64. Other
+    arrays and numbers in an operation are constants. `name` is what a picture of the graph calls
+    it; `requires_grad` says whether its gradient is wanted.
 
-    Args:
-        data: real numbers of any shape; they are copied, and whole ones become float64.
-        name: what a picture of the graph calls it.
-        requires_grad: whether its gradient is wanted; a batch of images, say, needs none.
-
-    Attributes:
-        grad: ∂result/∂self after `backward`, None before. Where nothing was computed, in what
-            was given, it adds up from one `backward` to the next until `zero_grad`.
-        operation, parents: how it was computed, and from what; "" and () if it was given.
-
-    Raises:
-        BadInput: `data` holds no real numbers; or, in an operation, shapes do not fit.
+    After `backward`, `grad` is ∂result/∂self, which in what was given adds up until `zero_grad`.
+    `operation` and `parents` say how it was computed, and from what; "" and () if it was given.
 
     >>> x = Variable(3.0)
     >>> y = x * x + 2 * x
@@ -77,9 +67,8 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Variable:
         """What NumPy asks for `array @ variable` or `np.exp(variable)`."""
-        return _applied(
-            gradients.rule_of(ufunc, plain=method == "__call__" and not more), *operands
-        )
+        plain = method == "__call__" and not more
+        return _applied(gradients.rule_of(ufunc, plain), *operands)
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
         raise BadInput(f"np.{function.__name__} takes no Variable: use a method, such as x.sum().")
@@ -105,11 +94,7 @@ class Variable:
     def backward(self, gradient: Any = None) -> None:
         """Find the gradient of this with respect to everything that it was computed from.
 
-        Args:
-            gradient: what arrives here, of this shape; 1 unless given.
-
-        Raises:
-            BadInput: this is not one number and no gradient is given, or its shape is another.
+        `gradient` is what arrives here, of this shape; 1 unless given.
         """
         if not self.requires_grad:
             raise BadInput("backward has nothing to do: only constants lead to this result.")
@@ -118,9 +103,8 @@ class Variable:
                 f"backward starts from one number, and this has shape {self.shape}: take its "
                 f".sum() or .mean(), or give the gradient that arrives here."
             )
-        start = require.real_array(
-            "gradient", np.ones(self.shape) if gradient is None else gradient
-        )
+        given = np.ones(self.shape) if gradient is None else gradient
+        start = require.real_array("gradient", given)
         if start.shape != self.shape:
             raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
         start = np.asarray(start, self.data.dtype)
@@ -137,22 +121,13 @@ class Variable:
     __mul__, __rmul__ = _both_ways(gradients.MULTIPLY)
     __truediv__, __rtruediv__ = _both_ways(gradients.DIVIDE)
     __matmul__, __rmatmul__ = _both_ways(gradients.MATMUL)
-    maximum, _ = _both_ways(gradients.MAXIMUM)
-    conv2d, _ = _both_ways(gradients.CONV2D)  # images.conv2d(kernels)
-    __neg__ = _method(gradients.negative)
+    __neg__ = _method(lambda: gradients.NEGATIVE)
     __pow__ = _method(gradients.power)
-    __getitem__ = _method(gradients.index)
-    exp, log = _method(gradients.exp), _method(gradients.log)
-    tanh, sigmoid = _method(gradients.tanh), _method(gradients.sigmoid)
-    relu, max = _method(gradients.relu), _method(gradients.max_over)
+    exp, log = _method(lambda: gradients.EXP), _method(lambda: gradients.LOG)
+    tanh, sigmoid = _method(lambda: gradients.TANH), _method(lambda: gradients.SIGMOID)
+    relu = _method(lambda: gradients.RELU)
     sum, mean = _method(gradients.sum_over), _method(gradients.mean_over)
-    reshape, transpose = _method(gradients.reshape), _method(gradients.transpose)
     softmax_cross_entropy = _method(gradients.softmax_cross_entropy)
-
-    @property
-    def T(self) -> Variable:  # noqa: N802 - as in NumPy
-        """All axes in reverse order; of a matrix, rows and columns swapped."""
-        return self.transpose()
 
 
 def topological_order(result: Variable) -> list[Variable]:
@@ -182,16 +157,9 @@ def topological_order(result: Variable) -> list[Variable]:
 def backward(nodes: Sequence[Variable], gradient: Any) -> dict[Variable, Any]:
     """The gradients of a graph, collected from its result on.
 
-    A node's turn comes when all that use it have sent their shares, which are added up. Source:
-    Baydin et al., 2018, section 3.2.
-
-    Args:
-        nodes: all that leads to a result and needs a gradient, each after what uses it, so that
-            the result is first.
-        gradient: what arrives at the result, of its shape.
-
-    Returns:
-        Every node → its gradient, of the node's shape.
+    A node's turn comes when all that use it have sent their shares, which are added up. The nodes
+    are all that leads to the result and needs a gradient, each after what uses it, so that the
+    result is first; `gradient` is what arrives there. Source: Baydin et al., 2018, section 3.2.
 
     >>> x = Variable(3.0)
     >>> y = x * x + 2 * x

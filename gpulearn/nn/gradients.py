@@ -65,52 +65,12 @@ SUBTRACT = Operation("−", np.subtract, (lambda g, x, y: g, lambda g, x, y: -g)
 MULTIPLY = Operation("×", np.multiply, (lambda g, x, y: g * y, lambda g, x, y: g * x))
 DIVIDE = Operation("÷", np.divide, (lambda g, x, y: g / y, lambda g, x, y: -g * x / y / y))
 MATMUL = Operation("@", np.matmul, (_to_left, _to_right))
-MAXIMUM = Operation(  # of two that are equal, each gets half, as in torch
-    "maximum",
-    np.maximum,
-    (
-        lambda g, x, y: g * ((x > y) + (x == y) / 2),
-        lambda g, x, y: g * ((y > x) + (x == y) / 2),
-    ),
-)
-CONV2D = Operation(
-    "conv2d",
-    layers.conv2d,
-    (
-        lambda g, x, y: layers.backward_conv2d(x, y, g)[0],
-        lambda g, x, y: layers.backward_conv2d(x, y, g)[1],
-    ),
-)
-
-
-def negative() -> Operation:
-    """The opposite of each element."""
-    return Operation("−", np.negative, (lambda g, x: -g,))
-
-
-def exp() -> Operation:
-    """The exponential of each element."""
-    return Operation("exp", np.exp, (lambda g, x: g * np.exp(x),))
-
-
-def log() -> Operation:
-    """The natural logarithm of each element."""
-    return Operation("log", np.log, (lambda g, x: g / x,))
-
-
-def tanh() -> Operation:
-    """The hyperbolic tangent of each element."""
-    return Operation("tanh", np.tanh, (lambda g, x: g * (1 - np.tanh(x) ** 2),))
-
-
-def sigmoid() -> Operation:
-    """1 / (1 + exp(−x)) of each element."""
-    return Operation("sigmoid", _sigmoid, (lambda g, x: g * _sigmoid(x) * _sigmoid(-x),))
-
-
-def relu() -> Operation:
-    """max(x, 0) of each element."""
-    return Operation("relu", layers.relu, (lambda g, x: layers.backward_relu(x, g),))
+NEGATIVE = Operation("−", np.negative, (lambda g, x: -g,))
+EXP = Operation("exp", np.exp, (lambda g, x: g * np.exp(x),))
+LOG = Operation("log", np.log, (lambda g, x: g / x,))
+TANH = Operation("tanh", np.tanh, (lambda g, x: g * (1 - np.tanh(x) ** 2),))
+SIGMOID = Operation("sigmoid", _sigmoid, (lambda g, x: g * _sigmoid(x) * _sigmoid(-x),))
+RELU = Operation("relu", layers.relu, (lambda g, x: layers.backward_relu(x, g),))
 
 
 def power(exponent: Any) -> Operation:
@@ -120,31 +80,6 @@ def power(exponent: Any) -> Operation:
     lower = exponent - 1 if exponent else 0
     pull = (lambda g, x: g * exponent * x**lower,)
     return Operation(f"^{exponent:g}", lambda x: x**exponent, pull)
-
-
-def index(where: Any) -> Operation:
-    """x[where]; an element that is taken twice collects twice."""
-
-    def scatter(g: Array, x: Array) -> Array:
-        slopes: Array = np.zeros_like(x)
-        np.add.at(slopes, where, g)
-        return slopes
-
-    return Operation("[ ]", lambda x: x[where], (scatter,))
-
-
-def reshape(*shape: Any) -> Operation:
-    """The same elements in the same order, in another shape."""
-    return Operation("reshape", lambda x: x.reshape(*shape), (lambda g, x: g.reshape(x.shape),))
-
-
-def transpose(*axes: Any) -> Operation:
-    """The axes in another order, in reverse if none is given."""
-
-    def back(g: Array, x: Array) -> Array:
-        return g.transpose(np.argsort([a % x.ndim for a in axes]) if axes else None)
-
-    return Operation("transpose", lambda x: x.transpose(axes or None), (back,))
 
 
 def _spread(g: Array, x: Array, axis: Axes) -> Array:
@@ -166,16 +101,6 @@ def mean_over(axis: Axes = None, keepdims: bool = False) -> Operation:
     return Operation("mean", lambda x: x.mean(axis, keepdims=keepdims), pull)
 
 
-def max_over(axis: Axes = None, keepdims: bool = False) -> Operation:
-    """The largest over axes; several that are equally large share its gradient."""
-
-    def share(g: Array, x: Array) -> Array:
-        where = x == x.max(axis, keepdims=True)
-        return np.asarray(_spread(g, x, axis) * where / where.sum(axis, keepdims=True))
-
-    return Operation("max", lambda x: x.max(axis, keepdims=keepdims), (share,))
-
-
 def softmax_cross_entropy(labels: Any) -> Operation:
     """The mean loss of logits (n, classes) under labels (n,)."""
     slope: list[Array] = []  # found together with the loss
@@ -190,9 +115,8 @@ def softmax_cross_entropy(labels: Any) -> Operation:
 
 _UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
     operation.forward: operation
-    for operation in (*(ADD, SUBTRACT, MULTIPLY, DIVIDE, MATMUL, MAXIMUM),
-                      *(negative(), exp(), log(), tanh()))
-}  # fmt: skip
+    for operation in (ADD, SUBTRACT, MULTIPLY, DIVIDE, MATMUL, NEGATIVE, EXP, LOG, TANH)
+}
 
 
 def rule_of(ufunc: Any, plain: bool) -> Operation:

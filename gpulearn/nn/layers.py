@@ -21,11 +21,9 @@ Matrix = np.ndarray[tuple[int, int], Any]
 def backward_matmul(a: Matrix, b: Matrix, gradient: Matrix) -> tuple[Matrix, Matrix]:
     """The gradients of C = A·B: from G = ∂L/∂C to ∂L/∂A = G·Bᵀ and ∂L/∂B = Aᵀ·G.
 
-    Each is again a matrix product, so that a step back costs two products for the one of the
-    step forward. Source: M. Giles, Collected matrix derivative results for forward and reverse
-    mode algorithmic differentiation, 2008, section 2.2.2.
-
-    A is (m, n), B (n, p), and the gradient G that of the product, (m, p).
+    A is (m, n), B (n, p), and the gradient G that of the product, (m, p). Source: M. Giles,
+    Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+    2008, section 2.2.2.
 
     >>> grad_a, grad_b = backward_matmul(np.array([[1, 2]]), np.array([[3], [4]]), np.array([[10]]))
     >>> grad_a.tolist(), grad_b.tolist()
@@ -41,9 +39,6 @@ def relu(x: Array) -> Array:
 
     Source: V. Nair and G. Hinton, Rectified linear units improve restricted Boltzmann machines,
     ICML 2010.
-
-    >>> relu(np.array([-1.0, 0.0, 2.0]))
-    array([0., 0., 2.])
     """
     return np.maximum(x, np.zeros((), np.asarray(x).dtype))
 
@@ -52,9 +47,8 @@ def relu(x: Array) -> Array:
 def backward_relu(x: Array, gradient: Array) -> Array:
     """The gradient of max(x, 0): where the input was above zero it passes, elsewhere it is 0.
 
-    At exactly zero there is no derivative; as in PyTorch, 0 is taken.
-
-    x is the input of the layer, not its output, of any shape; the gradient has the same.
+    At exactly zero there is no derivative; as in PyTorch, 0 is taken. x is the input of the layer,
+    not its output, of any shape; the gradient has the same.
 
     >>> backward_relu(np.array([-1.0, 0.0, 2.0]), np.array([10.0, 20.0, 30.0]))
     array([ 0.,  0., 30.])
@@ -62,32 +56,19 @@ def backward_relu(x: Array, gradient: Array) -> Array:
     return gradient * (x > 0)  # many times faster than np.where, which branches
 
 
-@require.shapes(x="n d", v="d m", b="m", w="m d")
-def residual(x: Matrix, v: Matrix, b: Array, w: Matrix) -> Matrix:
-    """A block of two layers with a way round them: x + relu(x·V + b)·W.
-
-    Source: K. He, X. Zhang, S. Ren and J. Sun, Deep residual learning for image recognition,
-    CVPR 2016, equation 1.
-
-    x has a row for each example, (n, d), as the result has; v is (d, m), b (m,), w (m, d).
-
-    >>> residual(np.array([[1.0]]), np.array([[2.0]]), np.array([0.5]), np.array([[10.0]]))
-    array([[26.]])
-    """
-    result: Matrix = x + relu(x @ v + b) @ w
-    return result
-
-
 @require.shapes(x="n d", v="d m", b="m", w="m d", gradient="n d")
 def backward_residual(
     x: Matrix, v: Matrix, b: Array, w: Matrix, gradient: Matrix
 ) -> tuple[Matrix, Matrix, Array, Matrix]:
-    """The gradients of `residual`: with respect to x, v, b and w.
+    """The gradients of a residual block, x + relu(x·V + b)·W, with respect to x, v, b and w.
 
     x is used twice, by the way round and by the first layer, and adds up what both send back. A
-    bias is used once for each example, and adds up over them. Source: the chain rule.
+    bias is used once for each example, and adds up over them. Source: the chain rule; of the block,
+    K. He, X. Zhang, S. Ren and J. Sun, Deep residual learning for image recognition, CVPR 2016,
+    equation 1.
 
-    Shapes are those of `residual`; the gradient is that of the block's output, (n, d).
+    x has a row for each example, (n, d), as the gradient, that of the block's output; v is (d, m),
+    b (m,), w (m, d).
 
     >>> one, ten = np.array([[1.0]]), np.array([[10.0]])
     >>> [float(g.item()) for g in backward_residual(one, 2 * one, np.zeros(1), ten, one)]
@@ -126,8 +107,7 @@ def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
 
     With p = softmax(logits), row by row, and y the row's label: loss = −(1/n) Σ log p[y], and
     gradient = (p − one_hot(y)) / n. A row's largest logit is subtracted first, which leaves p
-    as it is and lets no exponential overflow. log p is found without p, so that no p that has
-    become 0 is ever taken the logarithm of. Source: C. Bishop, Pattern Recognition and Machine
+    as it is and lets no exponential overflow. Source: C. Bishop, Pattern Recognition and Machine
     Learning, 2006, equations 4.104, 4.108 and 4.109.
 
     Logits are (n, classes), labels whole numbers from 0, (n,). Returned are the loss, one number,
@@ -169,11 +149,8 @@ def conv2d(images: Array, kernels: Array) -> Array:
 
     The kernel is not flipped: this is what mathematics calls cross-correlation and what deep
     learning, PyTorch included, calls convolution (I. Goodfellow, Y. Bengio and A. Courville,
-    Deep Learning, 2016, equation 9.6). For each place (i, j) of the kernel it is a matrix
-    product over the channels.
-
-    Images are (n, c, h, w), kernels (k, c, r, s), no larger than an image; the result is (n, k, h −
-    r + 1, w − s + 1).
+    Deep Learning, 2016, equation 9.6). Kernels are no larger than an image; the result is
+    (n, k, h − r + 1, w − s + 1).
 
     >>> conv2d(np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]]))
     array([[[[12, 23]]]])
@@ -196,10 +173,7 @@ def backward_conv2d(images: Array, kernels: Array, gradient: Array) -> tuple[Arr
 
     ∂L/∂images[n, c, y + i, x + j] collects gradient[n, k, y, x] · kernels[k, c, i, j], and
     ∂L/∂kernels[k, c, i, j] collects gradient[n, k, y, x] · images[n, c, y + i, x + j]: the
-    chain rule on the sum that `conv2d` is.
-
-    Images are (n, c, h, w), kernels (k, c, r, s), the gradient that of the output, (n, k, h − r +
-    1, w − s + 1).
+    chain rule on the sum that `conv2d` is. The gradient has the shape of the output.
 
     >>> image, kernel = np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]])
     >>> of_image, of_kernel = backward_conv2d(image, kernel, np.array([[[[1, 100]]]]))

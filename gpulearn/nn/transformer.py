@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from gpulearn import require
-from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 
 
@@ -129,16 +128,3 @@ class Decoder(nn.Sequential):
         """Mean cross-entropy of each next token, in nats: tokens is (b, t + 1)."""
         scores = self(tokens[:, :-1])
         return nn.functional.cross_entropy(scores.flatten(0, 1), tokens[:, 1:].flatten())
-
-
-@torch.no_grad()
-def write(decoder: Decoder, start: Tensor, count: int, *, seed: int = 0) -> Tensor:
-    """Continue a row of tokens, (t,), by `count`, each drawn by its score: (t + count,)."""
-    if start.ndim != 1 or not len(start):
-        raise BadInput(f"start has shape {tuple(start.shape)}: give one row of tokens, not empty.")
-    generator = torch.Generator().manual_seed(require.from_zero("seed", seed))
-    for _ in range(require.whole("count", count)):
-        scores = decoder(start[None, -decoder.shape.context :])[0, -1]
-        drawn = torch.multinomial(scores.softmax(-1).cpu(), 1, generator=generator)
-        start = torch.cat([start, drawn.to(start.device)])
-    return start

@@ -31,48 +31,34 @@ class DecoderShape:
                 f"as many columns as the others."
             )
 
-    def block_parameters(self) -> int:
-        """Of one block: 12·w² in its six matrices, 9·w biases and 4·w in its two norms."""
-        return 12 * self.width**2 + 13 * self.width
-
     def parameters(self) -> int:
-        """Of all: l blocks, two tables of v·w and one of t·w, and 2·w in the last norm."""
+        """Of l blocks, two tables of v·w and one of t·w, and 2·w in the last norm.
+
+        A block has 12·w² in its six matrices, 9·w biases and 4·w in its two norms.
+        """
+        block = 12 * self.width**2 + 13 * self.width
         tables = (2 * self.vocabulary + self.context) * self.width
-        return self.layers * self.block_parameters() + tables + 2 * self.width
+        return self.layers * block + tables + 2 * self.width
 
     def flops_per_token(self, tokens: int | None = None) -> int:
         """Operations of matrix products in one forward pass, for each token of a row of t.
 
         2 for each weight of a matrix, and 4·t·w in each block for Q·Kᵀ and shares·V, which are
-        computed for later places too. Forward and backward take three times as many.
-
-        Args:
-            tokens: t, the length of a row; the context if None.
+        computed for later places too. Forward and backward take three times as many. Where the
+        length t of a row is not given, it is the context.
         """
-        length = self.context if tokens is None else require.whole("tokens", tokens)
+        length = self.context if tokens is None else tokens
         block = 24 * self.width**2 + 4 * length * self.width
         return self.layers * block + 2 * self.vocabulary * self.width
 
-    def training_bytes(self, itemsize: int = 4) -> int:
-        """Bytes of parameters, gradients and Adam's two moving means: four numbers for each.
-
-        >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
-        >>> shape.training_bytes() == 16 * shape.parameters()
-        True
-        """
-        return 4 * require.whole("itemsize", itemsize) * self.parameters()
-
-    def activation_bytes(self, rows: int, itemsize: int = 4) -> int:
+    def activation_bytes(self, rows: int) -> int:
         """Bytes that the loss of a batch keeps for the backward pass, parameters left out.
 
         With n = b·t tokens a block keeps 16·n·w + 4·n numbers, b·h·t² shares of attention and a
         mask of t² bytes. Of the 16, 8 are of width w (the input and output of each norm; queries,
         keys, values and what they make), the others are the 4·w on both sides of GELU. The last
-        norm keeps 2·n·w + 2·n, the loss n·v + 1; tokens and targets have 8 bytes each.
-
-        Args:
-            rows: b, at least 2, each of a whole context and one target more.
-            itemsize: bytes of a number.
+        norm keeps 2·n·w + 2·n, the loss n·v + 1. Numbers are float32; tokens and targets have 8
+        bytes each. The rows, b, are two or more, each of a whole context and one target more.
         """
         if require.whole("rows", rows) < 2:
             raise BadInput(f"rows is {rows}: give a batch of two rows or more.")
@@ -80,5 +66,4 @@ class DecoderShape:
         n = rows * t
         block = 16 * n * w + 4 * n + rows * self.heads * t**2
         ends = 2 * n * w + 2 * n + n * self.vocabulary + 1
-        floats = require.whole("itemsize", itemsize) * (self.layers * block + ends)
-        return floats + self.layers * t**2 + 8 * (2 * n + rows)
+        return 4 * (self.layers * block + ends) + self.layers * t**2 + 8 * (2 * n + rows)

@@ -1,7 +1,5 @@
 from .landscapes import LineFit as LineFit
-from .landscapes import quadratic as quadratic
 from .landscapes import surface as surface
-from .layerwise import lars_step as lars_step
 from .numerical import escape_saddle as escape_saddle
 from .numerical import largest_stable_step as largest_stable_step
 from .numerical import momentum_factor as momentum_factor
@@ -12,16 +10,12 @@ from .optimizers import adagrad_step as adagrad_step
 from .optimizers import adam_step as adam_step
 from .optimizers import adamw_step as adamw_step
 from .optimizers import gradient_step as gradient_step
+from .optimizers import lars_step as lars_step
 from .optimizers import momentum_step as momentum_step
 from .optimizers import nesterov_step as nesterov_step
 from .optimizers import rmsprop_step as rmsprop_step
-from .schedules import constant_rate as constant_rate
 from .schedules import cosine_rate as cosine_rate
-from .schedules import exponential_rate as exponential_rate
-from .schedules import plateau_step as plateau_step
 from .schedules import scaled_learning_rate as scaled_learning_rate
-from .schedules import step_rate as step_rate
 from .schedules import warm_up_cosine_rate as warm_up_cosine_rate
-from .schedules import warm_up_rate as warm_up_rate
 from .trajectories import descend as descend
 from .trajectories import range_test as range_test

@@ -1,14 +1,14 @@
 """Losses to walk down: what a descent needs of one, and surfaces of two parameters.
 
-All work on many points at once: an array of shape (…, 2) has values of shape (…), gradients
-(…, 2) and Hessians (…, 2, 2).
+A surface works on many points at once: an array of shape (…, 2) has values of shape (…) and
+gradients (…, 2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,77 +17,60 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import largest_stable_step
 from gpulearn.optim.step_checks import Array
 
-
-class Landscape(Protocol):
-    """What a descent needs: a `Surface`, or anything else with a value and a gradient."""
-
-    def value(self, points: Any) -> Any:
-        """The loss at a point."""
-
-    def gradient(self, points: Any) -> Any:
-        """The gradient at a point, of the point's shape."""
+# what a descent needs: a `Surface`, or anything else whose methods `value` and `gradient` give the
+# loss at a point, and its gradient, of the point's shape
+Landscape = Any
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A loss whose gradient, curvature and minima are known."""
+    """A loss of two parameters whose gradient and minima are known."""
 
     name: str  # such as "ravine"
     formula: str  # how the value is computed, for a title
-    heights: Callable[[Array], Array]  # points (…, n) -> values (…)
-    slopes: Callable[[Array], Array]  # points (…, n) -> gradients (…, n)
-    curvatures: Callable[[Array], Array]  # points (…, n) -> Hessians (…, n, n)
-    # the points where the value is least, (k, n); the first stands for all
-    minima: tuple[tuple[float, ...], ...]
-    start: tuple[float, ...]  # a point from which a descent is worth watching, (n,)
+    heights: Callable[[Array, Array], Array]  # of x and y
+    slopes: Callable[[Array, Array], tuple[Array, Array]]  # along x and along y
+    # the points where the value is least; the first stands for all
+    minima: tuple[tuple[float, float], ...]
+    curvatures: tuple[tuple[float, float], tuple[float, float]]  # the Hessian there
+    start: tuple[float, float]  # a point from which a descent is worth watching
     # (left, right, bottom, top) of a picture that shows start and minima
     window: tuple[float, float, float, float]
 
     def value(self, points: Any) -> Any:
-        """Values of shape (…) at points of shape (…, n)."""
-        return self.heights(self._points(points))[()]
-
-    __call__ = value
+        """Values of shape (…) at points of shape (…, 2)."""
+        return self.heights(*self._coordinates(points))[()]
 
     def gradient(self, points: Any) -> Array:
-        """Gradients of shape (…, n) at points of shape (…, n)."""
-        return self.slopes(self._points(points))
-
-    def hessian(self, points: Any) -> Array:
-        """Second derivatives of shape (…, n, n) at points of shape (…, n)."""
-        return self.curvatures(self._points(points))
+        """Gradients of shape (…, 2) at points of shape (…, 2)."""
+        return np.stack(self.slopes(*self._coordinates(points)), axis=-1)
 
     @property
     def minimum(self) -> Array:
-        """A point where the value is least, (n,)."""
+        """A point where the value is least, (2,)."""
         return np.array(self.minima[0])
 
     @property
     def hessian_at_minimum(self) -> Array:
-        """The Hessian at `minimum`, (n, n)."""
-        return self.hessian(self.minimum)
+        """The second derivatives at `minimum`, (2, 2)."""
+        return np.array(self.curvatures)
 
     @property
     def largest_stable_step(self) -> float:
         """The largest learning rate with which plain descent stays at `minimum`."""
         return largest_stable_step(self.hessian_at_minimum)
 
-    def _points(self, points: Any) -> Array:
-        array, size = require.real_array("points", points), len(self.start)
-        if array.ndim == 0 or array.shape[-1] != size:
+    def _coordinates(self, points: Any) -> tuple[Array, Array]:
+        array = require.real_array("points", points)
+        if array.ndim == 0 or array.shape[-1] != 2:
             raise BadInput(
-                f"points has shape {array.shape}: the {self.name} takes points of shape "
-                f"(…, {size})."
+                f"points has shape {array.shape}: the {self.name} takes points of shape (…, 2)."
             )
-        return array
+        return array[..., 0], array[..., 1]
 
 
 class LineFit:
-    """The mean squared error of a line θ₀ + θ₁·x through measurements, as a landscape of θ.
-
-    Args:
-        x: where was measured, (n,).
-        y: what was measured there, (n,).
+    """The mean squared error of a line θ₀ + θ₁·x through measurements (x, y), as a landscape of θ.
 
     >>> fit = LineFit([0.0, 1.0], [1.0, 3.0])
     >>> fit.value([1.0, 2.0]), fit.gradient([0.0, 0.0]), fit.minimum.round(6)
@@ -127,99 +110,49 @@ class LineFit:
         return np.asarray(np.linalg.lstsq(columns, self.y)[0])
 
 
-def quadratic(*curvatures: float) -> Surface:
-    """The loss ½·Σ cᵢ·xᵢ², of as many parameters as curvatures are given.
-
-    Its Hessian is diagonal, with the curvatures as its eigenvalues.
-
-    >>> ravine = quadratic(1.0, 25.0)
-    >>> ravine.value([2.0, 1.0]), ravine.gradient([2.0, 1.0]), ravine.largest_stable_step
-    (np.float64(14.5), array([ 2., 25.]), 0.08)
-    """
-    if not curvatures:
-        raise BadInput("quadratic has no curvatures: give one for each parameter, above zero.")
-    for curvature in curvatures:
-        require.above_zero("a curvature", curvature)
-    return _quadratic("quadratic", *curvatures)
-
-
-def _quadratic(name: str, *curvatures: float) -> Surface:
-    def row(x: Array) -> Array:
-        return np.array(curvatures, dtype=x.dtype)
-
-    count = len(curvatures)
-    axes = ("x", "y")[:count] if count <= 2 else [f"x{i}" for i in range(count)]
-    terms = (f"{c:g}·{axis}²" for c, axis in zip(curvatures, axes, strict=True))
-    return Surface(
-        name,
-        f"½·({' + '.join(terms)})".replace("(1·", "(").replace(" 1·", " "),
-        lambda x: (row(x) * x**2).sum(-1) / 2,
-        lambda x: row(x) * x,
-        lambda x: np.broadcast_to(np.diag(row(x)), (*x.shape, x.shape[-1])).copy(),
-        minima=((0.0,) * len(curvatures),),
-        start=(-4.0, *(1.0 for _ in curvatures[1:])),
-        window=(-5.0, 5.0, -2.5, 2.5),
-    )
-
-
-def _stack(*rows: tuple[Array, ...]) -> Array:
-    """A matrix of entries that are each of shape (…), as (…, rows, columns)."""
-    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
-
-
-def _rosenbrock_slopes(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    return np.stack([-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)], axis=-1)
-
-
-def _rosenbrock_curvatures(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    return _stack((2 - 400 * (y - 3 * x**2), -400 * x), (-400 * x, np.full_like(x, 200.0)))
-
-
-def _saddle_curvatures(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    return _stack((np.ones_like(x), np.zeros_like(x)), (np.zeros_like(x), 3 * y**2 - 1))
-
-
 BEALE = ((1, 1.5), (2, 2.25), (3, 2.625))  # Σ (c − x·(1 − yⁱ))², for these i, c
 
 
-def _beale_heights(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    return np.sum([(c - x * (1 - y**i)) ** 2 for i, c in BEALE], axis=0, dtype=p.dtype)
+def _beale_heights(x: Array, y: Array) -> Array:
+    return sum(((c - x * (1 - y**i)) ** 2 for i, c in BEALE), start=np.zeros(()))
 
 
-def _beale_slopes(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
+def _beale_slopes(x: Array, y: Array) -> tuple[Any, Any]:
     along_x = sum(-2 * (c - x * (1 - y**i)) * (1 - y**i) for i, c in BEALE)
     along_y = sum(2 * (c - x * (1 - y**i)) * i * x * y ** (i - 1) for i, c in BEALE)
-    return np.stack([along_x, along_y], axis=-1)
-
-
-def _beale_curvatures(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    xx = xy = yy = np.zeros_like(x)
-    for i, c in BEALE:
-        rest, rx, ry = c - x * (1 - y**i), y**i - 1, i * x * y ** (i - 1)
-        xx = xx + 2 * rx**2
-        xy = xy + 2 * (rx * ry + rest * i * y ** (i - 1))
-        yy = yy + 2 * (ry**2 + rest * i * (i - 1) * x * y ** max(i - 2, 0))
-    return _stack((xx, xy), (xy, yy))
+    return along_x, along_y
 
 
 SURFACES = {
-    "bowl": _quadratic("bowl", 1.0, 1.0),
-    "ravine": _quadratic("ravine", 1.0, 25.0),
+    "bowl": Surface(
+        "bowl",
+        "½·(x² + y²)",
+        lambda x, y: (x**2 + y**2) / 2,
+        lambda x, y: (x, y),
+        minima=((0.0, 0.0),),
+        curvatures=((1.0, 0.0), (0.0, 1.0)),
+        start=(-4.0, 1.0),
+        window=(-5.0, 5.0, -2.5, 2.5),
+    ),
+    "ravine": Surface(
+        "ravine",
+        "½·(x² + 25·y²)",
+        lambda x, y: (x**2 + 25 * y**2) / 2,
+        lambda x, y: (x, 25 * y),
+        minima=((0.0, 0.0),),
+        curvatures=((1.0, 0.0), (0.0, 25.0)),
+        start=(-4.0, 1.0),
+        window=(-5.0, 5.0, -2.5, 2.5),
+    ),
     # Rosenbrock, "An automatic method for finding the greatest or least value of a function",
     # The Computer Journal 3(3), 1960
     "Rosenbrock": Surface(
         "Rosenbrock",
         "(1 − x)² + 100·(y − x²)²",
-        lambda p: (1 - p[..., 0]) ** 2 + 100 * (p[..., 1] - p[..., 0] ** 2) ** 2,
-        _rosenbrock_slopes,
-        _rosenbrock_curvatures,
+        lambda x, y: (1 - x) ** 2 + 100 * (y - x**2) ** 2,
+        lambda x, y: (-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)),
         minima=((1.0, 1.0),),
+        curvatures=((802.0, -400.0), (-400.0, 200.0)),
         start=(-1.2, 1.0),
         window=(-2.0, 2.0, -1.0, 3.0),
     ),
@@ -228,10 +161,10 @@ SURFACES = {
     "saddle": Surface(
         "saddle",
         "½·x² + ¼·y⁴ − ½·y²",
-        lambda p: p[..., 0] ** 2 / 2 + p[..., 1] ** 4 / 4 - p[..., 1] ** 2 / 2,
-        lambda p: np.stack([p[..., 0], p[..., 1] ** 3 - p[..., 1]], axis=-1),
-        _saddle_curvatures,
+        lambda x, y: x**2 / 2 + y**4 / 4 - y**2 / 2,
+        lambda x, y: (x, y**3 - y),
         minima=((0.0, 1.0), (0.0, -1.0)),
+        curvatures=((1.0, 0.0), (0.0, 2.0)),
         start=(-1.5, 0.0),
         window=(-2.0, 2.0, -1.6, 1.6),
     ),
@@ -242,8 +175,8 @@ SURFACES = {
         "(1.5 − x + x·y)² + (2.25 − x + x·y²)² + (2.625 − x + x·y³)²",
         _beale_heights,
         _beale_slopes,
-        _beale_curvatures,
         minima=((3.0, 0.5),),
+        curvatures=((3.15625, -11.4375), (-11.4375, 46.125)),
         start=(1.0, 1.0),
         window=(-1.0, 4.5, -2.0, 2.0),
     ),

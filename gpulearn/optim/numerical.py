@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,29 +13,24 @@ from gpulearn.optim.step_checks import Array
 from gpulearn.require import shown
 
 
-def _numbers_in_and_out(function: Callable[..., Array]) -> Callable[..., Any]:
+def _numbers_in_and_out(args: dict[str, Any]) -> None:
     """Check what `numerical_gradient` is given, and what the function to differentiate returns."""
+    function = args["function"]
+    if not callable(function):
+        raise BadInput(
+            f"function is {shown(function)}: give the function itself, without brackets."
+        )
 
-    @functools.wraps(function)
-    def checked(function_of_x: Callable[[Array], Any], x: Any) -> Any:
-        if not callable(function_of_x):
-            raise BadInput(
-                f"function is {shown(function_of_x)}: give the function itself, without brackets."
-            )
+    def number(point: Array) -> float:
+        value = function(point)
+        if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
+            raise BadInput(f"the function returns {shown(value)}: it must return one number.")
+        return float(value)
 
-        def number(point: Array) -> float:
-            value = function_of_x(point)
-            if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
-                raise BadInput(f"the function returns {shown(value)}: it must return one number.")
-            return float(value)
-
-        gradient = function(number, require.real_array("x", x))
-        return float(gradient) if np.ndim(x) == 0 else gradient
-
-    return checked
+    args["function"], args["x"] = number, require.real_array("x", args["x"])
 
 
-@_numbers_in_and_out
+@require.together(_numbers_in_and_out)
 def numerical_gradient(function: Callable[[Array], float], x: Array) -> Array:
     """The gradient of a function of an array, from its values: central differences.
 
@@ -59,69 +53,48 @@ def numerical_gradient(function: Callable[[Array], float], x: Array) -> Array:
     return gradient
 
 
-def _symmetric(function: Callable[[Array], float]) -> Callable[[Any], float]:
+def _symmetric(args: dict[str, Any]) -> None:
     """Check that a Hessian is one; a surface stands for its Hessian at the minimum."""
-
-    @functools.wraps(function)
-    def checked(hessian: Any) -> float:
-        hessian = getattr(hessian, "hessian_at_minimum", hessian)
-        matrix = require.real_array("hessian", hessian)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-            raise BadInput(f"hessian has shape {matrix.shape}: it must be square, (n, n).")
-        if not np.isfinite(matrix).all():
-            raise BadInput("hessian has an entry that is no finite number.")
-        if not np.allclose(matrix, matrix.T, rtol=1e-5, atol=1e-8 * np.abs(matrix).max()):
-            raise BadInput(
-                "hessian is not symmetric: entry (i, j) is the second derivative along i and j, "
-                "in either order."
-            )
-        return float(function(matrix))
-
-    return checked
+    hessian = getattr(args["hessian"], "hessian_at_minimum", args["hessian"])
+    args["hessian"] = matrix = require.real_array("hessian", hessian)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise BadInput(f"hessian has shape {matrix.shape}: it must be square, (n, n).")
+    if not np.isfinite(matrix).all():
+        raise BadInput("hessian has an entry that is no finite number.")
+    if not np.allclose(matrix, matrix.T, rtol=1e-5, atol=1e-8 * np.abs(matrix).max()):
+        raise BadInput(
+            "hessian is not symmetric: entry (i, j) is the second derivative along i and j, in "
+            "either order."
+        )
 
 
-@_symmetric
+@require.together(_symmetric)
 def largest_stable_step(hessian: Array) -> float:
     """The learning rate above which gradient descent overshoots ever further: 2/λmax.
 
     Along an eigenvector of the Hessian with eigenvalue λ, a step multiplies the distance from
     the minimum of a quadratic by 1 − η·λ. That shrinks as long as η < 2/λ; the largest
     eigenvalue is the first to break it (Polyak, "Introduction to optimization", 1987, section
-    1.4). Where no curvature is above zero, nothing is overshot: the limit is infinite.
+    1.4). Where no curvature is above zero, the limit is infinite. A surface stands for its Hessian
+    at the minimum.
 
-    A surface stands for its Hessian at the minimum.
-
-    >>> largest_stable_step(np.diag([1.0, 25.0]))
+    >>> float(largest_stable_step(np.diag([1.0, 25.0])))
     0.08
     """
     steepest = np.linalg.eigvalsh(hessian).max()
     return 2 / steepest if steepest > 0 else np.inf
 
 
-def _check_shrinking(args: dict[str, Any]) -> None:
-    values, share = args["curvatures"], args["share"]
-    args["curvatures"] = curvatures = require.real_array("curvatures", values)
-    if curvatures.ndim != 1 or not curvatures.size or not np.isfinite(curvatures).all():
-        raise BadInput(f"curvatures is {shown(values)}: give one finite number for each direction.")
-    if share >= 1:
-        raise BadInput(f"share is {shown(share)}: give a number between 0 and 1.")
-
-
-@require.positive("lr", "share")
-@require.together(_check_shrinking)
 def steps_needed(curvatures: Array, lr: float, share: float) -> float:
     """The steps of gradient descent until each direction's distance is a share of what it was.
 
-    On a parabola of curvature λ a step multiplies the distance from the bottom by 1 − η·λ. The
-    direction whose factor is largest in size is the last to arrive: the smallest k with
-    max|1 − η·λ|ᵏ ≤ share. With a factor of 1 or more in size no number of steps is enough.
+    On a parabola of curvature λ a step multiplies the distance from the bottom by 1 − η·λ: the
+    smallest k with max|1 − η·λ|ᵏ ≤ share, between 0 and 1, or infinity. The curvatures are λ of
+    each direction, the eigenvalues of the Hessian, (n,); η is `lr`.
 
-    Curvatures are λ of each direction, the eigenvalues of the Hessian, (n,); η is `lr`. Returned is
-    a whole number, or infinity.
-
-    >>> steps_needed([1.0, 25.0], lr=0.07, share=0.01)
+    >>> steps_needed(np.array([1.0, 25.0]), lr=0.07, share=0.01)
     64
-    >>> steps_needed([1.0, 25.0], lr=0.09, share=0.01)
+    >>> steps_needed(np.array([1.0, 25.0]), lr=0.09, share=0.01)
     inf
     """
     slowest = np.abs(1 - lr * curvatures).max()
@@ -135,13 +108,9 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
 def momentum_factor(share: Any, momentum: Any) -> Any:
     """The factor for each step, after many, of the distance along a direction with momentum.
 
-    With v ← μ·v + λ·d, d ← d − η·v the distances obey dₖ₊₁ = (1 + μ − η·λ)·dₖ − μ·dₖ₋₁. The
-    larger root, in size, of z² − (1 + μ − η·λ)·z + μ decides: √μ as long as the roots are complex,
-    for (1 − √μ)² ≤ η·λ ≤ (1 + √μ)²; it reaches 1 at η·λ = 2·(1 + μ). Polyak, "Introduction to
-    optimization", 1987, section 3.2.
-
-    The share is η·λ, the rate times the curvature, of any shape; the momentum is μ, 0 <= μ < 1, or
-    an array that fits.
+    With v ← μ·v + λ·d, d ← d − η·v the distances obey dₖ₊₁ = (1 + μ − η·λ)·dₖ − μ·dₖ₋₁: the
+    larger root, in size, of z² − (1 + μ − η·λ)·z + μ decides. The share is η·λ, the momentum μ,
+    0 <= μ < 1, numbers or arrays. Polyak, "Introduction to optimization", 1987, section 3.2.
 
     >>> momentum_factor(np.array([0.1, 1.0, 3.62]), 0.81).round(6)
     array([0.9, 0.9, 1. ])
@@ -156,27 +125,12 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     return factor[()]
 
 
-def _check_limit(args: dict[str, Any]) -> None:
-    lr, curvature = args["lr"], args["curvature"]
-    if lr * curvature >= 2:
-        raise BadInput(
-            f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "
-            f"{shown(2 / curvature)}: give a rate below it."
-        )
-
-
-@require.positive("lr", "far", or_zero=("distance",))
-@require.together(_check_limit)
 def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> float:
     """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
 
     Along a direction of curvature λ below zero a step multiplies the distance from the ridge by
-    1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far. From the ridge
-    itself, or where the direction does not bend down, it never leaves: above zero, λ is met by a
-    rate below its limit 2/λ.
-
-    λ is the curvature, the Hessian's least eigenvalue, η is `lr`. Returned is a whole number, or
-    infinity.
+    1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far, or infinity. λ is
+    the curvature, the Hessian's least eigenvalue, η is `lr`, below 2/λ where λ is above zero.
 
     >>> escape_saddle(1e-6, -1.0, lr=0.1, far=0.5)
     138

@@ -2,8 +2,12 @@
 
 θ: parameters, g: gradient of the loss there, η: `lr`, μ: `momentum`, u: velocity, v: mean of
 squared gradients, δ: `weight_decay`, ε: `epsilon`, a small number against division by zero. g², √
-and / work element by element. Every step function takes (theta, gradient, state) and returns the
-new (theta, state); `state=None` begins a descent. None changes its input.
+and / work element by element.
+
+Every step function takes theta and gradient, of one shape, and the state that its last step
+returned, None before the first. It returns the new theta and the new state, and changes nothing
+that it is given. Where nothing else is said, `weight_decay` adds δ·θ to the gradient. What is kept
+of the past (`momentum`, `alpha`, `beta1`, `beta2`) is from 0 to below 1.
 """
 
 from __future__ import annotations
@@ -16,18 +20,6 @@ import numpy as np
 
 from gpulearn.optim.step_checks import Array, StepRule, step_rule
 
-__all__ = [
-    "OPTIMIZERS",
-    "Optimizer",
-    "adagrad_step",
-    "adam_step",
-    "adamw_step",
-    "gradient_step",
-    "momentum_step",
-    "nesterov_step",
-    "rmsprop_step",
-]
-
 
 @step_rule
 def gradient_step(
@@ -37,16 +29,6 @@ def gradient_step(
 
     Cauchy, "Méthode générale pour la résolution des systèmes d'équations simultanées",
     Comptes rendus 25, 1847. Equals `torch.optim.SGD`.
-
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: nothing is remembered between steps; it comes back as it is.
-        lr: η, the learning rate.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is below zero.
 
     >>> gradient_step(3.0, 6.0, lr=0.25)
     (1.5, None)
@@ -64,16 +46,7 @@ def momentum_step(
     Computational Mathematics and Mathematical Physics 4(5), 1964. Equals `torch.optim.SGD`
     with `momentum`: the gradient goes into u whole, without a factor (1 − μ).
 
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: the velocity u that the last step returned; None before the first.
-        lr: η, the learning rate.
-        momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
+    The state is the velocity u.
 
     >>> theta, velocity = momentum_step(3.0, 6.0, lr=0.25, momentum=0.5)
     >>> momentum_step(theta, 3.0, velocity, lr=0.25, momentum=0.5)
@@ -96,16 +69,7 @@ def nesterov_step(
     for the point that the velocity already leads to. Equals `torch.optim.SGD` with
     `nesterov=True`.
 
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: the velocity u that the last step returned; None before the first.
-        lr: η, the learning rate.
-        momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
+    The state is the velocity u.
 
     >>> nesterov_step(3.0, 6.0, lr=0.25, momentum=0.5)
     (0.75, 6.0)
@@ -124,16 +88,7 @@ def adagrad_step(
     Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic
     optimization", JMLR 12, 2011. Equals `torch.optim.Adagrad`.
 
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: the sum s that the last step returned; None before the first.
-        lr: η, the learning rate.
-        epsilon: ε, added outside the root.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
+    The state is the sum s.
 
     >>> theta, squares = adagrad_step(np.array([1.0, 1.0]), np.array([3.0, 0.01]), lr=0.5)
     >>> theta.round(6), squares.tolist()
@@ -161,17 +116,7 @@ def rmsprop_step(
     Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", Coursera, 2012.
     Equals `torch.optim.RMSprop`.
 
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: the mean v of the squares that the last step returned; None before the first.
-        lr: η, the learning rate.
-        alpha: α, the part of the mean that is kept, 0 <= α < 1.
-        epsilon: ε, added outside the root.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
+    The state is the mean v.
 
     >>> theta, squares = rmsprop_step(np.array([1.0]), np.array([3.0]), lr=0.5, alpha=0.75)
     >>> theta.round(6), squares
@@ -198,23 +143,11 @@ def adam_step(
     t ← t + 1, m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g²,
     θ ← θ − η·m̂/(√v̂ + ε) with m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ).
 
-    m and v begin at zero, and so are too small at first: m̂ and v̂ correct that.
+    m and v begin at zero, and so are too small at first: m̂ and v̂ correct that. The state is
+    (t, m, v).
 
     Kingma, Ba, "Adam: a method for stochastic optimization", arXiv 1412.6980, 2014. Equals
     `torch.optim.Adam`.
-
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: (t, m, v) as the last step returned it; None before the first.
-        lr: η, the learning rate.
-        beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
-        beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
-        epsilon: ε, added outside the root.
-        weight_decay: δ, adds δ·θ to the gradient.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
 
     >>> theta, (t, m, v) = adam_step(np.array([1.0, 1.0]), np.array([3.0, -0.01]), lr=0.5)
     >>> theta.round(6), t
@@ -244,23 +177,10 @@ def adamw_step(
     """One step of AdamW: Adam, with a weight decay that Adam does not divide.
 
     θ ← θ − η·δ·θ, then θ ← θ − η·m̂/(√v̂ + ε) as in `adam_step`. The decay is decoupled: it
-    goes to the parameters directly, and not through m and v.
+    goes to the parameters directly, and not through m and v. The state is (t, m, v).
 
     Loshchilov, Hutter, "Decoupled weight decay regularization", arXiv 1711.05101, 2017.
     Equals `torch.optim.AdamW`.
-
-    Args:
-        theta: parameters, of any shape.
-        gradient: the slope along each parameter, same shape.
-        state: (t, m, v) as the last step returned it; None before the first.
-        lr: η, the learning rate.
-        beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
-        beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
-        epsilon: ε, added outside the root.
-        weight_decay: δ, the decay of the parameters themselves.
-
-    Raises:
-        BadInput: shapes differ, or a number is out of its range.
 
     >>> theta, state = adamw_step(np.array([1.0]), np.array([0.0]), lr=0.5, weight_decay=0.5)
     >>> theta
@@ -276,32 +196,51 @@ def adamw_step(
     return theta - lr * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
 
 
+@step_rule
+def lars_step(
+    theta: Array,
+    gradient: Array,
+    state: Any = None,
+    *,
+    lr: float,
+    momentum: float = 0.9,
+    trust: float = 0.001,
+) -> tuple[Array, Array]:
+    """One step of LARS for one layer: r = trust·‖θ‖/‖g‖, v ← μ·v + r·g, θ ← θ − η·v.
+
+    Where θ or g is all zeros, r is 1, as in NVIDIA's apex (`apex/parallel/LARC.py`). You, Gitman,
+    Ginsburg, "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1,
+    which has η in v: the same while η stays.
+
+    Theta has one layer's weights, or its biases; the state is the velocity v.
+
+    >>> theta, velocity = lars_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=1.0, trust=0.1)
+    >>> theta.round(6), velocity.round(6)
+    (array([3. , 3.5]), array([0. , 0.5]))
+    """
+    length, slope = np.linalg.norm(theta), np.linalg.norm(gradient)
+    ratio = trust * length / slope if length > 0 and slope > 0 else 1.0
+    velocity = 0.0 if state is None else state
+    velocity = momentum * velocity + ratio * gradient
+    return theta - lr * velocity, velocity
+
+
 @dataclass(frozen=True)
 class Optimizer:
-    """What the package knows of an optimizer.
+    """What the package knows of an optimizer."""
 
-    Attributes:
-        name: what `gl.fit` calls it.
-        title: what figures call it.
-        step: its step function.
-        torch_class: the name of its class in `torch.optim`.
-        torch_options: what that class is given besides the parameters and the learning rate.
-        numbers_kept: how many numbers it remembers for each parameter.
-        memory_option: the step function's option that says how much of the past is kept, or None.
-        stable_limit: the largest stable rate on a quadratic, given its largest curvature λ and
-            that option's value; None where the steps are scaled, so that λ sets no limit.
-        explored: whether the explorer of descents offers it.
-    """
-
-    name: str
-    title: str
+    name: str  # what `gl.fit` calls it
+    title: str  # what figures call it
     step: StepRule
-    torch_class: str
+    torch_class: str  # the name of its class in `torch.optim`
+    # what that class is given besides the parameters and the learning rate
     torch_options: Mapping[str, Any] = field(default_factory=dict)
-    numbers_kept: int = 0
-    memory_option: str | None = None
+    numbers_kept: int = 0  # for each parameter
+    memory_option: str | None = None  # which option says how much of the past is kept
+    # the largest stable rate on a quadratic, given its largest curvature λ and that option's value;
+    # None where the steps are scaled, so that λ sets no limit
     stable_limit: Callable[[float, float], float] | None = None
-    explored: bool = True
+    explored: bool = True  # whether the explorer of descents offers it
 
 
 # the limits: where −1 becomes a root of the recurrence that the distances from the minimum obey

@@ -1,4 +1,4 @@
-"""Schedules: the learning rate of a step, from the step's number, from 0, or from the loss.
+"""Schedules: the learning rate of a step, from the step's number, from 0.
 
 `lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, lr=…)`.
 """
@@ -6,65 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.optim.step_checks import Array
-
-F = TypeVar("F", bound=Callable[..., float])
 
 
-def _schedule(function: F) -> F:
-    """Check a schedule's step and rate before each call."""
-    checked = require.positive(or_zero=("lr",))(function)
-    return require.checked(step=partial(require.from_zero, "step"))(checked)  # type: ignore[return-value]
-
-
-@_schedule
-def constant_rate(step: int, lr: float) -> float:
-    """The same rate for every step.
-
-    >>> [constant_rate(step, 0.5) for step in range(3)]
-    [0.5, 0.5, 0.5]
-    """
-    return lr
-
-
-@require.positive("factor")
-@require.sizes("every")
-@_schedule
-def step_rate(step: int, lr: float, every: int, factor: float = 0.1) -> float:
-    """A staircase: the rate is multiplied by `factor` after every `every` steps.
-
-    η · factor^⌊step/every⌋. Equals `torch.optim.lr_scheduler.StepLR`.
-
-    >>> [step_rate(step, 1.0, every=2, factor=0.5) for step in range(6)]
-    [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
-    """
-    return lr * factor ** (step // every)
-
-
-@require.positive("factor")
-@_schedule
-def exponential_rate(step: int, lr: float, factor: float) -> float:
-    """The rate is multiplied by `factor` after every step.
-
-    η · factor^step. Equals `torch.optim.lr_scheduler.ExponentialLR`.
-
-    >>> [exponential_rate(step, 1.0, factor=0.5) for step in range(4)]
-    [1.0, 0.5, 0.25, 0.125]
-    """
-    return lr * factor**step
-
-
-@require.positive(or_zero=("lowest",))
+@require.positive(or_zero=("lr", "lowest"))
 @require.sizes("steps")
-@_schedule
 def cosine_rate(step: int, lr: float, steps: int, lowest: float = 0.0) -> float:
     """Half a wave of the cosine, from `lr` down to `lowest` after `steps` steps.
 
@@ -81,39 +30,23 @@ def cosine_rate(step: int, lr: float, steps: int, lowest: float = 0.0) -> float:
     return lowest + (lr - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
-@require.sizes("warm_up")
-@_schedule
-def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
-    """Grow in equal parts to `lr`, which step number `warm_up` − 1 is the first to have.
-
-    η · min(1, (step + 1)/warm_up). Equals `torch.optim.lr_scheduler.LinearLR` with
-    `start_factor=1/warm_up` and `total_iters=warm_up - 1`.
-
-    Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour",
-    arXiv 1706.02677, 2017, section 2.2.
-
-    >>> [warm_up_rate(step, 1.0, warm_up=4) for step in range(6)]
-    [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
-    """
-    return lr * min(1.0, (step + 1) / warm_up)
-
-
 def _check_warm_up(args: dict[str, Any]) -> None:
     warm_up, steps = args["warm_up"], args["steps"]
     if warm_up >= steps:
         raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
 
 
-@require.positive(or_zero=("lowest",))
+@require.positive(or_zero=("lr", "lowest"))
 @require.sizes("warm_up", "steps")
-@_schedule
 @require.together(_check_warm_up)
 def warm_up_cosine_rate(
     step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0
 ) -> float:
     """Grow to `lr` in `warm_up` steps, then fall along a cosine to `lowest` at step `steps`.
 
-    `warm_up_rate`, then `cosine_rate` over the steps that are left.
+    η · (step + 1)/warm_up, then `cosine_rate` over the steps that are left. The way up is that of
+    Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677,
+    2017, section 2.2.
 
     >>> [round(warm_up_cosine_rate(step, 1.0, warm_up=2, steps=6), 3) for step in range(7)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146, 0.0]
@@ -124,18 +57,12 @@ def warm_up_cosine_rate(
     return lowest + (lr - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
-@require.positive("factor")
-@require.checked(warm_up=partial(require.from_zero, "warm_up"))
-@_schedule
 def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) -> float:
     """The learning rate of a batch that is `factor` times as large: the linear scaling rule.
 
-    η · factor: one step of the large batch stands for `factor` steps of the small one. Early
-    on, when the weights change fast, that does not hold; so the rate grows from η in equal
-    parts, and reaches η · factor at step number `warm_up`. Goyal et al., "Accurate, large
-    minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
-
-    η is `lr`, that of the small batch; the factor is N if each of N ranks has what one had.
+    The rate grows from η, `lr`, that of the small batch, in equal parts, and reaches η · factor at
+    step number `warm_up`. Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1
+    hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
 
     >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
     [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
@@ -144,69 +71,3 @@ def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) 
     if step >= warm_up:
         return target
     return lr + (target - lr) * step / warm_up
-
-
-class Plateau(NamedTuple):
-    """What is remembered from one look at the loss to the next."""
-
-    loss: float  # the lowest loss so far
-    theta: Array  # the parameters that had it
-    waited: int  # how many looks in a row brought nothing better
-
-
-@require.positive("lr", or_zero=("threshold", "lowest"))
-def plateau_step(
-    theta: Any,
-    loss: float,
-    lr: float,
-    state: Plateau | None = None,
-    *,
-    patience: int = 10,
-    factor: float = 0.1,
-    threshold: float = 1e-4,
-    lowest: float = 0.0,
-) -> tuple[Any, float, Plateau]:
-    """Look at the loss once; after more than `patience` looks without progress, roll back.
-
-    A loss is progress if it is below best·(1 − threshold). Without progress for more than
-    `patience` looks, the best parameters so far come back, and the rate is multiplied by
-    `factor`, not below `lowest`. A loss that is no finite number does so at once. The rates are
-    those of `torch.optim.lr_scheduler.ReduceLROnPlateau`, which leaves the parameters alone.
-
-    After a roll-back (the rate that comes back is smaller) begin with a new optimizer state:
-    the old velocity belongs to the place that was left.
-
-    Args:
-        theta: the parameters, of any shape.
-        loss: their loss.
-        lr: the learning rate so far.
-        state: what the last look returned; None for the first.
-        patience: looks without progress that are forgiven, 0 or more.
-        factor: what the rate is multiplied by, between 0 and 1.
-        threshold: the least relative progress.
-        lowest: the rate is not reduced below.
-
-    Returns:
-        The parameters and the rate to continue with, and the state for the next look.
-
-    >>> theta, lr, state = plateau_step(np.array([1.0]), 0.5, lr=0.1)
-    >>> theta, lr, state = plateau_step(np.array([9.0]), 40.5, lr, state, patience=0)
-    >>> theta, round(lr, 3)
-    (array([1.]), 0.01)
-    """
-    if patience != 0 or isinstance(patience, bool):
-        require.whole("patience", patience)
-    require.above_zero("factor", factor)
-    if not isinstance(factor, int | float) or factor >= 1:
-        raise BadInput(f"factor is {factor}: give a number between 0 and 1.")
-    copied = np.array(require.real_array("theta", theta))  # the caller's may change in place
-    if state is None:
-        if not math.isfinite(loss):
-            raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
-        return theta, lr, Plateau(float(loss), copied, 0)
-    if loss < state.loss * (1 - threshold) and math.isfinite(loss):
-        return theta, lr, Plateau(float(loss), copied, 0)
-    waited = state.waited + 1
-    if waited <= patience and math.isfinite(loss):
-        return theta, lr, state._replace(waited=waited)
-    return state.theta.copy(), max(lr * factor, min(lowest, lr)), state._replace(waited=0)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,25 +19,11 @@ Array = np.ndarray[Any, Any]
 FRACTIONS = ("momentum", "alpha", "beta1", "beta2")  # what is kept of the past: 0 <= x < 1
 
 
-class StepRule(Protocol):
-    """A function that makes one step: parameters, gradient and memory in, the new ones out."""
-
-    __name__: str
-
-    def __call__(
-        self,
-        theta: Any,
-        gradient: Any,
-        state: Any = None,
-        *,
-        lr: float,
-        weight_decay: float = ...,
-        **options: float,
-    ) -> tuple[Any, Any]:
-        """Return the new parameters and the memory for the next step."""
+# parameters, gradient and state in, and options by name; the new parameters and state out
+StepRule = Callable[..., tuple[Any, Any]]
 
 
-def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
+def step_rule(function: StepRule) -> StepRule:
     """Check the arguments of a step function, and give it `weight_decay` if it has none.
 
     Weight decay is then coupled, as in torch's classes: the gradient of ½·weight_decay·|θ|²,

@@ -23,8 +23,6 @@ class Trajectory:
 
     points: Array  # the parameters, (T + 1, n), the start first
     values: Array  # the loss at each point, (T + 1,)
-    gradient_norms: Array  # the length of the gradient at each point, (T + 1,)
-    rates: Array  # the learning rate of each step, (T,)
     # whether the descent was stopped because its loss left all bounds. T is then less than was
     # asked for. Every number that is kept is finite.
     diverged: bool
@@ -32,7 +30,7 @@ class Trajectory:
     @property
     def steps(self) -> int:
         """How many steps were made."""
-        return len(self.rates)
+        return len(self.values) - 1
 
     @property
     def outcome(self) -> str:
@@ -63,13 +61,9 @@ def descend(
 
     The descent stops, and says so, where the loss is no longer a number or above 10¹².
 
-    Args:
-        landscape: has `value` and `gradient`, such as a `Surface`.
-        start: the first point, (n,).
-        step: a step function, such as `adam_step`.
-        lr: the learning rate, or a schedule: a function of the step's number, from 0.
-        steps: how many steps to make.
-        options: more arguments of the step function, such as `momentum=0.9`.
+    The landscape has `value` and `gradient`, such as a `Surface`; the start is (n,); the step is a
+    step function, such as `adam_step`, and `options` are its, such as `momentum=0.9`; `lr` is the
+    learning rate, or a schedule: a function of the step's number, from 0.
 
     >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface
@@ -84,7 +78,7 @@ def descend(
     value, gradient = landscape.value(theta), landscape.gradient(theta)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise BadInput(f"the loss at start, {theta.tolist()}, is {value}: begin elsewhere.")
-    points, values, norms, rates = [theta], [value], [np.linalg.norm(gradient)], []
+    points, values = [theta], [value]
     diverged = False
     with np.errstate(all="ignore"):  # a descent that diverges overflows, and is stopped below
         for number in range(steps):
@@ -97,11 +91,7 @@ def descend(
                 break
             points.append(theta)
             values.append(value)
-            norms.append(norm)
-            rates.append(float(rate))
-    return Trajectory(
-        np.array(points), np.array(values), np.array(norms), np.array(rates), diverged
-    )
+    return Trajectory(np.array(points), np.array(values), diverged)
 
 
 def _check_range(args: dict[str, Any]) -> None:
@@ -130,13 +120,11 @@ def range_test(
     """Walk down once while the rate grows from `lowest` to `highest`, until the loss blows up.
 
     The rate grows by the same factor in each step. The walk ends with the step after which the
-    loss is more than four times that at the start, or no number.
+    loss is more than four times that at the start, or no number. Returned are the rate of each step
+    that was made, and the loss after it, (T,) each.
 
     Smith, "Cyclical learning rates for training neural networks", arXiv 1506.01186, 2015,
     section 3.3, where the rate grows by equal amounts.
-
-    The landscape's values are above zero; the start is (n,), and there are 2 steps or more.
-    Returned are the rate of each step that was made, and the loss after it, (T,) each.
 
     >>> from gpulearn.optim.landscapes import surface
     >>> rates, losses = range_test(surface("bowl"), [2.0, 0.0], 0.01, 100.0, steps=6)

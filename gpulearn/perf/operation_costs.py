@@ -7,7 +7,6 @@ array. Every array counts once, as in notebook 02.
 
 from __future__ import annotations
 
-import math
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,9 +48,8 @@ def graph_work(result: Variable) -> list[OperationWork]:
     """Count what a computed Variable costs forward and backward, most operations first.
 
     A product (m, n) @ (n, p) counts 2·m·n·p operations, and as many for each operand whose
-    gradient is wanted; a convolution likewise; softmax with cross-entropy 5 for each score, and
-    one backward; everything else one for each element. A gradient that an addition passes on as
-    it is costs nothing.
+    gradient is wanted; softmax with cross-entropy 5 for each score, and one backward; everything
+    else one for each element. A gradient that an addition passes on as it is costs nothing.
 
     >>> x, w = Variable(np.ones((2, 3)), requires_grad=False), Variable(np.ones((3, 4)))
     >>> graph_work((x @ w).relu())[0]
@@ -109,7 +107,7 @@ def _work(node: Variable) -> tuple[int, int, int, int]:
             continue
         flops += parent.data.size if node.operation == "softmax cross-entropy" else each
         moved += nbytes + parent.data.nbytes
-        if node.operation in ("@", "conv2d"):
+        if node.operation == "@":
             moved += node.parents[1 - number].data.nbytes
         elif node.operation not in "+−":
             moved += parent.data.nbytes
@@ -121,8 +119,6 @@ def _terms(node: Variable) -> int:
     first = node.parents[0]
     if node.operation == "@":
         return 2 * first.shape[-1]
-    if node.operation == "conv2d":
-        return 2 * math.prod(node.parents[1].shape[1:])
     if node.operation == "softmax cross-entropy":
         return SOFTMAX * first.data.size
     return max(first.data.size // max(node.data.size, 1), 1)  # a sum reads all that it adds
@@ -136,6 +132,5 @@ AGAIN: dict[str, Callable[..., object]] = {
     "÷": np.divide,
     "relu": layers.relu,
     "tanh": np.tanh,
-    "conv2d": layers.conv2d,
     "softmax cross-entropy": lambda x: layers.softmax_cross_entropy(x, np.zeros(len(x), int)),
 }

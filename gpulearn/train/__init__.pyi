@@ -1,6 +1,5 @@
-from .evaluation import classify as classify
-from .evaluation import evaluate as evaluate
-from .history import read_log as read_log
+from .data import classify as classify
+from .data import evaluate as evaluate
 from .memory import measured_memory as measured_memory
 from .memory import memory_budget as memory_budget
 from .models import MLP as MLP

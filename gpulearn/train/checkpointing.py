@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,18 +14,15 @@ from torch import nn
 
 from gpulearn import require
 from gpulearn.errors import CheckpointError
-from gpulearn.train.history import Epoch, Step
-from gpulearn.train.run import Run
 
-FORMAT = "gpulearn checkpoint 1"
+FORMAT = "gpulearn checkpoint 2"
 
 
 def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     """Write a state (tensors, numbers, text, and lists and dictionaries of them) to a file.
 
     It is written beside the file and then renamed, which a file system does at once or not at
-    all: whenever the machine stops, `path` is the old checkpoint or the new one. The old one
-    stays as `<name>.previous`.
+    all: whenever the machine stops, `path` is the old checkpoint or the new one.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "run.pt"
@@ -42,10 +38,7 @@ def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
             torch.save({"format": FORMAT, **state}, file)
             file.flush()
             os.fsync(file.fileno())  # or the new name could reach the disk before its content
-        last = _second_name(path) if path.exists() else None
         unfinished.replace(path)
-        if last is not None:  # only now: until here the one before it may be the only whole one
-            last.replace(previous_checkpoint(path))
         if os.name == "posix":  # bring the new name itself to the disk; Windows does by itself
             descriptor = os.open(path.parent, os.O_RDONLY)
             try:
@@ -63,94 +56,25 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
     """Read a state that `save_checkpoint` wrote; its tensors come to the CPU.
 
     Only tensors and plain values are read (`weights_only`): a file that holds code is refused,
-    whoever sent it. Of a file that cannot be read, the error names the one before it where that
-    can still be read.
+    whoever sent it.
     """
     path = Path(path)
-    state, previous = _read(path), previous_checkpoint(path)
-    if state and state.get("format") == FORMAT:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip() is not None  # torch.load itself does not look at the sums
+        state = None if damaged else torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # a damaged file fails in as many ways as there are bytes in it
+        state = None
+    if isinstance(state, dict) and state.get("format") == FORMAT:
         return state
-    if state:
+    if state is not None:
         fault = "is no checkpoint of gl.fit"
     elif path.exists():
         fault = "cannot be read as a checkpoint: it is truncated, damaged or another kind of file"
     else:
         fault = "does not exist"
-    if (_read(previous) or {}).get("format") == FORMAT:
-        advice = f"The checkpoint before it is complete: resume from {previous}."
-    else:
-        advice = "Give another file, or leave out `resume` to start again."
+    advice = "Give another file, or leave out `resume` to start again."
     raise CheckpointError(f"{path} {fault}. {advice}")
-
-
-def previous_checkpoint(path: str | Path) -> Path:
-    """Where the checkpoint before the last one is kept."""
-    return Path(path).with_name(f"{Path(path).name}.previous")
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:  # torch.load itself does not look at the sums
-                return None
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # a damaged file fails in as many ways as there are bytes in it
-        return None
-    return state if isinstance(state, dict) else {"format": None}
-
-
-def _second_name(path: Path) -> Path:
-    """Give the last checkpoint another name, without a moment at which it has none."""
-    spare = path.with_name(f"{path.name}.{os.getpid()}.spare")
-    spare.unlink(missing_ok=True)
-    try:
-        spare.hardlink_to(path)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(path, spare)
-    return spare
-
-
-class Checkpoints:
-    """Saves a run's checkpoints, as `fit` is told, and remembers at which step.
-
-    `steps` were done in the checkpoint to resume from.
-    """
-
-    def __init__(
-        self, path: str | Path | None, every: int | None, resume: str | Path | None, steps: int
-    ) -> None:
-        self.path, self.every = path, every
-        self.last, self.at = resume, steps
-        self.before = None if resume is None else previous_checkpoint(resume)
-
-    def save_if_due(self, record: Step | Epoch, run: Run) -> None:
-        """Write a checkpoint where one is due; the end of a run always has one."""
-        if isinstance(record, Epoch):
-            due = self.every is None or record.epoch == run.settings.epochs
-        else:
-            due = self.every is not None and record.step % self.every == 0
-        if self.path is None or not due:
-            return
-        save_checkpoint(self.path, run.state())
-        # the file's last content is the one before it, if that was of this run
-        mine = self.last is not None and Path(self.last) == Path(self.path)
-        self.before = previous_checkpoint(self.path) if mine else None
-        self.last, self.at = self.path, len(run.steps)
-
-    def advice(self, done: int, by_data: bool) -> str:
-        """Where to resume after a step that failed, with `done` before it.
-
-        A good checkpoint has had a good step since, or the failure is `by_data`, the batch.
-        """
-        remedy = "resume from it, with a smaller rate or with `clip`."
-        if self.last is None:
-            return "There is no checkpoint yet to go back to."
-        if by_data or self.at < done:
-            return f"The last good checkpoint is {self.last}: {remedy}"
-        failed = f"The weights in {self.last} are those that failed"
-        if self.before is None or not self.before.exists():
-            return f"{failed}, and there is no checkpoint before it: start again."
-        return f"{failed}; the last good checkpoint is {self.before}: {remedy}"
 
 
 @require.sizes("steps")
@@ -164,11 +88,10 @@ def save_and_resume(
 ) -> None:
     """Train until `steps` steps are done, from where the checkpoint in `path` stopped, if any.
 
-    After each step it saves everything that the next one needs: the parameters, the state of the
-    optimizer, of the schedule and of the random numbers (which choose the batches and the dropout),
-    and the number of steps done. So after a crash the same call continues the run, which ends with
-    the same bits. The file is written under another name first and then renamed in a single
-    operation, so a crash during a save costs only one step.
+    After each step it saves everything that the next one needs, random numbers (which choose the
+    batches and the dropout) included, so that after a crash the same call continues the run, which
+    ends with the same bits. A crash during a save costs only one step, because the file is renamed
+    when it is whole.
 
     `one_step` takes one step with model, optimizer and schedule, which are new after a crash, on a
     random batch. `steps` includes the steps before a crash; the file at `path` need not exist yet.

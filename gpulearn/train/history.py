@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
-import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gpulearn import require
-from gpulearn.errors import DataError
+from gpulearn.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,6 @@ class Step:
     loss: float  # mean cross-entropy over the batch, before the step
     rate: float  # the learning rate
     gradient_norm: float  # global norm of the gradient, before clipping
-    scale: float = 1.0  # what the loss was multiplied by (1 without loss scaling)
-
-    @property
-    def skipped(self) -> bool:
-        """Whether scaled gradients overflowed in float16, so that no step was taken."""
-        return not math.isfinite(self.gradient_norm)
 
 
 @dataclass(frozen=True)
@@ -68,72 +62,54 @@ class History:
 
 
 CSV_NAME = "steps.csv"
-# steps.csv's columns, and how each is read
-COLUMNS: dict[str, Any] = {
-    field.name: int if field.type == "int" else float for field in dataclasses.fields(Step)
-}
 
 
-class RunLog:
-    """Writes one row a step; a row is on disk before the next step begins.
-
-    `known` are the steps before a resume. Rows after them, written by a run that was killed after
-    its last checkpoint, are dropped, for they come again.
-    """
-
-    def __init__(self, folder: str | Path, known: list[Step]) -> None:
-        require.package("tensorboard", "gl.fit(log=…)")
-        from torch.utils.tensorboard import SummaryWriter
-
-        folder = Path(folder)
+def make_folder(name: str, folder: Path) -> None:
+    """Make the folder of a file that a run is to write."""
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / CSV_NAME
-        unfinished = path.with_name(f"{path.name}.unfinished")  # renamed, so a kill loses nothing
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(COLUMNS)
-            rows.writerows(map(dataclasses.astuple, known))
-        unfinished.replace(path)
-        self._file = path.open("a", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file, lineterminator="\n")
-        # TensorBoard then hides what older event files in the folder say from here on
-        self._events: Any = SummaryWriter(str(folder), purge_step=len(known) + 1)
-
-    def write(self, record: Step | Epoch) -> None:
-        """Write the row of a step, or an epoch's results at the number of its last step."""
-        if isinstance(record, Step):
-            self._rows.writerow(dataclasses.astuple(record))
-            self._file.flush()
-            names = ["step/loss", "step/rate", "step/gradient_norm", "step/scale"]
-        else:
-            names = ["epoch/train_loss", "epoch/test_loss", "epoch/test_accuracy"]
-        for name in names:
-            self._events.add_scalar(name, getattr(record, name.partition("/")[2]), record.step)
-        if isinstance(record, Epoch):
-            self._events.flush()
-
-    def __enter__(self) -> RunLog:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._file.close()
-        self._events.close()
+    except OSError as error:
+        why = error.strerror or error
+        raise BadInput(f"{name} cannot be written to {folder}: {why}. Give another path.") from None
 
 
-def read_log(folder: str | Path) -> list[Step]:
-    """The steps that a run wrote to a folder; a last row cut short by a kill is left out."""
-    path = Path(folder) / CSV_NAME
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except OSError:
-        raise DataError(f"There is no {path}: give the folder that gl.fit(log=…) got.") from None
-    rows = csv.DictReader(line for line in lines if line.endswith("\n"))
-    try:
-        return [Step(**{name: kind(row[name]) for name, kind in COLUMNS.items()}) for row in rows]
-    except (KeyError, TypeError, ValueError):
-        raise DataError(
-            f"{path} is not a log of gl.fit: line {rows.line_num} is no step."
-        ) from None
+@contextlib.contextmanager
+def run_log(folder: Path, known: list[Step]) -> Iterator[Callable[[Step | Epoch], None]]:
+    """Open a folder's log; what comes writes the record of a step or of an epoch.
+
+    A step's row is on disk before the next step begins. `known` are the steps before a resume. Rows
+    after them, written by a run that was killed after its last checkpoint, are dropped, for they
+    come again.
+    """
+    require.package("tensorboard", "gl.fit(log=…)")
+    from torch.utils.tensorboard import SummaryWriter
+
+    make_folder("log", folder)
+    path = folder / CSV_NAME
+    unfinished = path.with_name(f"{path.name}.unfinished")  # renamed, so a kill loses nothing
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(field.name for field in dataclasses.fields(Step))
+        rows.writerows(map(dataclasses.astuple, known))
+    unfinished.replace(path)
+    # TensorBoard then hides what older event files in the folder say from here on
+    events: Any = SummaryWriter(str(folder), purge_step=len(known) + 1)
+    with path.open("a", encoding="utf-8", newline="") as file, events:
+        rows = csv.writer(file, lineterminator="\n")
+
+        def write(record: Step | Epoch) -> None:
+            if isinstance(record, Step):
+                rows.writerow(dataclasses.astuple(record))
+                file.flush()
+                names = ["step/loss", "step/rate", "step/gradient_norm"]
+            else:
+                names = ["epoch/train_loss", "epoch/test_loss", "epoch/test_accuracy"]
+            for name in names:
+                events.add_scalar(name, getattr(record, name.partition("/")[2]), record.step)
+            if isinstance(record, Epoch):
+                events.flush()
+
+        yield write
 
 
 def progress_bar(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple
 
 import torch
@@ -15,9 +14,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.optim.optimizers import OPTIMIZERS
-from gpulearn.train.activation_memory import saved_for_backward, storage_number
+from gpulearn.train.activation_memory import (
+    GpuMeter,
+    SavedMeter,
+    in_use,
+    most_kept,
+    saved_for_backward,
+    storage_number,
+)
+from gpulearn.train.data import check_float32
 from gpulearn.train.precision import Precision
-from gpulearn.train.recompute import Stages
 from gpulearn.train.settings import TORCH_OPTIMIZERS
 
 # how many numbers an optimizer remembers for each parameter
@@ -37,27 +43,12 @@ class MemoryBudget(NamedTuple):
         """All of it, in bytes."""
         return sum(self)
 
-    def __repr__(self) -> str:
-        rows = self._rows()
-        width = max(len(size) for size in rows.values())
-        return "\n".join(f"{name:<11}  {size:>{width}} bytes" for name, size in rows.items())
-
-    def _repr_html_(self) -> str:
-        from gpulearn.tables import table
-
-        rows = [{"what": name, "bytes": size} for name, size in self._rows().items()]
-        return table(rows)._repr_html_()
-
-    def _rows(self) -> dict[str, str]:
-        return {
-            name: f"{size:,}" for name, size in [*self._asdict().items(), ("total", self.total)]
-        }
-
 
 def _check(args: dict[str, Any]) -> None:
     model, batch = args["model"], args["batch"]
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is {require.shown(model)}: give a torch.nn.Module.")
+    check_float32(model)
     if not isinstance(batch, tuple) or not batch:
         raise BadInput(
             f"batch is {require.shown(batch)}: give the shape of a batch, such as (64, 1, 8, 8)."
@@ -74,24 +65,18 @@ def memory_budget(
     """Predict the bytes that a training step keeps at once.
 
     Every parameter is there, with a gradient and what the optimizer remembers of it, in the
-    parameter's own dtype, whatever the precision of the passes; these three do not depend on
-    the batch. The activations do: they are the tensors that `saved_for_backward` lists, each
-    elements times bytes an element.
+    parameter's own dtype; the activations are the tensors that `saved_for_backward` lists.
 
     Left out, because they come and go or are few: what a layer needs while it computes, the
     gradients of activations, Adam's count of steps (4 bytes a parameter tensor), buffers, and what
     a GPU's allocator adds when it rounds each tensor up to 512 bytes.
 
-    The model is a chain of layers, the batch a shape such as (64, 1, 8, 8); optimizer and precision
-    are names, as for `gl.fit`.
+    The batch is a shape such as (64, 1, 8, 8); the optimizer is a name, as for `gl.fit`, the
+    precision "float32", "bfloat16" or "float16".
 
     >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     >>> memory_budget(model, (32, 1, 8, 8), "adam", "float32")
-    parameters    2,600 bytes
-    gradients     2,600 bytes
-    state         5,200 bytes
-    activations   9,732 bytes
-    total        20,132 bytes
+    MemoryBudget(parameters=2600, gradients=2600, state=5200, activations=9732)
     """
     parameters = gradients = 0
     for p in model.parameters():
@@ -104,60 +89,6 @@ def memory_budget(
     return MemoryBudget(parameters, gradients, STATES[optimizer] * gradients, activations)
 
 
-class SavedMeter:
-    """On any device: the memory of the tensors that torch keeps for the backward pass.
-
-    torch hands each of them to a hook; a storage counts once, the parameters' not at all.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self.own = {storage_number(p) for p in model.parameters()}
-        self.tensors: dict[int, Tensor] = {}
-
-    def keep(self, tensor: Tensor) -> Tensor:
-        """Count a tensor that torch is about to keep."""
-        if storage_number(tensor) not in self.own:
-            # kept alive, so that its number stays its own
-            self.tensors[storage_number(tensor)] = tensor.detach()
-        return tensor
-
-    def watch(self) -> AbstractContextManager[Any]:
-        """The context of a forward pass whose tensors are to be counted."""
-        return torch.autograd.graph.saved_tensors_hooks(self.keep, lambda tensor: tensor)
-
-    def bytes(self) -> int:
-        """What is kept so far."""
-        return sum(t.untyped_storage().nbytes() for t in self.tensors.values())
-
-
-class GpuMeter:
-    """On a GPU: what its allocator has handed out since the start."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.before = in_use()
-
-    def keep(self, tensor: Tensor) -> None:
-        """Nothing to do: it is in use already."""
-
-    def watch(self) -> AbstractContextManager[Any]:
-        """Nothing to do: the allocator counts by itself."""
-        return ExitStack()
-
-    def bytes(self) -> int:
-        """What is in use more than at the start."""
-        torch.clear_autocast_cache()  # copies of weights that would go when the pass ends
-        return in_use() - self.before
-
-
-Meter = type[SavedMeter] | type[GpuMeter]
-
-
-def in_use() -> int:
-    """The bytes that the GPU's allocator has handed out, once the GPU has nothing left to do."""
-    torch.cuda.synchronize()
-    return torch.cuda.memory_allocated()
-
-
 def measured_memory(
     model: nn.Module,
     images: Tensor,
@@ -168,9 +99,7 @@ def measured_memory(
     """Run one training step on a copy of the model and measure what it keeps, in bytes.
 
     The activations are counted by torch's hooks for saved tensors on a CPU, by the allocator on
-    a GPU. Where stages are recomputed, each is run once more by itself, on the input that it had,
-    and what it keeps is added to what was kept when it began; the largest sum counts. The model
-    and the random numbers stay as they were.
+    a GPU. The model and the random numbers stay as they were.
 
     Images and labels (n,), int64, are one batch on the model's device; the step keeps them, so they
     count. Optimizer and precision are as for `memory_budget`.
@@ -184,9 +113,11 @@ def measured_memory(
     on_gpu = images.device.type == "cuda"
     with torch.random.fork_rng([images.device] if on_gpu else []):
         if on_gpu:  # libraries take memory of their own at their first use, once
-            _activations(copy.deepcopy(model), images, labels, passes, GpuMeter)
+            twin = copy.deepcopy(model)
+            most_kept(twin, images, labels, passes, GpuMeter(twin))
         twin = copy.deepcopy(model)
-        activations = _activations(twin, images, labels, passes, GpuMeter if on_gpu else SavedMeter)
+        meter = GpuMeter(twin) if on_gpu else SavedMeter(twin)
+        activations = most_kept(twin, images, labels, passes, meter).bytes
     update = TORCH_OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
     update.step()
     return MemoryBudget(
@@ -195,44 +126,6 @@ def measured_memory(
         state=sum(value.nbytes for buffers in update.state.values() for value in buffers.values()),
         activations=activations,
     )
-
-
-def _activations(
-    model: nn.Module, images: Tensor, labels: Tensor, passes: Precision, meter: Meter
-) -> int:
-    """The most that is kept at once for the backward pass; leaves the gradients in the model."""
-    activations = meter(model)
-    begun: list[tuple[nn.Module, Tensor, int]] = []
-
-    def begin(stage: nn.Module, args: tuple[Tensor, ...]) -> None:
-        x = args[0]
-        activations.keep(x)  # as the checkpoint is about to do
-        cut = x.detach().requires_grad_(x.requires_grad)  # outside its graph, which may then go
-        begun.append((stage, cut, activations.bytes()))
-
-    stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
-    handles = [stage.register_forward_pre_hook(begin) for stage in stages]
-    with activations.watch(), passes.autocast():
-        loss = nn.functional.cross_entropy(model(images.clone()), labels.clone())
-    most = activations.bytes()
-    for handle in handles:
-        handle.remove()
-    passes.backward(loss)
-    for stage, x, before in begun:
-        most = max(most, before + _inside(stage, x, passes, meter))
-    return most
-
-
-def _inside(stage: nn.Module, x: Tensor, passes: Precision, meter: Meter) -> int:
-    """What a stage keeps besides its input when it is computed again."""
-    activations = meter(stage)
-    activations.keep(x)
-    before = activations.bytes()
-    with activations.watch(), passes.autocast():
-        graph = stage(x).grad_fn  # holds what is kept, and not the output
-    after = activations.bytes()
-    del graph
-    return after - before
 
 
 class LiveMemory(TorchDispatchMode):

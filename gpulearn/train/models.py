@@ -20,10 +20,9 @@ class LeNet(Stages):
     al., Gradient-Based Learning Applied to Document Recognition, Proceedings of the IEEE 86,
     1998), with today's ReLU and max-pooling and sized for 8 × 8 pixels.
 
-    Args:
-        width: channels of the first convolution; the second has twice as many.
-        dropout: share of the features that training hides from the linear layers.
-        seed: of the weights at the start; the global generator is left as it was.
+    The first convolution has `width` channels, the second twice as many; `dropout` is the share of
+    the features that training hides from the linear layers. The seed is that of the first weights;
+    the global generator is left as it was.
 
     >>> import torch
     >>> model = LeNet(seed=0)
@@ -59,9 +58,8 @@ class LeNet(Stages):
 class MLP(Stages):
     """Linear layers with ReLU between them, for images of any shape with `sizes[0]` pixels.
 
-    Args:
-        sizes: how many numbers go in, how many come out of each linear layer.
-        seed: of the weights at the start; the global generator is left as it was.
+    The sizes say how many numbers go in, and how many come out of each layer; the seed is that of
+    the first weights.
 
     >>> import torch
     >>> MLP((64, 32, 10))(torch.zeros(5, 1, 8, 8)).shape

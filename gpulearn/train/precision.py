@@ -10,7 +10,6 @@ import torch
 from gpulearn import require
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-FIRST_SCALE = 2.0**16  # torch's own; doubled after 2000 good steps, halved after a bad one
 
 
 class Precision:
@@ -18,45 +17,23 @@ class Precision:
 
     The parameters stay float32. Within `autocast`, layers that multiply matrices compute with
     16-bit copies. float16 has no number between 0 and 6e-8, so that small gradients vanish:
-    the loss, and with it every gradient, is multiplied by a scale, and the gradients are divided
-    by it before they are used. A step whose gradients are not finite is left out and the scale
-    halved. bfloat16 reaches as far down as float32 and needs no scale.
+    the loss, and with it every gradient, is multiplied by `scale`, which is 1 elsewhere. Divide the
+    gradients by it before you use them, as `scale_the_loss` does.
     Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740.
 
-    Args:
-        name: "float32", "bfloat16" or "float16".
-        device: where the model is, such as "cpu" or "cuda".
-        scale: the first scale; only float16 uses it.
-
-    >>> model = torch.nn.Linear(2, 1)
-    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    >>> precision = Precision("float16", scale=1024)
+    >>> model, precision = torch.nn.Linear(2, 1), Precision("float16", scale=1024)
     >>> with precision.autocast():
     ...     loss = model(torch.ones(1, 2)).square().mean()
     >>> precision.backward(loss)
-    >>> precision.unscale(optimizer)  # from here on gradients may be clipped
-    >>> precision.step(optimizer)
-    True
     """
 
     def __init__(
-        self, name: str = "float32", device: torch.device | str = "cpu", scale: float = FIRST_SCALE
+        self, name: str = "float32", device: torch.device | str = "cpu", scale: float = 2.0**16
     ) -> None:
         self.name = require.choice("precision", name, PRECISIONS)
         require.above_zero("scale", scale)
         self.device_type = torch.device(device).type
-        self.scaler = torch.amp.GradScaler(
-            self.device_type, init_scale=scale, enabled=name == "float16"
-        )
-
-    def __repr__(self) -> str:
-        scaled = f", scale {self.scale:g}" if self.name == "float16" else ""
-        return f"Precision({self.name} on {self.device_type}{scaled})"
-
-    @property
-    def scale(self) -> float:
-        """What the loss is multiplied by; 1 where no scaling is needed."""
-        return float(self.scaler.get_scale())
+        self.scale = scale if name == "float16" else 1.0
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The context in which to call the model and compute the loss."""
@@ -65,56 +42,7 @@ class Precision:
 
     def backward(self, loss: torch.Tensor) -> None:
         """Compute the gradients of scale · loss."""
-        self.scaler.scale(loss).backward()
-
-    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Divide the gradients by the scale, once a step: before they are clipped or looked at."""
-        self.scaler.unscale_(optimizer)
-
-    def step(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Update the parameters, unscaling first where that is still to do, and adapt the scale.
-
-        Returns:
-            Whether the step was taken; with float16, one whose gradients are not finite is not.
-        """
-        before = self.scale
-        self.scaler.step(optimizer)
-        self.scaler.update()
-        return self.scale >= before
-
-    def state_dict(self) -> dict[str, Any]:
-        """The scale and the count of good steps since it last changed; empty without scaling."""
-        return dict(self.scaler.state_dict())
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with a scale that was saved."""
-        if state or self.name == "float16":
-            self.scaler.load_state_dict(state)
-
-
-def gradient_error(
-    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, precision: Precision
-) -> float:
-    """How far a batch's gradient in a precision is from float32's: ‖g − g₃₂‖ / ‖g₃₂‖.
-
-    All parameters' gradients count as one long vector; `.grad` stays as it was. Dropout must be
-    off (`model.eval()`), or the two gradients are of two networks.
-
-    >>> model = torch.nn.Linear(4, 10)
-    >>> images, labels = torch.ones(5, 4), torch.arange(5)
-    >>> gradient_error(model, images, labels, Precision("float32"))
-    0.0
-    """
-    trained = [p for p in model.parameters() if p.requires_grad]
-
-    def gradients(passes: Precision) -> list[torch.Tensor]:
-        with passes.autocast():
-            loss = torch.nn.functional.cross_entropy(model(images), labels)
-        return [g / passes.scale for g in torch.autograd.grad(loss * passes.scale, trained)]
-
-    exact = gradients(Precision("float32", precision.device_type))
-    errors = [(r - e).norm() for r, e in zip(gradients(precision), exact, strict=True)]
-    return float(torch.stack(errors).norm() / torch.stack([e.norm() for e in exact]).norm())
+        (loss * self.scale).backward()
 
 
 def scale_the_loss(
@@ -128,11 +56,9 @@ def scale_the_loss(
     """One training step in float16 with loss scaling and clipping, every line written out.
 
     The order is backward, unscale, clip, step: the limit is one for the true gradient. Where the
-    gradient has overflowed, no step is taken, and the next one is tried with half the scale.
-    Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740, section 3.2.
-
-    Images (n, …) and labels (n,), int64, are on the model's device; the model gives scores (n,
-    classes). `max_norm` is as for `clip_by_global_norm`. Returned is the scale for the next step.
+    gradient has overflowed, no step is taken, and the next one is tried with half the scale, which
+    is returned. Source: P. Micikevicius et al., Mixed Precision Training, 2018, arXiv 1710.03740,
+    section 3.2.
 
     >>> model = torch.nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -17,8 +17,7 @@ class Stages(torch.nn.Sequential):
 
     With `recompute = True`, the forward pass keeps the input of each stage only, and the
     backward pass computes a stage once more, from that input, when it needs what is inside. The
-    gradients are the same; memory is exchanged for about one more forward pass. The random
-    numbers of a dropout layer are drawn again as they were.
+    gradients are the same; the random numbers of a dropout layer are drawn again as they were.
     Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, Training Deep Nets with Sublinear Memory
     Cost, 2016, arXiv 1604.06174.
 
@@ -33,7 +32,7 @@ class Stages(torch.nn.Sequential):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Send a batch through all stages."""
         for stage in self:
-            if self.recompute and torch.is_grad_enabled() and not x.is_meta:  # shapes only
+            if self.recompute and torch.is_grad_enabled():
                 x = checkpoint(stage, x, use_reentrant=False)
             else:
                 x = stage(x)
@@ -49,8 +48,6 @@ def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
     >>> [len(stage) for stage in in_stages(chain, 2)]
     [3, 2]
     """
-    if not isinstance(layers, torch.nn.Sequential):
-        raise BadInput(f"layers is a {type(layers).__name__}: give a torch.nn.Sequential.")
     stages = require.whole("stages", stages)
     if stages > len(layers):
         raise BadInput(f"stages is {stages}, and there are {len(layers)} layers: give fewer.")
@@ -65,10 +62,8 @@ def recompute_peak(
 ) -> int:
     """The most bytes that a chain of stages keeps at once for its backward pass.
 
-    The forward pass keeps the input of each stage; what is inside, of those stages only that are
-    not recomputed. The backward pass begins with the last stage. When it comes to one that is
-    recomputed, what is inside that one is there again, beside all that is kept for the stages
-    before it; the stages behind it are done with, and their memory is free.
+    When the backward pass comes to a stage that is recomputed, what is inside that one is there
+    again, beside all that is kept for the stages before it; those behind it are done with.
 
     `inputs` are the bytes that each stage is given, `inside` those that it keeps besides;
     `recomputed` are the numbers of the stages that are computed again, from 0.
@@ -92,11 +87,9 @@ def recompute_plan(
 ) -> set[int] | None:
     """The stages to recompute so that a chain fits into its memory and loses the least time.
 
-    All 2ⁿ choices are tried, which is quick for up to some 15 stages.
-
-    `inputs` and `inside` are as for `recompute_peak`, which may reach `limit` bytes; `seconds` are
-    those of each stage's forward pass, made once more where it is recomputed. Returned are the
-    numbers of the stages, from 0; None where no choice fits.
+    All 2ⁿ choices are tried. `inputs` and `inside` are as for `recompute_peak`, which may reach
+    `limit` bytes; `seconds` are those of each stage's forward pass. Returned are the numbers of the
+    stages, from 0; None where no choice fits.
 
     >>> recompute_plan([10, 10, 10], [50, 50, 50], [1.0, 2.0, 3.0], limit=130)
     {0}

@@ -9,16 +9,13 @@ import numbers
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import nn
 
 from gpulearn import require
 from gpulearn.errors import BadInput, DeviceError
 from gpulearn.optim.optimizers import OPTIMIZERS
-from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
-from gpulearn.train.precision import PRECISIONS
+from gpulearn.optim.schedules import cosine_rate, warm_up_cosine_rate
 from simt.device import selection
 
 
@@ -68,19 +65,6 @@ def repeatable(device: torch.device, seed: int) -> Iterator[None]:
             torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
-def random_state(device: torch.device) -> list[torch.Tensor]:
-    """The generators that dropout draws from: the CPU's, and the GPU's where it is used."""
-    states = [torch.get_rng_state()]
-    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
-
-
-def set_random_state(device: torch.device, states: list[torch.Tensor]) -> None:
-    """Put the generators back to what `random_state` gave."""
-    torch.set_rng_state(states[0])
-    if device.type == "cuda" and len(states) > 1:
-        torch.cuda.set_rng_state(states[1], device)
-
-
 def find_device(name: str | torch.device | None) -> torch.device:
     """The device to train on; None is the GPU where torch can use one, else the CPU."""
     try:
@@ -95,9 +79,7 @@ def find_device(name: str | torch.device | None) -> torch.device:
     return device
 
 
-OptimizerFactory = Callable[..., torch.optim.Optimizer]
-
-TORCH_OPTIMIZERS: Mapping[str, OptimizerFactory] = {
+TORCH_OPTIMIZERS: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
     name: functools.partial(getattr(torch.optim, entry.torch_class), **entry.torch_options)
     for name, entry in OPTIMIZERS.items()
 }
@@ -112,31 +94,30 @@ def _warm_up(step: int, lr: float, steps: int) -> float:
 
 # name -> the rate of a step, from 0, given the highest rate and how many steps there are
 SCHEDULES: Mapping[str, Callable[[int, float, int], float]] = {
-    "constant": lambda step, lr, steps: constant_rate(step, lr),
+    "constant": lambda step, lr, steps: lr,
     "cosine": cosine_rate,
     "warm-up": _warm_up,
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Settings:
     """What decides the numbers of a run; checked when it is made."""
 
     epochs: int
     lr: float
     batch: int
-    optimizer: str | OptimizerFactory
+    optimizer: str
     schedule: str | Callable[[int], float]
     clip: float | None
     accumulate: int
-    precision: str
     seed: int
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "accumulate"):
-            object.__setattr__(self, name, require.whole(name, getattr(self, name)))
+            setattr(self, name, require.whole(name, getattr(self, name)))
         require.above_zero("lr", self.lr)
-        object.__setattr__(self, "lr", float(self.lr))  # checkpoints hold no NumPy numbers
+        self.lr = float(self.lr)  # checkpoints hold no NumPy numbers
         if self.clip is not None:
             require.above_zero("clip", self.clip)
         if self.accumulate > self.batch:
@@ -144,34 +125,10 @@ class Settings:
                 f"accumulate is {self.accumulate}, but a batch has {self.batch} images: split it "
                 f"into {self.batch} micro-batches at most."
             )
-        if not callable(self.optimizer):
-            require.choice("optimizer", self.optimizer, OPTIMIZERS)
+        require.choice("optimizer", self.optimizer, OPTIMIZERS)
         if not callable(self.schedule):
             require.choice("schedule", self.schedule, SCHEDULES)
-        require.choice("precision", self.precision, PRECISIONS)
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-
-    @property
-    def micro_batch(self) -> int:
-        """The most images that go through the model at once."""
-        return math.ceil(self.batch / self.accumulate)
-
-    def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer over the model's parameters, at the highest rate."""
-        if not callable(self.optimizer):
-            return TORCH_OPTIMIZERS[self.optimizer](model.parameters(), lr=self.lr)
-        try:
-            optimizer: object = self.optimizer(model.parameters(), lr=self.lr)
-        except (TypeError, ValueError) as error:
-            fault = f"raised {type(error).__name__}, {require.shorten(str(error), 120)!r}"
-        else:
-            if isinstance(optimizer, torch.optim.Optimizer):
-                return optimizer
-            fault = f"gave {require.shown(optimizer)}"
-        raise BadInput(
-            f"optimizer {fault}: give a name, such as 'adamw', or a function that returns a torch "
-            f"optimizer and is called as optimizer(parameters, lr=rate)."
-        )
+        self.seed = checked_seed(self.seed)
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of `steps`."""
@@ -182,25 +139,3 @@ class Settings:
         if not is_number or not 0 <= float(rate) < math.inf:  # type: ignore[arg-type]
             raise BadInput(f"schedule gave {require.shown(rate)} for step {step}: give a rate.")
         return float(rate)  # type: ignore[arg-type]
-
-    def identity(self, model: nn.Module) -> dict[str, Any]:
-        """What a resumed run must share with the one before it, as names and numbers.
-
-        The rest may be changed, such as the rate after an explosion.
-        """
-        name = self.optimizer
-        return {
-            "batch": self.batch,
-            "optimizer": _description(self.make_optimizer(model)) if callable(name) else name,
-            "precision": self.precision,
-            "seed": self.seed,
-        }
-
-
-def _description(optimizer: torch.optim.Optimizer) -> str:
-    """An optimizer's kind and options, except for the rate, which may be changed."""
-    groups = (
-        ", ".join(f"{key}={group[key]!r}" for key in group if key not in ("params", "lr"))
-        for group in optimizer.param_groups
-    )
-    return f"{type(optimizer).__name__}({'; '.join(groups)})"

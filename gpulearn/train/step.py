@@ -1,4 +1,4 @@
-"""One step of training: plain, and with accumulation, clipping and 16-bit passes."""
+"""One step of training: plain, and with accumulation and clipping."""
 
 from __future__ import annotations
 
@@ -14,19 +14,14 @@ from torch.nn import functional
 from gpulearn import require
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.data import check_batch
-from gpulearn.train.precision import Precision
 
 
 def _ready(args: dict[str, Any]) -> None:
     """Make a list of the parameters too: a generator runs only once."""
     require.above_zero("max_norm", args["max_norm"])
-    parameters = args["parameters"]
-    tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    if not all(isinstance(p, Tensor) for p in tensors):
-        raise BadInput("parameters are no tensors: give model.parameters().")
-    if all(p.grad is None for p in tensors):
+    args["parameters"] = list(args["parameters"])
+    if all(p.grad is None for p in args["parameters"]):
         raise BadInput("No parameter has a gradient: clip after loss.backward().")
-    args["parameters"] = tensors
 
 
 @require.together(_ready)
@@ -34,9 +29,8 @@ def clip_by_global_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
 
     norm = √(sum of the squares of all elements of all gradients); if it is above max_norm, each
-    gradient g becomes g · max_norm / norm, which keeps the direction of the step. Smaller gradients
-    stay as they are, and so do all gradients if the norm is not finite: there is no direction to
-    keep, and the caller, who gets the norm, must skip the step.
+    gradient g becomes g · max_norm / norm, which keeps the direction of the step. If the norm is
+    not finite, the gradients stay as they are, and the caller must skip the step.
     Source: R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural
     networks, 2013, arXiv 1211.5063, algorithm 1.
 
@@ -77,11 +71,8 @@ def accumulate_gradients(
     it adds to what is in `.grad`: call `zero_grad` first.
 
     It equals the large batch for layers that treat each image separately; batch normalization
-    does not, and dropout draws other numbers.
-
-    Images (n, …) and labels (n,), int64, are one batch; `micro_batch` is the most images that go
-    through the model at once, and the last micro-batch may be smaller. Returned is the mean loss
-    of the batch.
+    does not, and dropout draws other numbers. `micro_batch` is the most images that go through the
+    model at once. Returned is the mean loss of the batch.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)
@@ -98,32 +89,14 @@ def accumulate_gradients(
     return mean
 
 
-def accumulate_in_precision(
-    model: nn.Module, images: Tensor, labels: Tensor, micro_batch: int, precision: Precision
-) -> float:
-    """Do the same as `accumulate_gradients` with the forward pass in another precision.
-
-    With float16 the gradients stay multiplied by the scale until `precision.unscale`; the mean
-    loss that is returned is unscaled.
-    """
-    losses: list[Any] = []
-    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
-        with precision.autocast():
-            loss = functional.cross_entropy(model(x), y)
-        loss = loss * len(y) / len(labels)
-        precision.backward(loss)
-        losses.append(loss.detach())  # read at the end: item() makes a GPU's host wait
-    return float(torch.stack(losses).sum())
-
-
-def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:
+def _checked_batch(function: Callable[..., float]) -> Callable[..., float]:
     """Look at images and labels before the step, so that a bad batch changes nothing."""
 
     @functools.wraps(function)
-    def checked(model: Any, optimizer: Any, images: Any, labels: Any, **options: Any) -> Any:
+    def checked(model: Any, optimizer: Any, images: Any, labels: Any) -> float:
         check_batch(images, labels)
         try:
-            return function(model, optimizer, images, labels, **options)
+            return function(model, optimizer, images, labels)
         except IndexError as error:  # torch's, on a CPU
             if "out of bounds" not in str(error):
                 raise
@@ -159,38 +132,35 @@ def train_step(
     return loss.item()
 
 
-@_checked_batch
 def update(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     images: Tensor,
     labels: Tensor,
     *,
-    precision: Precision,
     micro_batch: int,
-    clip: float | None = None,
+    clip: float | None,
 ) -> tuple[float, float]:
-    """The same step in micro-batches, in another precision, with clipping by the global norm.
+    """The same step in micro-batches, with clipping by the global norm or None.
 
     A loss or a gradient that is no finite number stops the step before the weights change.
-    But a gradient that overflowed because of loss scaling is left to the scaling, which leaves
-    the step out and lowers its scale.
-
-    Images, labels and model are as for `train_step`; `precision` keeps the scale of the loss,
-    `clip` is the largest global norm or None. Returned are the mean cross-entropy over the batch,
-    and the gradient's norm before clipping.
+    Returned are the mean cross-entropy over the batch, and the gradient's norm before clipping.
     """
     model.train()
     optimizer.zero_grad()
-    loss = accumulate_in_precision(model, images, labels, micro_batch, precision)
+    losses = []
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        part = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        part.backward()
+        losses.append(part.detach())  # read at the end: item() makes a GPU's host wait
+    loss = float(torch.stack(losses).sum())
     if not math.isfinite(loss):
         raise TrainingError(f"the loss is {loss}")
-    precision.unscale(optimizer)  # before clipping: the limit is one for the true gradient
     if clip is None:
         norm = global_norm(model.parameters())
     else:
         norm = clip_by_global_norm(model.parameters(), clip)
-    if not math.isfinite(norm) and precision.scale <= 1:
+    if not math.isfinite(norm):
         raise TrainingError(f"the loss is {loss:.3g}, but the norm of its gradient is {norm}")
-    precision.step(optimizer)
+    optimizer.step()
     return loss, norm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn.judge import budgets
 from gpulearn.judge.cpp_exercise import cpp_exercise
-from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
+from gpulearn.kernels.transpose import TILE, TRANSPOSE_TILED
 from gpulearn_lessons.cuda_cpp.cpp_sources import TRANSPOSE_CPP
 from gpulearn_lessons.shared_memory.transpose_tiled import ALONE, cases, requests
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.train.memory import SavedMeter
+from gpulearn.train.activation_memory import SavedMeter
 from gpulearn.train.recompute import in_stages
 from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule
 from gpulearn_lessons.pipeline_parallel.execution import carry_out, position

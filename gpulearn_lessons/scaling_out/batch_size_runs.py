@@ -16,14 +16,12 @@ from torch import nn
 from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
-from gpulearn.optim.layerwise import lars_step
-from gpulearn.optim.optimizers import adam_step
+from gpulearn.optim.optimizers import adam_step, lars_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
-from gpulearn.train.data import TrainingData, training_data
-from gpulearn.train.evaluation import evaluate
+from gpulearn.train.data import TrainingData, evaluate, training_data
 from gpulearn.train.history import progress_bar
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed, seeded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.optim.layerwise import lars_step
+from gpulearn.optim.optimizers import lars_step
 from gpulearn_lessons.gradient_descent import descents
 
 

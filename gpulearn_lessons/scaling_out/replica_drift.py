@@ -21,7 +21,7 @@ from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import sum_over_ranks
-from gpulearn.train.evaluation import evaluate
+from gpulearn.train.data import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.settings import checked_seed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.kernels.transpose_tiled import column_passes
+from gpulearn.kernels.transpose import column_passes
 
 
 def cases() -> list[Case]:

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.specification import blocks_along
-from gpulearn.kernels.transpose_tiled import TILE
+from gpulearn.kernels.transpose import TILE
 from gpulearn_lessons.shared_memory.convolution import CONV2D_TILED, REACH, SIDE
 
 FILTER = 2 * REACH + 1

@@ -14,7 +14,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.indexing import blocks_over
 from gpulearn.kernels.specification import Array, Specification
-from gpulearn.kernels.transpose_tiled import TILE
+from gpulearn.kernels.transpose import TILE
 
 REACH = 2  # pixels on each side of the one in the middle: filters have the shape (5, 5)
 SIDE = TILE + 2 * REACH  # a tile with its halo

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.specification import blocks_along
-from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
+from gpulearn.kernels.transpose import TILE, TRANSPOSE_TILED
 
 COALESCED = (
     "Neighboring lanes differ in threadIdx.x: let it run along a row of the image in the load and "

@@ -6,7 +6,7 @@ from numba import float32
 
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
-from gpulearn.kernels.transpose_tiled import PADDED, TILE
+from gpulearn.kernels.transpose import PADDED, TILE
 from gpulearn_lessons.shared_memory.convolution import REACH, SIDE
 from gpulearn_lessons.shared_memory.stencil import RADIUS, WINDOW
 

@@ -149,14 +149,6 @@ def _further() -> Iterator[Example]:
         yield example(f"block_sums_{kernel}", "odd", positive, _empty(20))
     yield example("grid_sum_atomic", "odd", positive, np.zeros(1, np.float32))
     yield example("grid_sum_cooperative", "odd", positive, _empty(3), _empty(1))
-    for label, values in {
-        "at random": _whole(5003, below=256), "all equal": np.full(5003, 77)
-    }.items():  # fmt: skip
-        bins = np.zeros(256, np.int32)
-        yield example("histogram_global", label, values.astype(np.uint8), bins)
-    every_bin = np.random.default_rng(0).permutation(256).astype(np.uint8)
-    yield example("histogram_racy", "no two alike", every_bin, np.zeros(256, np.int32))
-
     some = 1 + np.abs(_numbers(67, seed=1))
     yield example("row_maxima", "odd", odd, _empty(67))
     yield example("row_sums", "odd", odd, odd.max(axis=1), _empty(67, 75), _empty(67))

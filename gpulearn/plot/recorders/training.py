@@ -94,11 +94,13 @@ def _step(
     agree(f"the gradient in {precision}", computed, expected, BOUNDS[precision])
     model.train()
     optimizer = torch.optim.AdamW(model.parameters())
+    scaler = torch.amp.GradScaler(on, enabled=name == "float16")
 
     def step() -> None:
         optimizer.zero_grad()
-        passes.backward(loss_of(model, passes, images, labels))
-        passes.step(optimizer)
+        scaler.scale(loss_of(model, passes, images, labels)).backward()
+        scaler.step(optimizer)
+        scaler.update()
 
     return step
 

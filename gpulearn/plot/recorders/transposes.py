@@ -10,9 +10,14 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.copies import copy_by_rows
-from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
-from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
-from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
+from gpulearn.kernels.transpose import (
+    TILE,
+    transpose_naive,
+    transpose_padded,
+    transpose_tiled,
+    transpose_to_rows,
+    transpose_whole,
+)
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.plot.recorders.measuring import kernels_on, timed_launch
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpulearn.kernels.copies import COPY_BY_ROWS, COPY_STRIDED
 from gpulearn.kernels.specification import Specification, blocks_along
-from gpulearn.kernels.transpose_tiled import TRANSPOSE_TILED
+from gpulearn.kernels.transpose import TRANSPOSE_TILED
 from gpulearn_lessons.coalescing.columns import COLUMN_SUMS
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpulearn.errors import BadInput
-from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-from gpulearn.kernels.precision import relative_error, round_mantissa
+from gpulearn.kernels.matmul import matmul_flops, matmul_loops, relative_error, round_mantissa
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS, matmul_seconds
 

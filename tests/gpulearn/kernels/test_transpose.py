@@ -7,8 +7,12 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
-from gpulearn.kernels.transpose_tiled import TRANSPOSE_TILED, column_passes
+from gpulearn.kernels.transpose import (
+    TRANSPOSE_NAIVE,
+    TRANSPOSE_TILED,
+    TRANSPOSE_TO_ROWS,
+    column_passes,
+)
 
 from .launched import launched
 

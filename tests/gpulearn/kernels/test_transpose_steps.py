@@ -5,8 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_steps import TRANSPOSE_PADDED, TRANSPOSE_WHOLE
-from gpulearn.kernels.transpose_tiled import TILE
+from gpulearn.kernels.transpose import TILE, TRANSPOSE_PADDED, TRANSPOSE_WHOLE
 
 from .lesson_kernels import (
     REVERSE_HASTILY,

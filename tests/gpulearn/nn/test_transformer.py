@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpulearn.errors import BadInput
-from gpulearn.nn.transformer import Attention, Decoder, write
+from gpulearn.nn.transformer import Attention, Decoder
 from gpulearn.nn.transformer_costs import DecoderShape
 
 SHAPES = [
@@ -64,17 +64,6 @@ def test_gradients_are_those_of_finite_differences():
                 parameter -= sign * 1e-5 * direction
         slope = (ends[0] - ends[1]) / 2e-5
         torch.testing.assert_close(slope, (parameter.grad * direction).sum(), rtol=1e-6, atol=1e-9)
-
-
-def test_writing_continues_a_row_and_follows_its_seed():
-    decoder, start = Decoder(SHAPES[1]), torch.tensor([5, 6])
-    text, again, other = (write(decoder, start, 40, seed=seed) for seed in (0, 0, 1))
-    assert len(text) == 42
-    assert torch.equal(text[:2], start)
-    assert torch.equal(text, again)
-    assert not torch.equal(text, other)
-    with pytest.raises(BadInput, match=r"start has shape \(0,\)"):
-        write(decoder, start[:0], 1)
 
 
 def test_heads_divide_the_width():

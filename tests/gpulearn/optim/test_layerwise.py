@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpulearn.errors import BadInput
-from gpulearn.optim.layerwise import lars_step
+from gpulearn.optim.optimizers import lars_step
 
 RNG = np.random.default_rng(3)
 LAYER, SLOPES = RNG.normal(size=(4, 3)), RNG.normal(size=(5, 4, 3))

@@ -10,16 +10,30 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.optim.optimizers import OPTIMIZERS
 
+
+class Parabola:
+    """½·Σ cᵢ·xᵢ²."""
+
+    def __init__(self, *curvatures):
+        self.curvatures = np.array(curvatures)
+
+    def value(self, x):
+        return (self.curvatures * x**2).sum() / 2
+
+    def gradient(self, x):
+        return self.curvatures * x
+
+
 descend = functools.partial(gl.optim.descend, step=gl.optim.gradient_step)
 
 
 def test_a_quadratic_diverges_beyond_two_over_the_largest_curvature():
     for curvatures, share in (([3.0], 2.05), ([0.1, 100.0], 40.0), ([0.7, 25.0, 4.0, 1.0], 3.0)):
         lr = share / max(curvatures)
-        path = descend(gl.optim.quadratic(*curvatures), np.ones(len(curvatures)), lr=lr, steps=2000)
+        path = descend(Parabola(*curvatures), np.ones(len(curvatures)), lr=lr, steps=2000)
         assert path.diverged
         assert path.outcome.startswith(f"Diverged after {path.steps} step")
-        assert len(path.points) == len(path.values) == len(path.gradient_norms) == path.steps + 1
+        assert len(path.points) == len(path.values) == path.steps + 1
         assert path.steps < 2000
         assert np.isfinite(path.points).all()
         assert np.isfinite(path.values).all()
@@ -34,7 +48,7 @@ def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):
     options = {optimizer.memory_option: momentum} if optimizer.memory_option else {}
     for factor, holds in ((0.99, True), (1.01, False)):
         options["lr"] = factor * optimizer.stable_limit(3.0, momentum)
-        parabola = gl.optim.quadratic(3.0)
+        parabola = Parabola(3.0)
         path = gl.optim.descend(parabola, [1.0], optimizer.step, steps=2000, **options)
         assert (path.values[-1] < 1e-6) == holds
         assert (path.values[-1] > 1e3) != holds
@@ -51,15 +65,11 @@ def test_a_path_is_what_its_steps_say():
         theta, state = gl.optim.adam_step(theta, surface.gradient(theta), state, lr=0.02, beta1=0.8)
     assert np.array_equal(path.points[30], theta)
     assert path.values == pytest.approx(surface.value(path.points), rel=1e-14)
-    slopes = surface.gradient(path.points)
-    assert path.gradient_norms == pytest.approx(np.linalg.norm(slopes, axis=1), rel=1e-14)
-    assert path.rates.tolist() == [0.02] * 30
 
 
 def test_a_rate_may_be_a_schedule():
     bowl = gl.optim.surface("bowl")
     path = descend(bowl, [1.0, 0.0], lr=lambda i: 0.1 / (i + 1), steps=3)
-    assert path.rates == pytest.approx([0.1, 0.05, 0.1 / 3])
     assert path.points[:, 0] == pytest.approx(np.cumprod([1, 0.9, 0.95, 1 - 0.1 / 3]))
 
 

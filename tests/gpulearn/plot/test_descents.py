@@ -1,5 +1,7 @@
 """Figures of descents: what they say is what was walked, and bad input gets a sentence."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,8 @@ def test_losses_are_drawn_above_the_lowest(figures_of):
 
 
 def in_three_parameters():
-    return descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, lr=0.1, steps=2)
+    bowl = SimpleNamespace(value=lambda x: (x**2).sum(), gradient=lambda x: 2 * x)
+    return descend(bowl, [1.0, 1.0, 1.0], gradient_step, lr=0.1, steps=2)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.kernels.transpose import transpose_naive
-from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
+from gpulearn.kernels.transpose import transpose_naive, transpose_padded, transpose_whole
 from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.recordings import Recording

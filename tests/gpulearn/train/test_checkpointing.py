@@ -1,7 +1,6 @@
 """Checkpoints: the same bits after a resume, and no file that can hurt a run."""
 
 import errno
-import functools
 import os
 import pickle
 import re
@@ -9,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ import torch
 import gpulearn as gl
 from gpulearn.train.checkpointing import (
     load_checkpoint,
-    previous_checkpoint,
     save_and_resume,
     save_checkpoint,
 )
@@ -52,7 +51,7 @@ def run(path, stop=None, seed=0, data=DATA, **options):
         if step.step == stop:
             raise Stopped
 
-    options = {"epochs": 3, "lr": 0.02, "batch": 16, "save_every": 1, **options}
+    options = {"epochs": 3, "lr": 0.02, "batch": 16, **options}
     history = gl.fit(model, data, progress=False, checkpoint=path, on_step=on_step, **options)
     return model.state_dict(), history
 
@@ -62,11 +61,9 @@ def same(first, second):
 
 
 NUMPY = {"lr": np.float64(0.02), "batch": np.int64(16), "clip": np.float32(1)}
-BRIGHT = (DATA[0] * 3000, *DATA[1:])
 KINDS = {
     "momentum, numbers from NumPy": {"optimizer": "momentum", **NUMPY},
     "micro-batches": {"optimizer": "adam", "schedule": "cosine", "clip": 0.5, "accumulate": 3},
-    "float16": {"precision": "float16", "data": BRIGHT, "optimizer": "sgd", "lr": 1e-6},
 }
 
 
@@ -74,9 +71,7 @@ KINDS = {
 def test_a_resumed_run_has_the_bits_of_the_uninterrupted_one_after_every_step(kind, tmp_path):
     options = {**KINDS[kind], "epochs": 2}
     whole, history = run(tmp_path / "whole.pt", **options)
-    if "precision" in options:  # the loss scale has moved
-        assert len({step.scale for step in history.steps}) > 2
-    for stop in range(1, len(history.steps) + 1):
+    for stop in range(5, len(history.steps) + 1):  # the first checkpoint is that of epoch 1
         path = tmp_path / f"{stop}.pt"
         with pytest.raises(Stopped):
             run(path, stop, **options)
@@ -85,14 +80,13 @@ def test_a_resumed_run_has_the_bits_of_the_uninterrupted_one_after_every_step(ki
         assert resumed == history
 
 
-def test_the_last_checkpoint_holds_the_trained_model_whatever_the_interval(tmp_path):
+def test_the_last_checkpoint_holds_the_trained_model(tmp_path):
     path = tmp_path / "run.pt"
-    trained, history = run(path, save_every=5)
+    trained, history = run(path)
     assert same(load_checkpoint(path)["model"], trained)
     again, resumed = run(path, seed=9, resume=path)  # nothing is left to do
     assert same(again, trained)
     assert resumed == history
-    assert load_checkpoint(previous_checkpoint(path))["batches"] == 2  # after step 10
     _, more = run(path, epochs=4, resume=path)
     assert more.steps[:STEPS] == history.steps
     assert len(more.epochs) == 4
@@ -100,14 +94,13 @@ def test_the_last_checkpoint_holds_the_trained_model_whatever_the_interval(tmp_p
         run(path, resume=path)
 
 
-def test_by_default_every_epoch_ends_with_a_checkpoint(tmp_path):
+def test_every_epoch_ends_with_a_checkpoint(tmp_path):
     path = tmp_path / "folder" / "run.pt"
-    whole, _ = run(path, save_every=None)
+    whole, _ = run(path)
     with pytest.raises(Stopped):
-        run(path, stop=11, save_every=None)
+        run(path, stop=11)
     assert len(load_checkpoint(path)["steps"]) == 8
-    assert len(load_checkpoint(previous_checkpoint(path))["steps"]) == 4
-    with pytest.raises(gl.errors.CheckpointError, match="has 2 epochs behind it or begun"):
+    with pytest.raises(gl.errors.CheckpointError, match="has 2 epochs behind it"):
         run(path, resume=path, epochs=1)
     assert same(run(path, resume=path)[0], whole)
 
@@ -118,7 +111,7 @@ def written_twice(path):
     return path.read_bytes()
 
 
-def test_a_file_cut_at_any_length_is_refused_and_the_one_before_it_named(tmp_path):
+def test_a_file_cut_at_any_length_is_refused(tmp_path):
     path = tmp_path / "run.pt"
     content = written_twice(path)
     cuts = {0, 1, 2, 30, *range(len(content) - 60, len(content)), *range(99, len(content), 97)}
@@ -127,8 +120,6 @@ def test_a_file_cut_at_any_length_is_refused_and_the_one_before_it_named(tmp_pat
         with pytest.raises(gl.errors.CheckpointError) as caught:
             load_checkpoint(path)
         assert "truncated" in str(caught.value)
-        assert f"resume from {path}.previous" in str(caught.value)
-    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
 
 
 def test_a_flipped_bit_is_found_or_harmless(tmp_path):
@@ -174,7 +165,7 @@ def test_foreign_files_are_refused_and_run_no_code(tmp_path):
     refused("does not exist")
     path.write_bytes(pickle.dumps(Trap(mark)))
     refused("another kind of file")
-    torch.save({"format": "gpulearn checkpoint 1", "model": Trap(mark)}, path)
+    torch.save({"format": "gpulearn checkpoint 2", "model": Trap(mark)}, path)
     refused("another kind of file")
     torch.save(Trap(mark), path)
     refused("another kind of file")
@@ -198,15 +189,13 @@ def test_foreign_files_are_refused_and_run_no_code(tmp_path):
 OTHERS = {
     "batch": ({"batch": 8}, "batch=16, this run has 8"),
     "optimizer": ({"optimizer": "adam"}, "optimizer='adamw', this run has 'adam'"),
-    "factory": (
-        {"optimizer": functools.partial(torch.optim.AdamW, eps=1e-6)},
-        r"optimizer='adamw', this run has 'AdamW\(betas=.*eps=1e-06",
-    ),
-    "precision": ({"precision": "float16"}, "precision='float32', this run has 'float16'"),
     "seed": ({"run_seed": 4}, "seed=0, this run has 4"),
     "data": ({"data": (DATA[0][::-1].copy(), DATA[1][::-1].copy(), *DATA[2:])}, "other training"),
-    "width": ({"width": 3}, r"stage1.conv1.weight has shape \(2, 1, 3, 3\) in it and"),
-    "model": ({"model": gl.train.MLP()}, "is of another model: it has no stage1.linear1.weight"),
+    "width": ({"width": 3}, r"stage1.conv1.weight has shape \[2, 1, 3, 3\] in it and"),
+    "model": (
+        {"model": gl.train.MLP()},
+        "is of another model: stage1.linear1.weight has shape None in it and",
+    ),
 }
 
 
@@ -235,15 +224,6 @@ def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(case, tm
     assert not (tmp_path / "log").exists()
 
 
-def test_an_optimizer_of_the_same_name_and_other_options_is_refused(tmp_path):
-    path = tmp_path / "run.pt"
-    first = functools.partial(torch.optim.SGD, weight_decay=0.1)
-    run(path, epochs=1, optimizer=first)
-    with pytest.raises(gl.errors.CheckpointError, match="was written with optimizer='SGD"):
-        run(path, resume=path, optimizer=functools.partial(first, momentum=0.9))
-    assert len(run(path, resume=path, optimizer=first)[1].steps) == STEPS
-
-
 def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
     path = tmp_path / "run.pt"
     model = gl.train.LeNet(width=2, dropout=0.5)
@@ -257,24 +237,17 @@ def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
     options = {"epochs": 3, "lr": 0.02, "batch": 16, "progress": False, "checkpoint": path}
     again = gl.train.LeNet(width=2, dropout=0.5)
     with pytest.raises(Stopped):
-        gl.fit(again, DATA, on_step=draw_and_die, save_every=1, **options)
+        gl.fit(again, DATA, on_step=draw_and_die, **options)
     gl.fit(again, DATA, on_step=lambda step: draw(), resume=path, **options)
     assert same(model.state_dict(), again.state_dict())
 
 
-@pytest.mark.parametrize("every", [1, 4])
-def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_path):
+def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(tmp_path):
     path = tmp_path / "run.pt"
     with pytest.raises(gl.errors.TrainingError) as caught:
-        run(
-            path,
-            optimizer="sgd",
-            save_every=every,
-            schedule=lambda step: 0.01 if step < 5 else 1e38,
-        )
+        run(path, optimizer="sgd", schedule=lambda step: 0.01 if step < 5 else 1e38)
     good = Path(re.search(r"last good checkpoint is (\S+):", str(caught.value))[1])
-    # saved after each step, the last one holds the weights that the wild step threw away
-    assert good == (previous_checkpoint(path) if every == 1 else path)
+    assert good == path
     _, history = run(path, optimizer="sgd", lr=0.01, resume=good)
     assert len(history.steps) == STEPS
 
@@ -282,14 +255,14 @@ def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_pat
 def test_where_no_checkpoint_is_good_none_is_named(tmp_path):
     path = tmp_path / "run.pt"
     save_checkpoint(path, {"step": 7})  # of another run
-    with pytest.raises(gl.errors.TrainingError, match="there is no checkpoint before it"):
+    with pytest.raises(gl.errors.TrainingError, match="There is no checkpoint yet"):
         run(path, optimizer="sgd", schedule=lambda step: 1e38)
     broken = DATA[0].copy()
     broken[3] = np.nan
     with pytest.raises(gl.errors.TrainingError, match="There is no checkpoint yet"):
         run(None, data=(broken, *DATA[1:]))
-    with pytest.raises(gl.errors.TrainingError, match=rf"last good checkpoint is {path}: resume"):
-        run(path, data=(broken, *DATA[1:]))
+    with pytest.raises(gl.errors.TrainingError, match=rf"weights in {path} are those that failed"):
+        run(path, optimizer="sgd", schedule=lambda step: 0.01 if step < 3 else 1e38)
 
 
 @pytest.mark.parametrize("moment", ["torch.save", "pathlib.Path.replace", "os.fsync"])
@@ -311,38 +284,10 @@ def test_a_writer_that_dies_leaves_the_last_good_checkpoint(moment, tmp_path, mo
         with pytest.raises(KeyboardInterrupt):
             save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
-    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
     assert not list(tmp_path.glob("*.unfinished"))
     save_checkpoint(path, {"step": 4})  # what was left lying about is no hindrance
     assert load_checkpoint(path)["step"] == 4
-    assert load_checkpoint(previous_checkpoint(path))["step"] == 2
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
-
-
-def test_a_writer_that_dies_over_a_damaged_file_leaves_the_whole_one(tmp_path, monkeypatch):
-    path = tmp_path / "run.pt"
-    path.write_bytes(written_twice(path)[:100])
-    real, renamed = Path.replace, []
-
-    def die_at_the_second(self, target):
-        if renamed:
-            raise KeyboardInterrupt
-        renamed.append(real(self, target))
-
-    monkeypatch.setattr(Path, "replace", die_at_the_second)
-    with pytest.raises(KeyboardInterrupt):
-        save_checkpoint(path, {"step": 3})
-    assert load_checkpoint(path)["step"] == 3
-    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
-
-
-def test_without_hard_links_the_last_one_is_copied(tmp_path, monkeypatch):
-    def refuse(self, target):
-        raise OSError("no links here")
-
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
-    written_twice(tmp_path / "run.pt")
-    assert load_checkpoint(tmp_path / "run.pt.previous")["step"] == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
 
 
 def test_two_runs_that_write_to_one_path_do_not_mix(tmp_path, monkeypatch):
@@ -357,7 +302,7 @@ def test_two_runs_that_write_to_one_path_do_not_mix(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch, "save", while_another_writes)
     save_checkpoint(path, {"step": 1})
-    assert load_checkpoint(previous_checkpoint(path))["step"] == 2
+    assert load_checkpoint(path)["step"] == 1
 
 
 def test_a_full_disk_or_no_folder_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypatch):
@@ -373,7 +318,12 @@ def test_a_full_disk_or_no_folder_is_told_and_nothing_is_left_lying_about(tmp_pa
     with pytest.raises(gl.errors.CheckpointError, match="cannot be written: No space left"):
         save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
+    assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
+
+
+def read_log(folder):
+    lines = (folder / "steps.csv").read_text().splitlines(keepends=True)[1:]
+    return [tuple(line.strip().split(",")) for line in lines if line.endswith("\n")]
 
 
 VICTIM = """
@@ -383,21 +333,21 @@ import gpulearn as gl
 d = gl.digits()
 gl.fit(gl.train.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]),
        epochs=10**6, lr=0.02,
-       batch=16, save_every=1, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
+       batch=16, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
 """
 
 
 def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_path):
     path, log = tmp_path / "run.pt", tmp_path / "log"
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(path), str(log)])
-    while not (path.exists() and previous_checkpoint(path).exists()):
+    while not path.exists():
         assert victim.poll() is None
         time.sleep(0.01)
     time.sleep(0.05)
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
     done = len(load_checkpoint(path)["steps"])
-    assert done <= len(gl.train.read_log(log)) <= done + 1  # the row comes before the checkpoint
+    assert done <= len(read_log(log)) <= done + 4  # rows come before the checkpoint
     options = {"epochs": done // 4 + 2, "lr": 0.02, "batch": 16, "progress": False}
     again = gl.train.LeNet(width=2, seed=7)
     resumed = gl.fit(again, DATA, resume=path, log=log, **options)
@@ -405,7 +355,7 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     history = gl.fit(whole, DATA, **options)
     assert resumed == history
     assert same(again.state_dict(), whole.state_dict())
-    assert gl.train.read_log(log) == history.steps
+    assert read_log(log) == [tuple(map(str, astuple(step))) for step in history.steps]
     assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))
 
 

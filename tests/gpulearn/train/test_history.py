@@ -1,5 +1,6 @@
 """The CSV and TensorBoard's event file hold what the run reported."""
 
+import csv
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn.train.checkpointing import load_checkpoint
-from gpulearn.train.history import RunLog, Step
+from gpulearn.train.history import Step
 
 DIGITS = gl.digits()
 DATA = (
@@ -23,6 +24,13 @@ def run(**options):
     return gl.fit(gl.train.MLP((64, 10)), DATA, **options)
 
 
+def read_log(folder):
+    kinds = int, int, int, float, float, float
+    with (folder / "steps.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    return [Step(*(kind(cell) for kind, cell in zip(kinds, row, strict=True))) for row in rows]
+
+
 def scalars(folder):
     """What TensorBoard itself reads from a folder: (step, value) by tag."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -36,9 +44,9 @@ def scalars(folder):
 
 def test_both_logs_hold_the_history(tmp_path):
     history = run(log=tmp_path, schedule="cosine", clip=0.1)
-    assert gl.train.read_log(tmp_path) == history.steps  # to the last bit
+    assert read_log(tmp_path) == history.steps  # to the last bit
     logged = scalars(tmp_path)
-    for tag in ("step/loss", "step/rate", "step/gradient_norm", "step/scale"):
+    for tag in ("step/loss", "step/rate", "step/gradient_norm"):
         values = [(s.step, pytest.approx(getattr(s, tag[5:]))) for s in history.steps]
         assert logged[tag] == values
     for tag in ("epoch/train_loss", "epoch/test_loss", "epoch/test_accuracy"):
@@ -48,7 +56,7 @@ def test_both_logs_hold_the_history(tmp_path):
 
 def test_a_row_is_on_disk_before_the_next_step(tmp_path):
     rows = []
-    run(log=tmp_path, on_step=lambda step: rows.append(gl.train.read_log(tmp_path)[-1] == step))
+    run(log=tmp_path, on_step=lambda step: rows.append(read_log(tmp_path)[-1] == step))
     assert rows == [True] * 6
 
 
@@ -56,45 +64,22 @@ def test_a_resumed_run_appends_and_what_comes_again_is_not_doubled(tmp_path):
     log, path = tmp_path / "log", tmp_path / "run.pt"
 
     def die(step):
-        if step.step == 6:
+        if step.step == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(log=log, checkpoint=path, save_every=4, on_step=die)
-    assert len(gl.train.read_log(log)) == 6
-    assert len(load_checkpoint(path)["steps"]) == 4
+        run(log=log, checkpoint=path, on_step=die)
+    assert len(read_log(log)) == 5
+    assert len(load_checkpoint(path)["steps"]) == 3
     history = run(log=log, resume=path)
-    assert gl.train.read_log(log) == history.steps
+    assert read_log(log) == history.steps
     assert [step for step, _ in scalars(log)["step/loss"]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_another_run_in_the_same_folder_starts_anew(tmp_path):
     run(log=tmp_path, epochs=3)
     history = run(log=tmp_path, epochs=1, seed=5)
-    assert gl.train.read_log(tmp_path) == history.steps
-
-
-STEPS = [Step(n, 1, 4, 2.0 / n, 0.1, float("inf"), 65536.0) for n in (1, 2, 3)]
-
-
-def test_a_row_cut_short_is_left_out_and_what_is_no_row_is_told(tmp_path):
-    with RunLog(tmp_path, []) as log:
-        for step in STEPS:
-            log.write(step)
-    path = tmp_path / "steps.csv"
-    whole = path.read_text()
-    for length in range(len(whole) - 30, len(whole)):
-        path.write_text(whole[:length])
-        assert gl.train.read_log(tmp_path) == STEPS[: 2 if length < len(whole) else 3]
-    path.write_text(whole + "4,one,4,0.5,0.1,1.0,1.0\n")
-    with pytest.raises(gl.errors.DataError, match="line 5 is no step"):
-        gl.train.read_log(tmp_path)
-    path.write_text("loss\n1\n")
-    with pytest.raises(gl.errors.DataError, match="is not a log of gl.fit"):
-        gl.train.read_log(tmp_path)
-    path.unlink()
-    with pytest.raises(gl.errors.DataError, match=r"There is no .*steps.csv"):
-        gl.train.read_log(tmp_path)
+    assert read_log(tmp_path) == history.steps
 
 
 def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monkeypatch):
@@ -109,14 +94,14 @@ def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monke
 
 def test_an_optimizer_that_is_none_erases_no_log(tmp_path):
     history = run(log=tmp_path)
-    with pytest.raises(gl.errors.BadInput, match="optimizer gave None"):
-        run(log=tmp_path, optimizer=lambda parameters, lr: None)
-    assert gl.train.read_log(tmp_path) == history.steps
+    with pytest.raises(gl.errors.BadInput, match="no optimizer None"):
+        run(log=tmp_path, optimizer=None)
+    assert read_log(tmp_path) == history.steps
 
 
 def test_paths_that_are_the_wrong_thing_are_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(gl.errors.BadInput, match="a file: give a folder"):
+    with pytest.raises(gl.errors.BadInput, match="log cannot be written to"):
         run(log=tmp_path / "file")
     with pytest.raises(gl.errors.BadInput, match="a folder: give a file"):
         run(checkpoint=tmp_path)

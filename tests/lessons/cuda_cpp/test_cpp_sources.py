@@ -11,7 +11,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.judge.kernel_exercise import simulate
 from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, block_sum
-from gpulearn.kernels.transpose_tiled import transpose_tiled
+from gpulearn.kernels.transpose import transpose_tiled
 from gpulearn.kernels.vectors import saxpy_grid_stride
 from gpulearn_lessons.cuda_cpp.cpp_costs import launch_configuration, read_ptx
 from gpulearn_lessons.cuda_cpp.cpp_sources import BLOCK_SUM_CPP, SAXPY_CPP, TRANSPOSE_CPP

@@ -37,9 +37,6 @@ def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, war
         (lambda: scaling_efficiency(0, 1, 2), "seconds_one is 0"),
         (lambda: scaling_efficiency(1, 1, 0), "ranks is 0"),
         (lambda: scaling_efficiency(1, 1, 2, "week"), "did you mean 'weak'"),
-        (lambda: gl.optim.scaled_learning_rate(-1, 0.1, 2), "step is -1"),
-        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 0), "factor is 0"),
-        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpulearn.kernels.specification import poisoned
-from gpulearn.kernels.transpose_tiled import TILE
+from gpulearn.kernels.transpose import TILE
 from gpulearn_lessons.shared_memory.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH, SIDE
 from tests.gpulearn.kernels.launched import launched
 
