@@ -47,7 +47,6 @@ def cases() -> list[Case]:
 
 
 def run(program: Any, case: Case) -> ProductOutcome:
-    """Call `multiply`."""
     assert isinstance(program, ProductProgram)
     ran = program.run(*case.args)
     over = lanes = 0.0
@@ -123,12 +122,10 @@ def fault(answer: Any) -> str | None:
 
 
 def missing() -> str | None:
-    """What a whole program needs."""
     return compiler_fault() or host_fault()
 
 
 def as_program(answer: Any) -> Any:
-    """The program, compiled once for all cases."""
     return product_program(answer.text)
 
 

@@ -1,66 +1,14 @@
 """TensorFlow's MirroredStrategy on two logical CPUs: what each mistake of a popular program does.
 
-TensorFlow runs in a process of its own,
-`python -m gpulearn_lessons.broken_tutorials.mirrored_strategy`; where it is not installed, what
-that printed elsewhere is read from `mirrored_strategy.json`.
+`gpulearn_lessons.frameworks.processes.run` runs `observe` in TensorFlow, or finds its recording.
 """
 
 from __future__ import annotations
 
-import datetime
 import importlib
-import importlib.util
-import json
-import os
-import platform
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-RECORDED = Path(__file__).with_suffix(".json")
-ENVIRONMENT = {
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_ENABLE_ONEDNN_OPTS": "0",
-    "CUDA_VISIBLE_DEVICES": "-1",  # two logical CPUs are two replicas wherever it runs
-}
-SECONDS = 120
-
-
-def observed() -> dict[str, Any]:
-    """What `observe` finds here, or what it found where TensorFlow was installed.
-
-    Returns:
-        Its entries, and "source": one sentence that says where they are from.
-    """
-    entries = _run() if importlib.util.find_spec("tensorflow") else None
-    source = "run here: {versions}."
-    if entries is None:
-        entries = recorded()
-        source = "recorded on {date}: {versions}. TensorFlow is not installed here, or did not run."
-    return {**entries, "source": source.format(**entries)}
-
-
-def recorded() -> dict[str, Any]:
-    """The stored entries."""
-    entries: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
-    return entries
-
-
-def _run() -> dict[str, Any] | None:
-    """What another process prints; None if it fails."""
-    command = [sys.executable, "-m", __name__]
-    environment = {**os.environ, **ENVIRONMENT}
-    try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=True
-        )
-        entries: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
-    except (subprocess.SubprocessError, OSError, ValueError, IndexError):
-        return None
-    return entries
 
 
 def observe() -> dict[str, Any]:
@@ -77,16 +25,11 @@ def observe() -> dict[str, Any]:
         `tf.function`;
         "numpy": what `loss.numpy()` says for one replica and for two;
         "vector": the gradient of the vector of the four losses, and of their mean;
-        "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail;
-        "versions" and "date".
+        "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail.
     """
     tf: Any = importlib.import_module("tensorflow")
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
     pair = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     lone = tf.distribute.MirroredStrategy(["CPU:0"])
-    versions = f"TensorFlow {tf.__version__}, Keras {tf.keras.__version__}"
     return {
         "given": _given(tf, pair),
         "applied": _applied(tf, lone, pair),
@@ -94,8 +37,6 @@ def observe() -> dict[str, Any]:
         "numpy": [_numpy(tf, strategy) for strategy in (lone, pair)],
         "vector": _vector(tf),
         **_shapes(tf),
-        "versions": f"{versions}, Python {platform.python_version()}",
-        "date": datetime.date.today().isoformat(),
     }
 
 
@@ -204,7 +145,3 @@ def _outcome(act: Callable[[], Any], start: str = "") -> Any:
         text = str(error)
         line = text[text.find(start) :].strip().partition("\n")[0]
         return f"{type(error).__name__}: {re.sub(chr(27) + r'.*?m', '', line)}"
-
-
-if __name__ == "__main__":
-    print(json.dumps(observe()))

@@ -107,7 +107,6 @@ class OnGpu(nn.Parameter):
         return torch.device("cuda", self.number)
 
     def get_device(self) -> int:
-        """The number of the GPU."""
         return self.number
 
 

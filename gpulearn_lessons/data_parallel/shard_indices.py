@@ -159,7 +159,6 @@ def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
 
 
 def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
-    """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
             if shard is None:
@@ -191,7 +190,7 @@ def _never_mixed(got: ShardsOutcome) -> str | None:
 
 def _shuffling(got: ShardsOutcome) -> str | None:
     """What is wrong with the orders of the epochs, each of which has every sample once."""
-    orders = [dealt(got, epoch) for epoch in EPOCHS]
+    orders = [_interleaved(shards)[: got.count] for shards in got.shards]
     if orders[0] == list(range(len(orders[0]))):
         return "nothing is shuffled, though there is a seed"
     for epoch, order in zip(EPOCHS, orders, strict=True):
@@ -221,7 +220,7 @@ def _shuffling(got: ShardsOutcome) -> str | None:
             f"samples {_listing(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
         )
-    more = _rewoven(got.wider)
+    more = _interleaved(got.wider)
     if any(map(operator.ne, orders[-1], more)):
         return (
             f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
@@ -251,7 +250,7 @@ def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) ->
 
 def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
-    order = _interleaved(got, shards)
+    order = _interleaved(shards)
     first = order[: got.count]
     if len(order) > got.count and len(set(first)) < got.count:
         padded = Counter(place % got.count for place in range(len(order)))
@@ -274,13 +273,7 @@ def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     return None
 
 
-def _interleaved(got: ShardsOutcome, shards: Shards) -> list[int]:
-    """The list from which rank r took every size-th entry, from r on."""
-    length = sum(map(len, shards))
-    return [shards[place % got.size][place // got.size] for place in range(length)]
-
-
-def _rewoven(shards: Shards) -> list[int]:
+def _interleaved(shards: Shards) -> list[int]:
     """The list that was dealt out to these ranks, as far as all are lists."""
     rounds = max((len(shard) for shard in shards if isinstance(shard, list)), default=0)
     return [
@@ -289,11 +282,6 @@ def _rewoven(shards: Shards) -> list[int]:
         for shard in shards
         if isinstance(shard, list) and turn < len(shard)
     ]
-
-
-def dealt(got: ShardsOutcome, epoch: int) -> list[int]:
-    """The order in which an epoch's samples are dealt out, without padding."""
-    return _interleaved(got, got.shards[epoch])[: got.count]
 
 
 def _listing(numbers: list[int]) -> str:

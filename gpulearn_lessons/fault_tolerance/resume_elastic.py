@@ -22,6 +22,7 @@ from gpulearn.judge.ranks import RankFailure, on_real_ranks, on_simulated_ranks,
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.rank_exercise import alike, with_optimizer_loaded
 from gpulearn_lessons.fault_tolerance.elastic import ElasticRun, resume_elastic
 
 TOLERANCE = 1e-9  # relative; all is in float64
@@ -184,7 +185,6 @@ def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
-    """The rows of each step first, then the weights, then what is returned."""
     starts = got.starts
     if got.called:
         return "it calls the library's function of this name: write it yourself"
@@ -219,15 +219,8 @@ def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
 
 def same(one: ResumeOutcome, other: ResumeOutcome) -> bool:
     """Whether two answers took the same steps and ended alike."""
-    if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
-        return False
-    return _same_row(one.weights, other.weights) and _same_row(one.losses, other.losses)
-
-
-def _same_row(one: Any, other: Any) -> bool:
-    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-        return type(one) is type(other)
-    return one.shape == other.shape and np.allclose(one, other, rtol=TOLERANCE, atol=0)
+    mine, its = ((ran.batches, ran.called, ran.weights, ran.losses) for ran in (one, other))
+    return one.failure == other.failure and alike(mine, its, TOLERANCE)
 
 
 def cases() -> list[Case]:
@@ -250,12 +243,6 @@ def cases() -> list[Case]:
         "2 ranks, killed when all is done": Starts((Start(2, (1, 3), True), Start(2)), 4),
     }
     return [Case(label, (work,)) for label, work in works.items()]
-
-
-def with_optimizer_loaded(answer: Answer) -> Answer:
-    """The answer; torch loads more when it makes its first optimizer, which takes seconds."""
-    torch.optim.Adam([torch.zeros(1)])
-    return answer
 
 
 REAL = Starts((Start(2, (1, 3)), Start(2)), 6)
@@ -292,8 +279,7 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
         return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))
     reference = run(resume_elastic, undisturbed)
-    weights, losses = ranks[0]
-    if not (_same_row(weights, reference.weights) and _same_row(losses, reference.losses)):
+    if not alike(ranks[0], (reference.weights, reference.losses), TOLERANCE):
         return "right on simulated ranks, but after a kill real ones end with other weights."
     return None
 

@@ -114,7 +114,7 @@ def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> 
         same = (call["how"], call["function"], call["code"]) == (how, fn.__name__, code)
         if same and alike(call["arguments"], given):
             version = stored["versions"][call["framework"]]
-            return FrameworkRecording(call["result"], call["printed"], version, stored["date"])
+            return FrameworkRecording(call["result"], call["printed"], version, call["date"])
     raise MissingPackage(
         f"{fn.__name__} was recorded with other code or other arguments, so it must run here, but "
         f"{absent}"
@@ -129,7 +129,6 @@ def note(
         return
     path = Path(place)
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": []}
-    stored["date"] = datetime.date.today().isoformat()
     stored["versions"] = availability.versions()
     call = {
         "how": how,
@@ -139,6 +138,7 @@ def note(
         "arguments": described(list(args)),
         "result": result,
         "printed": printed,
+        "date": datetime.date.today().isoformat(),
     }
     stored["calls"].append(call)
     path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

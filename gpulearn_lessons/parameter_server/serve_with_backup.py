@@ -48,14 +48,12 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> list[CrashRun]:
-    """Every run of a case."""
     deaths: CrashPlan = case.args[0]
     sizes: dict[str, Any] = {"workers": deaths.workers, "pushes": deaths.pushes, "lr": deaths.lr}
     return list(crash_everywhere(answer, deaths.whom, **sizes))
 
 
 def difference(got: Sequence[CrashRun], want: Sequence[CrashRun]) -> str | None:
-    """What is wrong in the first run in which something is."""
     return next((fault for r in got if (fault := r.fault())), None)
 
 

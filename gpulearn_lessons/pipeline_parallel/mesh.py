@@ -18,12 +18,10 @@ from gpulearn.parallel.communicator import (
     Channel,
     Handle,
     current,
-    existing_ranks,
     rank,
     using_channel,
     world_size,
 )
-from gpulearn.require import shown
 
 
 class _Subgroup:
@@ -57,9 +55,9 @@ class _Subgroup:
 def subgroup(ranks: Sequence[int]) -> Iterator[Channel]:
     """Let `ranks` be all that there are: `rank`, `world_size`, messages and collectives are theirs.
 
-    Each rank of the group enters, with the same list; the others do something else meanwhile.
-    Within it, ranks count from 0 in the order given. A subgroup can be entered within another one.
-    Yields the group's channel, which `using_channel` enters again.
+    Each rank of the group enters, with the same list, which names none twice; the others do
+    something else meanwhile. Within it, ranks count from 0 in the order given. A subgroup can be
+    entered within another one. Yields the group's channel, which `using_channel` enters again.
 
     >>> import gpulearn as gl
     >>> def total():
@@ -70,16 +68,7 @@ def subgroup(ranks: Sequence[int]) -> Iterator[Channel]:
     >>> gl.launch(total, 4, backend="simulated")
     [(0, 20), (1, 40), (1, 20), (0, 40)]
     """
-    whole = current()
-    members = [require.from_zero("a rank of the group", member) for member in ranks]
-    for member in members:
-        if member >= whole.size:
-            raise BadInput(f"the group has rank {member}: {existing_ranks(whole.size)}")
-    if len(set(members)) < len(members):
-        raise BadInput(f"the group {shown(ranks)} names a rank twice.")
-    if whole.rank not in members:
-        raise BadInput(f"this is rank {whole.rank}, which the group {shown(ranks)} leaves out.")
-    with using_channel(group := _Subgroup(whole, members)):
+    with using_channel(group := _Subgroup(current(), ranks)):
         yield group
 
 

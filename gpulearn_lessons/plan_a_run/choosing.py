@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS
@@ -141,39 +139,3 @@ def cheapest_plan(
             if paid * (1 + trial.interruptions * wait) <= deadline:
                 costs[trial.name] = paid * trial.gpus * trial.price
     return min(costs, key=costs.__getitem__, default=None)
-
-
-@require.positive("work", "checkpoint", or_zero=("rate", "start"))
-def interrupted_hours(
-    work: float, rate: float, checkpoint: float, start: float, runs: int = 1000, seed: int = 0
-) -> float:
-    """The mean hours that are paid for a run which is interrupted at random moments.
-
-    The run is played through. An interruption loses all work since the last checkpoint; then it
-    takes `start` hours until the work goes on from there, and these can be interrupted as well.
-    Interruptions come at a constant rate, whatever came before (a Poisson process). Writing a
-    checkpoint takes no time, and waiting for GPUs is not paid.
-
-    Args:
-        work: hours without an interruption.
-        rate: interruptions an hour.
-        checkpoint: hours of work between two checkpoints.
-        start: hours to load the checkpoint and begin.
-        runs: how often it is played.
-        seed: of the random moments.
-
-    >>> interrupted_hours(10, rate=0, checkpoint=1, start=0.1)
-    10.0
-    """
-    if rate == 0:
-        return float(work)
-    rng = np.random.default_rng(seed)
-    # each stretch between two checkpoints is tried until no interruption falls into it
-    whole, rest = divmod(work, checkpoint)
-    tries, hours = np.repeat([checkpoint, rest], [int(whole) * runs, runs]), 0.0
-    delay = start  # of a second try; the later ones have it already
-    while tries.size:
-        until = rng.exponential(1 / rate, tries.size)
-        hours += float(np.minimum(until, tries).sum())
-        tries, delay = tries[until < tries] + delay, 0.0
-    return hours / runs

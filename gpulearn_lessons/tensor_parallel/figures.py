@@ -6,7 +6,6 @@ from gpulearn.display import Picture, show
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.plot.controls import Explorer, choices
 from gpulearn.plot.style import bare, box, centered, figure, key
-from gpulearn.tables import Table, table
 from gpulearn_lessons.tensor_parallel.costs import (
     part_activation_bytes,
     part_parameters,
@@ -102,34 +101,3 @@ def tensor_parallel_explorer() -> Explorer:
         "rank": choices("rank", range(max(RANKS)), 1, "{}"),
     }
     return Explorer(draw, controls)
-
-
-def tensor_parallel_table() -> Table:
-    """What the explorer says, for each number of ranks.
-
-    >>> tensor_parallel_table()
-    ranks  state of each  activations of each  sent by each in a step
-    -----  -------------  -------------------  ----------------------
-    1      109.8 GB       35.4 GB              0.00 GB
-    2      55.0 GB        19.9 GB              4.36 GB
-    4      27.6 GB        12.2 GB              6.54 GB
-    8      13.9 GB        8.4 GB               7.63 GB
-    A decoder of 6.9 billion parameters in float32 with Adam, one row of 2,048 tokens (from
-    formulas).
-    """
-    rows = []
-    for ranks in RANKS:
-        state, stored, sent = costs(ranks)
-        rows.append(
-            {
-                "ranks": ranks,
-                "state of each": f"{state:.1f} GB",
-                "activations of each": f"{stored:.1f} GB",
-                "sent by each in a step": f"{sent:.2f} GB",
-            }
-        )
-    return table(
-        rows,
-        caption=f"A decoder of {SHAPE.parameters() / 1e9:.1f} billion parameters in float32 with "
-        f"Adam, one row of {SHAPE.context:,} tokens (from formulas).",
-    )

@@ -99,21 +99,17 @@ def split_heads(weight: Tensor, heads: int) -> Tensor:
 class ColumnParallel(nn.Module):
     """This rank's columns of what a linear layer makes: (…, i) → (…, o/N).
 
-    With `copies` the gradient of the input is added over the ranks here; not where several layers
-    share an input that `copy_to_ranks` has been given once.
+    Several layers share an input, which `copy_to_ranks` has been given once.
     """
 
-    def __init__(self, whole: nn.Linear, *, copies: bool = True) -> None:
+    def __init__(self, whole: nn.Linear) -> None:
         super().__init__()
-        self.copies = copies
         mine = own_part("columns", whole.out_features)
         self.weight = _parameter(whole.weight[mine])
         self.bias = _parameter(whole.bias[mine])
 
     def forward(self, x: Tensor) -> Tensor:
         """Multiply by this rank's part."""
-        if self.copies:
-            return column_parallel(x, self.weight, self.bias)
         return functional.linear(x, self.weight, self.bias)
 
 

@@ -16,7 +16,6 @@ from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import memory_per_gpu
 from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_parts
 
-COMMUNICATION = ("tensor", "pipeline", "data")
 LIMITS = {
     "products": "matrix products",
     "memory": "moving activations through memory",
@@ -72,11 +71,6 @@ class ClusterPlan:
         return model, work.recomputed_flops * shape.layers * work.tokens
 
     @property
-    def communication(self) -> dict[str, float]:
-        """Seconds of a step that nothing hides, of each kind of parallelism."""
-        return {name: self.parts[name] for name in COMMUNICATION}
-
-    @property
     def limit(self) -> str:
         """What limits it, in one sentence: the largest loss of time beside the products."""
         lost = {name: part for name, part in self.parts.items() if name != "products"}
@@ -107,13 +101,9 @@ class ClusterPlan:
             price = self.gpu.price.low
         return self._run(tokens, price, 0.0, availability)[1]
 
-    def energy(self, tokens: float, availability: float = 1.0, overhead: float = 1.0) -> float:
-        """Kilowatt-hours of the GPUs at their design power.
-
-        Overhead is what the building uses for each watt of a GPU: hosts, network, cooling.
-        """
-        require.above_zero("overhead", overhead)
-        return self._run(tokens, 0.0, self.gpu.power, availability)[2] * overhead
+    def energy(self, tokens: float, availability: float = 1.0) -> float:
+        """Kilowatt-hours of the GPUs at their design power, without hosts, network and cooling."""
+        return self._run(tokens, 0.0, self.gpu.power, availability)[2]
 
     def _run(
         self, tokens: float, price: float, power: float, availability: float

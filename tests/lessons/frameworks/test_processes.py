@@ -144,7 +144,7 @@ def test_a_recording_is_what_was_returned_for_this_code_and_these_arguments(
     returned = run("jax", report, numbers, "a")
     capsys.readouterr()
     request.getfixturevalue("_absent")
-    date = json.loads((tmp_path / "noted.json").read_text())["date"]
+    date = json.loads((tmp_path / "noted.json").read_text())["calls"][0]["date"]
     assert run("jax", report, numbers + 1e-7, "a") == returned
     out = capsys.readouterr().out
     assert out.startswith(f"[recorded on {date} with JAX 9.9]\nin --xla")

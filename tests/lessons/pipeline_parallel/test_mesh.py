@@ -47,19 +47,6 @@ def test_groups_on_simulated_and_real_ranks():
     assert gl.launch(sums, 4) == WANTED
 
 
-@pytest.mark.parametrize(
-    ("ranks", "sentence"),
-    [([0, 2], "has rank 2"), ([0, 0, 1], "names a rank twice"), ([0], "which the group")],
-)
-def test_a_wrong_group_is_refused(ranks, sentence):
-    def enter():
-        with subgroup(ranks):
-            pass
-
-    with pytest.raises(RankError, match=sentence):
-        gl.simulate(enter, 2)
-
-
 def first_of_a_group():
     with subgroup([2, 3, 1] if gl.parallel.rank() else [0]):
         if gl.parallel.rank() == 0:
