@@ -15,9 +15,9 @@ from gpulearn.judge.exercise import Case
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
 from gpulearn.judge.ranks import apart
 from gpulearn.parallel.communicator import rank
-from gpulearn.require import shown
 from gpulearn_lessons.data_parallel.rank_exercise import (
     RanksOutcome,
+    plain_losses,
     rank_exercise,
     with_optimizer_loaded,
 )
@@ -98,17 +98,7 @@ def act(answer: Answer, plan: ReplicaRun) -> TrainedReplica:
     own = [row for x, _ in plan.batches() for row in x[rank() :: plan.ranks].tolist()]
     others = sum(row not in own for row in rows)
     untrained = modes.count(False)
-    return TrainedReplica(flat_weights(model), numbers(losses), len(rows), others, untrained)
-
-
-def numbers(losses: Any) -> Any:
-    """The losses as plain numbers; in words what else was given."""
-    if not isinstance(losses, list | tuple):
-        return shown(losses)
-    try:
-        return [float(loss) for loss in losses]
-    except (TypeError, ValueError):
-        return shown(losses)
+    return TrainedReplica(flat_weights(model), plain_losses(losses), len(rows), others, untrained)
 
 
 def target(plan: ReplicaRun) -> list[TrainedReplica]:

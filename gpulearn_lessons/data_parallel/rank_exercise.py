@@ -32,6 +32,7 @@ from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
+from gpulearn.require import shown
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,16 @@ def alike(one: Any, other: Any, relative: float = 1e-7) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(alike(a, b, relative) for a, b in pairs)
     return bool(one == other)
+
+
+def plain_losses(losses: Any) -> Any:
+    """Losses as plain numbers; in words what else was given."""
+    if not isinstance(losses, list | tuple | np.ndarray):
+        return shown(losses)
+    try:
+        return [float(loss) for loss in losses]
+    except (TypeError, ValueError):
+        return shown(losses)
 
 
 def with_optimizer_loaded(answer: Answer) -> Answer:

@@ -35,9 +35,8 @@ def crash_while_saving(saving: Saving = saving_parts) -> list[SaveCrash]:
     When one rank dies, the launcher ends the others wherever they are. So every combination is
     tried that can occur: no rank passes a barrier before all have reached it.
 
-    Args:
-        saving: one rank's save, a generator that yields where the rank may die. It is called with
-            the folder, the step, the rank, the number of ranks and the state to save.
+    `saving` is one rank's save, a generator that yields where the rank may die. It is called with
+    the folder, the step, the rank, the number of ranks and the state to save.
 
     >>> crashes = crash_while_saving()
     >>> sorted({crash.outcome for crash in crashes}), all(crash.restarts for crash in crashes)

@@ -284,13 +284,9 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
     return None
 
 
-def expected(case: Case) -> ResumeOutcome:
-    """The solution's steps; the weights and losses of an uninterrupted run."""
-    return _expected(case.args[0])
-
-
 @functools.cache  # the same for every answer
-def _expected(starts: Starts) -> ResumeOutcome:
+def expected(starts: Starts) -> ResumeOutcome:
+    """The solution's steps; the weights and losses of an uninterrupted run."""
     killed = run(resume_elastic, Case("", (starts,)))
     calm = run(resume_elastic, Case("", (replace(starts, starts=starts.starts[-1:]),)))
     return replace(killed, weights=calm.weights, losses=calm.losses)
@@ -303,7 +299,7 @@ EXERCISE = Exercise(
     run=run,
     ready=with_optimizer_loaded,
     by_hand=False,
-    expect=expected,
+    expect=lambda case: expected(case.args[0]),
     difference=difference,
     demand=resumed_on_real_ranks,
     kinships=(same,),

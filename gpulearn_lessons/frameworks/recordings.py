@@ -104,9 +104,7 @@ def alike(a: Any, b: Any) -> bool:
 def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> FrameworkRecording:
     """What a call returned when it was recorded, in a kind of process that `how` names.
 
-    Raises:
-        MissingPackage: this function, as it stands, was not recorded with these arguments;
-            `absent` says what is missing here.
+    Where nothing was recorded, the error says what is `absent` here.
     """
     stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"calls": []}
     given, code = described(list(args)), fingerprint(fn)

@@ -30,11 +30,8 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
     """Draw when each rank of a pipeline does which pass.
 
     Rows are ranks, and each cell has the number of its micro-batch; white is idle time. With
-    several chunks on a rank, the cells of the first one are darker.
-
-    Args:
-        times: what `time_schedule` returned, or several of them with a name for each, below one
-            another on one time axis.
+    several chunks on a rank, the cells of the first one are darker. Times are what `time_schedule`
+    returned, or several of them with a name for each, below one another on one time axis.
 
     >>> from gpulearn_lessons import pipeline_parallel
     >>> gpipe = pipeline_parallel.schedule("GPipe", ranks=2, micro_batches=2)

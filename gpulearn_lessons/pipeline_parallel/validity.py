@@ -10,16 +10,16 @@ from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule
 
 def needs(action: Action, schedule: Schedule) -> int | None:
     """The stage whose result has to be there first; None where there is none."""
-    if action.kind == "F":
-        return action.stage - 1 if action.stage else None
-    return action.stage + 1 if action.stage + 1 < schedule.stages else None
+    return _neighbor(action.stage + (-1 if action.kind == "F" else 1), schedule)
 
 
 def needed_by(action: Action, schedule: Schedule) -> int | None:
     """The stage that waits for the result of an action; None where there is none."""
-    if action.kind == "F":
-        return action.stage + 1 if action.stage + 1 < schedule.stages else None
-    return action.stage - 1 if action.stage else None
+    return _neighbor(action.stage + (1 if action.kind == "F" else -1), schedule)
+
+
+def _neighbor(stage: int, schedule: Schedule) -> int | None:
+    return stage if 0 <= stage < schedule.stages else None
 
 
 def check_schedule(schedule: Schedule) -> None:

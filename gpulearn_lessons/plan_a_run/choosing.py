@@ -13,23 +13,14 @@ from gpulearn.perf.gpus import GPUS
 
 @dataclass(frozen=True)
 class Offer:
-    """A GPU that may be for hire.
+    """A GPU that may be for hire."""
 
-    Attributes:
-        name: the GPU's name.
-        memory: bytes.
-        peak: operations per second.
-        bandwidth: bytes per second.
-        power: watts at most.
-        price: dollars an hour; None if it is not for hire.
-    """
-
-    name: str
-    memory: float
-    peak: float
-    bandwidth: float
-    power: float
-    price: float | None
+    name: str  # the GPU's
+    memory: float  # bytes
+    peak: float  # operations per second
+    bandwidth: float  # bytes per second
+    power: float  # watts at most
+    price: float | None  # dollars an hour; None if it is not for hire
 
     def seconds(self, flops: float, bytes_moved: float) -> float:
         """The least seconds for the work, by the roofline."""
@@ -38,32 +29,21 @@ class Offer:
 
 @dataclass(frozen=True)
 class Trial:
-    """A job that was tried out on some GPUs for a few minutes, and the terms on which they are let.
+    """A job that was tried out on some GPUs for a few minutes, and the terms of their rent."""
 
-    Attributes:
-        name: of the GPUs and the terms, such as "8 × H100, spot".
-        gpus: how many.
-        memory: bytes that one of them has.
-        needed: bytes that were in use on the fullest of them.
-        step: seconds of a step.
-        price: dollars an hour for one GPU.
-        interruptions: how often they are all taken away in a paid hour; 0 if never.
-    """
-
-    name: str
-    gpus: int
-    memory: float
-    needed: float
-    step: float
-    price: float
-    interruptions: float = 0.0
+    name: str  # of the GPUs and the terms, such as "8 × H100, spot"
+    gpus: int  # how many
+    memory: float  # bytes that one of them has
+    needed: float  # bytes that were in use on the fullest of them
+    step: float  # seconds
+    price: float  # dollars an hour for one GPU
+    interruptions: float = 0.0  # how often all are taken away in a paid hour; 0 if never
 
 
 def offers(price: str = "low") -> list[Offer]:
     """Every GPU of `gpulearn.perf.gpus.GPUS`, with its peak in 16 bits and one price.
 
-    Args:
-        price: "low" or "high": which end of the GPU's range of prices.
+    The price is the "low" or the "high" end of the GPU's range.
 
     >>> [offer.name for offer in offers()][:2]
     ['T4', 'L4']

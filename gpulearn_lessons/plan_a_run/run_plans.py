@@ -47,8 +47,7 @@ WITHIN = 0.1
 def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     """Draw where the time of a step goes, and what fills a GPU's memory, a bar for each plan.
 
-    Args:
-        plans: what a bar is called → what `plan_run` returned.
+    Plans are what a bar is called → what `plan_run` returned.
     """
     require.named("plans", plans, '{"name": plan_run(…), …}')
     require.each(plans, ClusterPlan, "what plan_run returned")
@@ -80,11 +79,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
 
 
 def published_runs(held: Sequence[ErrorReport]) -> Picture:
-    """Draw how far the planner is off published numbers, a row for each.
-
-    Args:
-        held: what `gpulearn_lessons.plan_a_run.plan.published.hold_against` returned.
-    """
+    """Draw how far the planner is off published numbers, a row for each `hold_against` returned."""
     if not held:
         raise BadInput(f"held is {shown(held)}: give what hold_against returned.")
     names = [f"{result.row.run}, {result.row.row}" for result in held]

@@ -29,10 +29,7 @@ def scaling(runs: Mapping[str, Scaling]) -> Picture:
     """Draw speed-up and efficiency over ranks: medians, and bars from least to most.
 
     The dotted line is ideal scaling. A vertical line stands where the cores end: ranks beyond it
-    share cores.
-
-    Args:
-        runs: label → what `measure_scaling` or `modeled_scaling` returned; up to six.
+    share cores. Runs are label → what `measure_scaling` or `modeled_scaling` returned; up to six.
 
     >>> from gpulearn_lessons.scaling_out.modeled import modeled_scaling
     >>> scaling({"100 Gbit": modeled_scaling(0.1, 1e8, "100 Gbit")}).alt
@@ -140,10 +137,7 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     """Draw how far replicas are apart after each step.
 
     The axis is logarithmic, which has no 0: replicas that are equal to the bit stand in a row
-    of their own under it.
-
-    Args:
-        drifts: what `measure_drift` returned.
+    of their own under it. Drifts are what `measure_drift` returned.
 
     >>> from gpulearn_lessons.scaling_out.replica_drift import measure_drift
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt

@@ -7,21 +7,10 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.collectives import broadcast, gather_rows
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.require import shown
-
-
-@require.sizes("count", "ranks")
-def shard_length(count: int, ranks: int) -> int:
-    """Numbers in each shard of a row: ⌈count/N⌉, so the last shards may end in padding.
-
-    >>> shard_length(10, 4)
-    3
-    """
-    return -(-count // ranks)
 
 
 def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
@@ -31,7 +20,7 @@ def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
     tensor([1., 1., 1., 1., 7., 0., 0., 0.])
     """
     row = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    return nn.functional.pad(row, (0, ranks * shard_length(len(row), ranks) - len(row)))
+    return nn.functional.pad(row, (0, -len(row) % ranks))
 
 
 class FlatBlock:

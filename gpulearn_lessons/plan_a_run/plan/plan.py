@@ -156,29 +156,17 @@ def plan_run(
     bandwidth, collectives by α and β, the bubble by `bubble_fraction`, memory by `zero_memory`.
     Two numbers are calibrated, on published runs: `Calibration`.
 
-    Args:
-        parameters: of the model.
-        layers: of the model.
-        hidden: numbers for each token.
-        heads: of attention.
-        vocabulary: different tokens.
-        sequence: tokens of a row.
-        batch: rows of one step, on all GPUs.
-        gpus: how many there are.
-        tensor: GPUs that share each layer.
-        pipeline: stages.
-        data: replicas.
-        gpu: one of `gpulearn.perf.gpus.GPUS`, or "TPU v4".
-        interconnect: the network link of each GPU to other machines, or its name.
-        micro_batch: rows that go through a replica at a time.
-        interleave: parts of the model on each stage.
-        zero: ZeRO's stage, 0 to 3, among the replicas.
-        recompute: "none", "selective" (attention), "full", or a part of the forward pass.
-        precision: of the products; gradients are kept in float32, but for float16.
-        sequence_parallel: whether tensor-parallel GPUs share the norms too.
-        fused_attention: whether the scores of attention never reach memory.
-        parallel_blocks: attention and MLP side by side, with one all-reduce for both.
-        calibration: other numbers than those that were fitted.
+    The model has `parameters` and `layers`, `hidden` numbers for each token, `heads` of attention
+    and a `vocabulary`; a step takes a `batch` of rows of `sequence` tokens on all `gpus`.
+
+    `tensor` GPUs share each layer, `pipeline` are stages with `interleave` parts of the model each,
+    and `data` replicas, through which a `micro_batch` of rows goes at a time; ZeRO's stage is 0 to
+    3. `gpu` is one of `gpulearn.perf.gpus.GPUS` or "TPU v4", and `interconnect` the network link of
+    each to other machines, or its name. `recompute` is "none", "selective" (attention), "full", or
+    a part of the forward pass; `precision` that of the products, beside which gradients are kept in
+    float32, but for float16. Tensor-parallel GPUs may share the norms too (`sequence_parallel`),
+    the scores of attention never reach memory (`fused_attention`), and attention and MLP stand side
+    by side, with one all-reduce for both (`parallel_blocks`).
 
     >>> plan_run(parameters=174.6e9, layers=96, hidden=12288, heads=96, vocabulary=51200,
     ...          sequence=2048, batch=1536, gpus=384, tensor=8, pipeline=12, data=4,
