@@ -24,7 +24,6 @@ def observe() -> dict[str, Any]:
         optimizer made once, and with one made in the replica's function, in each call or in a
         `tf.function`;
         "numpy": what `loss.numpy()` says for one replica and for two;
-        "vector": the gradient of the vector of the four losses, and of their mean;
         "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail.
     """
     tf: Any = importlib.import_module("tensorflow")
@@ -35,7 +34,6 @@ def observe() -> dict[str, Any]:
         "applied": _applied(tf, lone, pair),
         "momentum": _momentum(tf, pair),
         "numpy": [_numpy(tf, strategy) for strategy in (lone, pair)],
-        "vector": _vector(tf),
         **_shapes(tf),
     }
 
@@ -113,14 +111,6 @@ def _numpy(tf: Any, strategy: Any) -> Any:
     (batch,) = _batches(tf, strategy, True)
     loss = strategy.run(tf.reduce_mean, args=(batch,))
     return _outcome(lambda: float(loss.numpy()))
-
-
-def _vector(tf: Any) -> list[float]:
-    weight, x = tf.Variable(0.0), tf.constant([0.0, 1.0, 2.0, 3.0])
-    with tf.GradientTape(persistent=True) as tape:
-        losses = weight * x
-        mean = tf.reduce_mean(losses)
-    return [float(tape.gradient(loss, weight)) for loss in (losses, mean)]
 
 
 def _shapes(tf: Any) -> dict[str, Any]:

@@ -129,15 +129,6 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
     return tuple(map(listed, shards))
 
 
-def demand_of_another_process(answer: Answer, outcomes: Sequence[ShardsOutcome]) -> str | None:
-    """Whether another process makes the same shards, as the ranks' processes must."""
-    here = next(outcome for outcome in outcomes if outcome.seed is not None)
-    if not hasattr(os, "fork"):
-        return None
-    there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
-    return None if there in (None, here.shards[0]) else ANOTHER_PROCESS
-
-
 @where_it_runs
 def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
     """All ranks' shards of epoch 0, made in a process of its own; None if it cannot make them."""
@@ -155,7 +146,11 @@ def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked: the stub's defaults, and the same order in every process."""
     sentence = demand_defaults(shard_indices)(answer, outcomes)
-    return sentence or demand_of_another_process(answer, outcomes)
+    if sentence or not hasattr(os, "fork"):
+        return sentence
+    here = next(outcome for outcome in outcomes if outcome.seed is not None)
+    there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
+    return None if there in (None, here.shards[0]) else ANOTHER_PROCESS
 
 
 def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:

@@ -67,8 +67,8 @@ class _Save:
     """One save of all ranks, which advance independently."""
 
     def __init__(self, saving: Saving, folder: Path, step: int) -> None:
-        states = [_state(step, rank) for rank in range(RANKS)]
-        self.ranks = [saving(folder, step, n, RANKS, state) for n, state in enumerate(states)]
+        state = {"step": step, "shard": torch.full((4,), float(step))}
+        self.ranks = [saving(folder, step, rank, RANKS, state) for rank in range(RANKS)]
         self.passed = [0] * RANKS
         self._last = [""] * RANKS
         self._meetings = [0] * RANKS
@@ -97,10 +97,6 @@ class _Save:
         except StopIteration:
             self._last[rank], self._over[rank] = "", True
         self._meetings[rank] += self._last[rank] == MEET
-
-
-def _state(step: int, rank: int) -> dict[str, Any]:
-    return {"step": step, "rank": rank, "shard": torch.full((4,), float(step))}
 
 
 def _outcome(folder: Path) -> str:

@@ -18,6 +18,7 @@ import torch
 
 from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.one_process import flat_weights
 from gpulearn.judge.ranks import RankFailure, on_real_ranks, on_simulated_ranks, watched
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
@@ -135,12 +136,7 @@ def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool
     run = TrialRun(disk, start, starts.count)
     with watched(answer, resume_elastic) as called:
         losses = answer(run, starts.steps)
-    return weights_of(run), as_row(losses), bool(called)
-
-
-def weights_of(run: ElasticRun) -> Any:
-    """All weights of the model in one row."""
-    return torch.cat([parameter.detach().flatten() for parameter in run.model.parameters()]).numpy()
+    return flat_weights(run.model), as_row(losses), bool(called)
 
 
 def as_row(value: Any) -> Any:
@@ -253,7 +249,7 @@ def _real(answer: Answer, path: str) -> tuple[Any, Any]:
     kills = [start.kill for start in REAL.starts if start.kill is not None]
     run = ElasticRun(path, kills)
     losses = answer(run, REAL.steps)
-    return weights_of(run), as_row(losses)
+    return flat_weights(run.model), as_row(losses)
 
 
 @where_it_runs

@@ -34,7 +34,6 @@ class ScheduleTimes:
 
     schedule: Schedule
     spans: tuple[PassSpan, ...]
-    link: Link
 
     @property
     def seconds(self) -> float:
@@ -96,7 +95,7 @@ def time_schedule(
         for rank, (actions, pairs) in enumerate(zip(schedule.ranks, run.results, strict=True))
         for action, (start, end) in zip(actions, pairs, strict=True)
     ]
-    return ScheduleTimes(schedule, tuple(spans), run.link)
+    return ScheduleTimes(schedule, tuple(spans))
 
 
 class _TimedWork:

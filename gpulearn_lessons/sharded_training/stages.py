@@ -153,7 +153,7 @@ class ShardedParameters(ShardedGradients):
     """As `ShardedGradients`, and of the parameters each rank keeps its shard.
 
     Hooks gather a block's parameters before its forward pass and before its backward pass, and
-    free them after each. Between steps they have no numbers: `gathered()` brings them back.
+    free them after each. Between steps they have no numbers.
 
     Args:
         model: its children run one after another, each with one tensor as its output.
@@ -185,13 +185,3 @@ class ShardedParameters(ShardedGradients):
 
     def _publish(self) -> None:
         """Nothing: a block is gathered when it is used."""
-
-    def gathered(self) -> dict[str, Tensor]:
-        """All parameters by name, whole, on every rank; the model has none afterwards."""
-        whole: dict[str, Tensor] = {}
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
-        for block in self.blocks:
-            block.gather()
-            whole |= {names[p]: p.detach().clone() for p in block.parameters}
-            block.free()
-        return whole

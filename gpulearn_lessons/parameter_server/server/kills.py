@@ -56,7 +56,6 @@ class KillReport:
     # which pushes a worker was told to be safe, of the same shape
     acknowledged: np.ndarray[Any, Any]
     kills: tuple[Kill, ...]  # those that were carried out, in order
-    seconds: float  # how long the run took
     # what the processes did, in order, each written down by the process itself
     events: tuple[ProcessEvent, ...] = field(default=(), repr=False)
 
@@ -189,9 +188,8 @@ class _Run:
                 start = time.monotonic()  # the first processes take as long as the machine is busy
         states = [self._state_of(server) for server in (self.primary, self.backup)]
         applied, copies = (count_pushes(state, self.workers) for state in states)
-        seconds = time.monotonic() - start
-        events = read_events(self.folder)
-        return KillReport(applied, copies, self.acknowledged, tuple(self.kills), seconds, events)
+        kills, events = tuple(self.kills), read_events(self.folder)
+        return KillReport(applied, copies, self.acknowledged, kills, events)
 
     def end(self) -> None:
         """Leave no process and no open file behind."""

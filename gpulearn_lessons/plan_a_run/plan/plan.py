@@ -34,7 +34,6 @@ class ClusterPlan:
     work: Workload  # the model and its batch
     layout: Layout  # how it lies on the GPUs
     gpu: Processor  # on what it runs
-    network: Link  # the link of one GPU to other machines
     # seconds of a step, by what they are spent on; they add up to `step_seconds`
     parts: Mapping[str, float]
     memory_per_gpu: Mapping[str, float]  # bytes by parts, at the fullest moment
@@ -200,4 +199,4 @@ def plan_run(
             f"replica over more GPUs, or recompute."
         )
     parts = step_parts(work, layout, chosen, network, calibration)
-    return ClusterPlan(work, layout, chosen, network, parts, memory)
+    return ClusterPlan(work, layout, chosen, parts, memory)

@@ -76,8 +76,8 @@ def sharded(stage, build, make, dtype, clip=None):
         if clip:
             trained.clip(clip)
         trained.step()
-    if hasattr(trained, "gathered"):
-        return trained.gathered(), kept
+    for block in trained.blocks:
+        block.gather()  # where it is not there
     return {name: p.detach().clone() for name, p in model.named_parameters()}, kept
 
 
