@@ -27,8 +27,6 @@ NEEDED = 8  # samples from which two orders are hardly the same by chance
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the ranks train."""
-
     ranks: int  # how many
     count: int  # samples in all
     batch: int  # samples of a rank's step

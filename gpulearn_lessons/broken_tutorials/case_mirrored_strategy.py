@@ -20,8 +20,6 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class MirroredRun:
-    """What a strategy trains."""
-
     replicas: int  # how many
     rows: tuple[int, ...]  # of each batch
     lr: float = 0.05  # learning rate

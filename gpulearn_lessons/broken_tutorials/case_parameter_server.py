@@ -24,8 +24,6 @@ LONGER = 1.1  # than the slowest worker of each step: sending takes little besid
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """What a server and its workers train."""
-
     seconds: tuple[float, ...]  # that a gradient takes each worker
     steps: int  # how many
     lr: float = 0.1  # learning rate

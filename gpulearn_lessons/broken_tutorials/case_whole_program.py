@@ -40,8 +40,6 @@ USES_GROUP = (
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What the ranks train."""
-
     machines: tuple[int, ...]  # ranks on each machine, one for each of its GPUs
     steps: int  # batches of each rank
     rows: int  # of each batch

@@ -29,8 +29,6 @@ OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
 
 @dataclass(frozen=True)
 class ReplicaRun:
-    """What the ranks train."""
-
     ranks: int  # how many
     rows: tuple[int, ...]  # of each batch
     lr: float  # learning rate

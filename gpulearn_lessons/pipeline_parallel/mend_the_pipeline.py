@@ -29,8 +29,6 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class TwoStageRun:
-    """What the two ranks train."""
-
     rows: tuple[tuple[int, ...], ...]  # of each micro-batch of each batch
     lr: float  # learning rate
     ranks: ClassVar[int] = 2
