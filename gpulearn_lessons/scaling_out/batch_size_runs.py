@@ -95,11 +95,7 @@ def batch_size_study(
     warm-up" lets it grow over the first fifth of the steps (`scaled_learning_rate`, with its
     source). The root keeps the variance of one step's update as it was: Krizhevsky, "One weird
     trick for parallelizing convolutional neural networks", arXiv 1404.5997, 2014.
-
-    Args:
-        batches: batch sizes, ascending; that of the first is 0.1.
-        rules: names in `RULES`.
-        epochs: passes over the digits.
+    Batch sizes are ascending, and the rate of the first is 0.1; rules are names in `RULES`.
 
     >>> study = batch_size_study((32, 256), ["kept", "linear"], epochs=2)
     >>> len(study.accuracies["linear", 256])

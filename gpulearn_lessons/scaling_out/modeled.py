@@ -42,14 +42,8 @@ def data_parallel_seconds(
     latency again. Computing and sending do not slow each other down here, and the optimizer
     takes no time.
 
-    Args:
-        ranks: N.
-        compute: seconds that one rank computes for the batch.
-        size: S, bytes of all gradients.
-        link: between any two ranks, or its name.
-        kind: "weak" or "strong".
-        overlap: whether buckets travel during backward.
-        buckets: B, all of one size.
+    N are the ranks, `compute` seconds that one computes for the batch, S bytes of all gradients, B
+    buckets of one size; the link, or its name, is that between any two ranks.
 
     >>> link = Link(latency=0.0, bandwidth=1e9)
     >>> data_parallel_seconds(2, compute=0.3, size=1e8, link=link)  # 0.1 s of communication

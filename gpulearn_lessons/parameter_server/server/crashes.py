@@ -125,7 +125,9 @@ class _Pair:
 
         def forward(other: Push) -> None:
             self.event("before forward", push)
-            self.handle(self.backup, _own(other), _nothing, _nothing)
+            # a copy, as a message is; a backup neither forwards nor acknowledges
+            copied = Push(other.worker, other.number, other.gradient.copy())
+            self.handle(self.backup, copied, lambda push: None, lambda push: None)
             self.event("forwarded", push)
 
         def acknowledge(other: Push) -> None:
@@ -136,7 +138,8 @@ class _Pair:
 
         try:
             self.event("received", push)
-            self.handle(self.primary, _own(push), forward, acknowledge)
+            copied = Push(push.worker, push.number, push.gradient.copy())
+            self.handle(self.primary, copied, forward, acknowledge)
             self.event("done", push)
         except _ServerCrash:
             if self.backup_died:
@@ -148,15 +151,6 @@ class _Pair:
         if self.worker_died:  # and is started again, not knowing what it has heard
             self.worker_died = delivered = False
         return delivered
-
-
-def _nothing(push: Push) -> None:
-    """What a backup does in place of forwarding and acknowledging."""
-
-
-def _own(push: Push) -> Push:
-    """A copy, as a message is."""
-    return Push(push.worker, push.number, push.gradient.copy())
 
 
 def _push_name(push: Push) -> str:

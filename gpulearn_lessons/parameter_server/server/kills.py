@@ -90,16 +90,11 @@ def run_with_kills(
     A primary that dies is replaced by its backup, and a backup by a new process, which first
     gets all that the primary has; a worker is started again, and sends what it was not told to
     be safe. One process is killed at a time: the next kill waits until there are two servers
-    again. Each push adds 1 to a weight of its own.
+    again. Each of so many workers sends `pushes`, and each push adds 1 to a weight of its own.
 
-    Args:
-        kills: which, one after another, or how many, drawn from `seed`: whom and where, a third
-            each for primary, backup and workers.
-        workers: how many workers.
-        pushes: how many each of them sends.
-        seed: of the kills, and of how many pushes lie between them.
-        handle: what a server does with a push.
-        timeout: seconds that the whole run may take.
+    `kills` are given one by one, or only how many: then the seed draws whom and where, a third each
+    for primary, backup and workers; it also draws how many pushes lie between them. `handle` is
+    what a server does with a push, and `timeout` the seconds that the whole run may take.
 
     >>> run_with_kills([Kill("primary", "forwarded"), Kill("worker", "pushed")], pushes=20)
     2 kills, 40 pushes acknowledged: 0 lost, 0 applied twice

@@ -5,7 +5,8 @@ import torch
 
 import gpulearn as gl
 from gpulearn.errors import BadInput, RankError
-from gpulearn_lessons.pipeline_parallel.mesh import AXES, Mesh, subgroup
+from gpulearn.parallel.communicator import current, using_channel
+from gpulearn_lessons.pipeline_parallel.mesh import AXES, Mesh, Subgroup
 
 
 def test_every_rank_has_its_own_place():
@@ -22,6 +23,11 @@ def test_every_rank_has_its_own_place():
                     mesh.coordinates(one)[other] == mesh.coordinates(number)[other]
                     for other in others
                 )
+
+
+def subgroup(ranks):
+    """Let some ranks be all that there are."""
+    return using_channel(Subgroup(current(), ranks))
 
 
 def sums():
