@@ -47,8 +47,6 @@ class PipelineRun:
 
 @dataclass(frozen=True)
 class PipelineNotes:
-    """What a rank has trained."""
-
     weights: Any  # that it returned; described if they are none
     steps: list[list[int]]  # the samples that it used with the same weights
 

@@ -45,8 +45,6 @@ class ServerPlan:
 
 @dataclass(frozen=True)
 class ServerNotes:
-    """What a rank has trained."""
-
     weights: Any  # that it returned; described if they are none
     calls: list[tuple[int, int]]  # the pairs (worker, step) whose gradient it computed
 

@@ -93,8 +93,6 @@ class FakeDevices(list[torch.device]):
 
 @dataclass(frozen=True)
 class ProgramNotes:
-    """What a rank has done."""
-
     weights: Any  # of its model, afterwards; described if none is returned
     used: list[int] = field(default_factory=list)  # the GPUs that it took
     moved: bool = True  # whether its model was moved to a device

@@ -54,8 +54,6 @@ class ReplicaRun:
 
 @dataclass(frozen=True)
 class TrainedReplica:
-    """What a rank has trained."""
-
     weights: np.ndarray  # afterwards
     losses: Any  # as it returned them; described if they are no list of numbers
     rows: int  # how many it puts through its model

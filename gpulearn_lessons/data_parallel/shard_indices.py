@@ -164,23 +164,16 @@ def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
                 return f"in epoch {epoch}, {sentence}"
     if got.seed is None:
         return None
-    if got.count >= MANY and (sentence := _never_mixed(got)):
-        return sentence
-    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
-        if sentence := _order_fault(got, shards):
-            return f"in epoch {epoch}, {sentence}"
-    return _shuffling(got) if got.count >= MANY else None
-
-
-def _never_mixed(got: ShardsOutcome) -> str | None:
-    """Whether the ranks' samples stay the same while their order changes."""
     members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
-    if len(members) == 1 and len(set(map(str, got.shards))) > 1:
+    if got.count >= MANY and len(members) == 1 and len(set(map(str, got.shards))) > 1:
         return (
             "each rank sees the same samples in every epoch, in another order: shuffle the list "
             "of all samples, and deal out then"
         )
-    return None
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        if sentence := _order_fault(got, shards):
+            return f"in epoch {epoch}, {sentence}"
+    return _shuffling(got) if got.count >= MANY else None
 
 
 def _shuffling(got: ShardsOutcome) -> str | None:

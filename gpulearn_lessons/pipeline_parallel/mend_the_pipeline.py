@@ -58,8 +58,6 @@ class TwoStageRun:
 
 @dataclass(frozen=True)
 class TrainedStage:
-    """What a rank has trained."""
-
     weights: np.ndarray  # of its stage, afterwards
     changed: bool = False  # whether it has changed the batches that it was given
 

@@ -127,12 +127,6 @@ def batch_sizes(study: BatchStudy) -> Picture:
         )
 
 
-def _marks(number: int, lines: int, points: int, count: int) -> tuple[int, int]:
-    """Where a line's markers stand: beside those of a line that it lies on, `count` in all."""
-    every = max(1, points // count)
-    return number * every // lines, every
-
-
 def drift(drifts: Mapping[str, Drift]) -> Picture:
     """Draw how far replicas are apart after each step.
 
@@ -146,13 +140,17 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     expected = "what measure_drift returns"
     require.named("drifts", drifts, expected, len(LINES))
     require.each(drifts, "distances", expected, "drifts holds")
-    floor = row_of_zeros(drifts)
+    # zeros are drawn at a power of ten, at least ten times below all other distances
+    least = min((float(d) for run in drifts.values() for d in run.distances if d > 0), default=1.0)
+    floor = 10.0 ** (math.floor(math.log10(least)) - 1)
     parts, steps = [], 0
     with figure(8.0, 4.4) as (fig, axes):
         for number, (name, run) in enumerate(drifts.items()):
             distances, apart = run.distances, run.distances > 0
             steps = max(steps, len(distances) - 1)
-            marks = _marks(number, len(drifts), len(distances), 12)
+            every = max(1, len(distances) // 12)
+            # beside the markers of a line that it lies on
+            marks = number * every // len(drifts), every
             axes.plot(np.arange(len(distances)), np.where(apart, distances, floor), label=name,
                       markersize=5, markevery=marks, **LINES[number])  # fmt: skip
             if not apart.any():
@@ -170,12 +168,6 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
         return show(
             fig, f"Distance between replicas over {steps} steps, measured: {'; '.join(parts)}."
         )
-
-
-def row_of_zeros(drifts: Mapping[str, Drift]) -> float:
-    """Where zeros are drawn: a power of ten, at least ten times below all other distances."""
-    least = min((float(d) for run in drifts.values() for d in run.distances if d > 0), default=1.0)
-    return float(10.0 ** (math.floor(math.log10(least)) - 1))
 
 
 def _mark_zeros(axes: Any, most: float, floor: float) -> None:
