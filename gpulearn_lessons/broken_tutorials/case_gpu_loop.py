@@ -35,7 +35,6 @@ class DeviceReads(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """A call of torch."""
         fetched = getattr(function, "__name__", "") in FETCHES and isinstance(args[0], torch.Tensor)
         # a loader fetches its whole numbers on the CPU
         fetched = fetched and args[0].is_floating_point()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import RankFailure, demand_on_real_ranks, failed_alike, on_simulated_ranks
+from gpulearn.judge.exercise import Case
+from gpulearn.judge.ranks import failed_alike
 from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.input_pipeline import case_input_pipeline
+from gpulearn_lessons.data_parallel.rank_exercise import RanksOutcome, rank_exercise
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 3
@@ -26,8 +27,6 @@ NEEDED = 8  # samples from which two orders are hardly the same by chance
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the ranks train."""
-
     ranks: int  # how many
     count: int  # samples in all
     batch: int  # samples of a rank's step
@@ -47,15 +46,9 @@ class PipelineRun:
 
 
 @dataclass(frozen=True)
-class PipelineOutcome:
-    """The outcome of a run."""
-
-    plan: PipelineRun  # what was to be trained
-    failure: RankFailure | None = None  # how it failed, if it did
-    # that each rank returned; described if they are none
-    weights: list[Any] = field(default_factory=list)
-    # of each rank, the samples that it used with the same weights
-    steps: list[list[list[int]]] = field(default_factory=list)
+class PipelineNotes:
+    weights: Any  # that it returned; described if they are none
+    steps: list[list[int]]  # the samples that it used with the same weights
 
 
 def joined(parts: Iterable[list[int]]) -> list[int]:
@@ -74,7 +67,7 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
+def act(answer: Answer, plan: PipelineRun) -> PipelineNotes:
     """Be one rank, with random numbers of its own as a fresh process has."""
     torch.manual_seed(1000 + rank())
     points = torch.from_numpy(plan.points())
@@ -93,44 +86,33 @@ def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
     weights = torch.ones(WIDTH, dtype=torch.float64, requires_grad=True)
     returned = answer(weights, losses_of, plan.count, plan.batch, plan.epochs, plan.lr)
     if isinstance(returned, Tensor) and returned.shape == weights.shape:
-        return returned.detach().numpy().copy(), steps
-    return shown(returned), steps
+        return PipelineNotes(returned.detach().numpy().copy(), steps)
+    return PipelineNotes(shown(returned), steps)
 
 
-def run(answer: Answer, case: Case) -> PipelineOutcome:
-    plan: PipelineRun = case.args[0]
-    ran = on_simulated_ranks(act, plan.ranks, answer, plan)
-    if isinstance(ran, RankFailure):
-        return PipelineOutcome(plan, ran)
-    return gathered(plan, ran.results)
-
-
-def gathered(plan: PipelineRun, ranks: Any) -> PipelineOutcome:
-    return PipelineOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
-
-
-def difference(got: PipelineOutcome, want: PipelineOutcome) -> str | None:
-    """One sentence on the samples, then on the weights, or None."""
-    if got.failure:
-        return got.failure.sentence
-    plan = got.plan
-    for number, weights in enumerate(got.weights):
-        if isinstance(weights, str):
-            return f"rank {number} returns {weights}, expected the weights"
-    if sentence := _samples(plan, got.steps):
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
+    plan, first = got.work, got.ranks[0].weights
+    for number, own in enumerate(got.ranks):
+        if isinstance(own.weights, str):
+            return f"rank {number} returns {own.weights}, expected the weights"
+    if sentence := _samples(plan, [own.steps for own in got.ranks]):
         return sentence
-    for number, weights in enumerate(got.weights):
-        if not np.array_equal(weights, got.weights[0]):
+    for number, own in enumerate(got.ranks):
+        if not np.array_equal(own.weights, first):
             return f"afterwards the weights of rank {number} are not those of rank 0"
-    together = [joined(parts) for parts in zip(*got.steps, strict=True)]
-    right = plan.replayed(together)
-    away = np.linalg.norm(got.weights[0] - right) / np.linalg.norm(right)
+    right = plan.replayed(together(got))
+    away = np.linalg.norm(first - right) / np.linalg.norm(right)
     if not away <= TOLERANCE:
         return (
             f"the samples are right, and the weights are {away:.2g} away from those of one process "
             f"that takes the mean over the same samples in each step"
         )
     return None
+
+
+def together(ran: RanksOutcome) -> list[list[int]]:
+    """The samples of each step, of all ranks."""
+    return [joined(parts) for parts in zip(*(own.steps for own in ran.ranks), strict=True)]
 
 
 def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
@@ -165,50 +147,42 @@ def _samples(plan: PipelineRun, steps: list[list[list[int]]]) -> str | None:
     return None
 
 
-def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
-    ran = gathered(plan, ranks)
-    return difference(ran, ran)
-
-
-@failed_alike
-def same_way(one: PipelineOutcome, other: PipelineOutcome) -> bool:
+def same_way(one: RanksOutcome, other: RanksOutcome) -> bool:
     """Whether two outcomes fail in the same way, whatever the order of the samples."""
     return _traits(one) == _traits(other)
 
 
-def _traits(ran: PipelineOutcome) -> tuple[Any, ...]:
+def _traits(ran: RanksOutcome) -> tuple[Any, ...]:
     """What is told of an outcome, without the numbers that depend on a random order."""
-    plan, used = ran.plan, [joined(own) for own in ran.steps]
-    alike = all(np.array_equal(weights, ran.weights[0]) for weights in ran.weights)
+    plan, used = ran.work, [joined(own.steps) for own in ran.ranks]
+    first = ran.ranks[0].weights
+    alike = all(np.array_equal(own.weights, first) for own in ran.ranks)
     share = plan.count // plan.ranks
     epochs = [[own[e * share : (e + 1) * share] for own in used] for e in range(plan.epochs)]
     visits = [Counter(joined(parts)) for parts in epochs]
     once = all(set(each.values()) == {1} and len(each) == plan.count for each in visits)
     repeated = plan.epochs > 1 and epochs[0] == epochs[1]
     factor: Any = None
-    if isinstance(ran.weights[0], np.ndarray) and len({len(own) for own in ran.steps}) == 1:
-        together = [joined(parts) for parts in zip(*ran.steps, strict=True)]
+    if isinstance(first, np.ndarray) and len({len(own.steps) for own in ran.ranks}) == 1:
         # by how much a gradient is too long where a mean was forgotten
         factors = (1, plan.batch, plan.ranks, plan.batch * plan.ranks)
-        factor = next((k for k in factors if _fits(ran, together, k)), "none")
+        factor = next((k for k in factors if _fits(ran, k)), "none")
     orders = all(own == used[0] for own in used), used[0][:share] == sorted(used[0][:share])
     return [len(own) for own in used], alike, once, repeated, factor, orders
 
 
-def _fits(ran: PipelineOutcome, steps: list[list[int]], factor: float) -> bool:
-    plan = ran.plan
-    scaled = PipelineRun(plan.ranks, plan.count, plan.batch, plan.epochs, plan.lr * factor)
-    right = scaled.replayed(steps)
-    return bool(np.linalg.norm(ran.weights[0] - right) <= 1e-7 * np.linalg.norm(right))
+def _fits(ran: RanksOutcome, factor: float) -> bool:
+    right = replace(ran.work, lr=ran.work.lr * factor).replayed(together(ran))
+    return bool(np.linalg.norm(ran.ranks[0].weights - right) <= 1e-7 * np.linalg.norm(right))
 
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     task="Mend the pipeline, so that each sample is used once in an epoch, and a step is a mean.",
     reference=case_input_pipeline,
     cases=cases,
-    run=run,
-    by_hand=False,
+    act=act,
     difference=difference,
-    kinships=(same_way,),
-    demand=demand_on_real_ranks(act, (2,), lambda ranks: [PipelineRun(ranks, 16, 4, 2)], judge),
+    kinships=(failed_alike(same_way),),
+    counts=(2,),
+    real=lambda ranks: [PipelineRun(ranks, 16, 4, 2)],
 )

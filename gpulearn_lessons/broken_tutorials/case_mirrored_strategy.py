@@ -11,9 +11,8 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.trial import Failure
-from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy, case_mirrored_strategy
+from gpulearn_lessons.data_parallel.rank_exercise import alike, plain_losses
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 3
@@ -21,15 +20,12 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class MirroredRun:
-    """What a strategy trains."""
-
     replicas: int  # how many
     rows: tuple[int, ...]  # of each batch
     lr: float = 0.05  # learning rate
     momentum: float = 0.9  # of the optimizer
 
     def batches(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Inputs and targets."""
         random = np.random.default_rng(self.rows)
         return [(random.normal(size=(n, WIDTH)), random.normal(size=n)) for n in self.rows]
 
@@ -52,8 +48,6 @@ class CountingStrategy(Strategy):
 
 @dataclass(frozen=True)
 class MirroredOutcome:
-    """The outcome of a run."""
-
     weights: np.ndarray  # afterwards
     losses: Any  # as they are returned; described if they are no list of numbers
     # rows that each replica was given, call by call
@@ -80,17 +74,7 @@ def run(answer: Answer, case: Case) -> MirroredOutcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         losses = answer(strategy, weights, plan.batches(), plan.lr, plan.momentum)
-    return MirroredOutcome(weights, numbers(losses), strategy.shares)
-
-
-def numbers(losses: Any) -> Any:
-    """The losses as plain numbers; in words what else was given."""
-    if not isinstance(losses, list | tuple | np.ndarray):
-        return shown(losses)
-    try:
-        return [float(loss) for loss in losses]
-    except (TypeError, ValueError):
-        return shown(losses)
+    return MirroredOutcome(weights, plain_losses(losses), strategy.shares)
 
 
 def expected(case: Case) -> MirroredOutcome:
@@ -106,7 +90,6 @@ def expected(case: Case) -> MirroredOutcome:
 
 
 def difference(got: MirroredOutcome, want: MirroredOutcome) -> str | None:
-    """One sentence on what each replica was given, the weights or the losses, or None."""
     away = np.linalg.norm(got.weights - want.weights) / np.linalg.norm(want.weights)
     if not away <= TOLERANCE:
         return (
@@ -140,20 +123,6 @@ def demand(answer: Answer, outcomes: Any) -> str | None:
     return None
 
 
-def same(one: MirroredOutcome, other: MirroredOutcome) -> bool:
-    """Whether two outcomes are the same numbers, from the same parts."""
-    if isinstance(one, Failure) or isinstance(other, Failure):
-        return False
-    if isinstance(one.losses, str) or isinstance(other.losses, str):
-        alike = isinstance(one.losses, str) and isinstance(other.losses, str)
-    else:
-        alike = len(one.losses) == len(other.losses) and np.allclose(
-            one.losses, other.losses, rtol=1e-7, equal_nan=True
-        )
-    close = np.allclose(one.weights, other.weights, rtol=1e-7, equal_nan=True)
-    return bool(alike and close and one.shares == other.shares)
-
-
 EXERCISE = Exercise(
     task="Mend the training, so that N replicas learn as one with whole batches.",
     reference=case_mirrored_strategy,
@@ -163,5 +132,5 @@ EXERCISE = Exercise(
     expect=expected,
     difference=difference,
     demand=demand,
-    kinships=(same,),
+    kinships=(alike,),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,12 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import (
-    RankFailure,
-    demand_on_real_ranks,
-    failed_the_same,
-    on_simulated_ranks,
-    same_result,
-)
+from gpulearn.judge.exercise import Case
+from gpulearn.judge.ranks import failed_the_same
 from gpulearn.parallel.communicator import compute, rank
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.synchronous_server import case_parameter_server
+from gpulearn_lessons.data_parallel.rank_exercise import RanksOutcome, rank_exercise, same_notes
 
 TOLERANCE = 1e-9  # relative; all is in float64
 WIDTH = 4
@@ -29,11 +24,18 @@ LONGER = 1.1  # than the slowest worker of each step: sending takes little besid
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """What a server and its workers train."""
-
     seconds: tuple[float, ...]  # that a gradient takes each worker
     steps: int  # how many
     lr: float = 0.1  # learning rate
+
+    @property
+    def ranks(self) -> int:
+        return len(self.seconds) + 1
+
+    @property
+    def longest(self) -> float:
+        """Seconds of all steps, where the workers compute at the same time and a little is sent."""
+        return LONGER * self.steps * max(self.seconds)
 
     def slope(self, weights: np.ndarray, worker: int, step: int) -> np.ndarray:
         """A worker's gradient in a step: it depends on all three."""
@@ -42,16 +44,9 @@ class ServerPlan:
 
 
 @dataclass(frozen=True)
-class ServerOutcome:
-    """The outcome of a run."""
-
-    plan: ServerPlan  # what was to be trained
-    failure: RankFailure | None = None  # how it failed, if it did
-    # that each rank returned; described if they are none
-    weights: list[Any] = field(default_factory=list)
-    # of each rank, the pairs (worker, step) whose gradient it computed
-    calls: list[list[tuple[int, int]]] = field(default_factory=list)
-    seconds: float = 0.0  # on the simulated clock; 0 on real ranks
+class ServerNotes:
+    weights: Any  # that it returned; described if they are none
+    calls: list[tuple[int, int]]  # the pairs (worker, step) whose gradient it computed
 
 
 def cases() -> list[Case]:
@@ -67,7 +62,7 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
+def act(answer: Answer, plan: ServerPlan) -> ServerNotes:
     calls: list[tuple[int, int]] = []
 
     def gradient(weights: Tensor, worker: int, step: int) -> Tensor:
@@ -78,37 +73,24 @@ def act(answer: Answer, plan: ServerPlan) -> tuple[Any, list[tuple[int, int]]]:
     weights = torch.ones(WIDTH, dtype=torch.float64)
     returned = answer(weights, gradient, plan.steps, plan.lr)
     if isinstance(returned, Tensor) and returned.shape == weights.shape:
-        return returned.detach().numpy().copy(), calls
-    return shown(returned), calls
+        return ServerNotes(returned.detach().numpy().copy(), calls)
+    return ServerNotes(shown(returned), calls)
 
 
-def run(answer: Answer, case: Case) -> ServerOutcome:
-    plan: ServerPlan = case.args[0]
-    ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
-    if isinstance(ran, RankFailure):
-        return ServerOutcome(plan, ran)
-    weights, calls = map(list, zip(*ran.results, strict=True))
-    return ServerOutcome(plan, None, weights, calls, ran.seconds)
-
-
-def expected(case: Case) -> ServerOutcome:
+def target(plan: ServerPlan) -> list[ServerNotes]:
     """One process that computes every worker's gradient in every step."""
-    plan: ServerPlan = case.args[0]
     weights, workers = np.ones(WIDTH), range(len(plan.seconds))
     for step in range(plan.steps):
         total = sum(plan.slope(weights, worker, step) for worker in workers)
         weights = weights - plan.lr * total / len(workers)
     calls = [[(worker, step) for step in range(plan.steps)] for worker in workers]
-    seconds = plan.steps * max(plan.seconds)
-    return ServerOutcome(plan, None, [weights] * (len(workers) + 1), [[], *calls], seconds)
+    return [ServerNotes(weights, own) for own in ([], *calls)]
 
 
-def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
-    """One sentence on who computed what, then on the weights, then on the time, or None."""
-    if got.failure:
-        return got.failure.sentence
-    for number, (calls, right) in enumerate(zip(got.calls, want.calls, strict=True)):
-        if calls == right:
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
+    for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        calls = own.calls
+        if calls == right.calls:
             continue
         if not number:
             return (
@@ -120,53 +102,39 @@ def difference(got: ServerOutcome, want: ServerOutcome) -> str | None:
         return (
             f"rank {number} computes {len(calls)} gradients, of steps "
             f"{', '.join(str(step) for _, step in calls[:6]) or 'none'}, expected one in each of "
-            f"{len(right)} steps"
+            f"{len(right.calls)} steps"
         )
-    for number, weights in enumerate(got.weights):
-        if isinstance(weights, str):
-            return f"rank {number} returns {weights}, expected the weights"
-        right_weights = want.weights[number]
-        away = np.linalg.norm(weights - right_weights) / np.linalg.norm(right_weights)
+    for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        if isinstance(own.weights, str):
+            return f"rank {number} returns {own.weights}, expected the weights"
+        away = np.linalg.norm(own.weights - right.weights) / np.linalg.norm(right.weights)
         if not away <= TOLERANCE:
             return (
                 f"rank {number} ends with weights that are {away:.2g} away from those of steps in "
                 f"which each worker gives one gradient, relative to their length"
             )
-    if got.seconds > LONGER * want.seconds:
+    if got.seconds > got.work.longest:
         return (
             f"the weights are right, but it takes {got.seconds:.2g} s, and the slowest worker "
-            f"alone {want.seconds:.2g} s: the workers wait for each other"
+            f"alone {got.work.longest / LONGER:.2g} s: the workers wait for each other"
         )
     return None
 
 
-def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
-    """The same for real ranks, whose time nobody counts."""
-    weights, calls = map(list, zip(*ranks, strict=True))
-    return difference(ServerOutcome(plan, None, weights, calls), expected(Case("", (plan,))))
-
-
 @failed_the_same
-def same(one: ServerOutcome, other: ServerOutcome) -> bool:
-    """Whether two outcomes are the same numbers after as long, or the same failure."""
-    slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
-    return (
-        one.calls == other.calls
-        and slow[0] == slow[1]
-        and all(map(same_result, one.weights, other.weights))
-    )
+def same(one: RanksOutcome, other: RanksOutcome) -> bool:
+    slow = [ran.seconds > ran.work.longest for ran in (one, other)]
+    return slow[0] == slow[1] and same_notes(one, other)
 
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     task="Mend the program, so that each step has one gradient of every worker.",
     reference=case_parameter_server,
     cases=cases,
-    run=run,
-    by_hand=False,
-    expect=expected,
+    act=act,
+    target=target,
     difference=difference,
     kinships=(same,),
-    demand=demand_on_real_ranks(
-        act, (3,), lambda ranks: [ServerPlan((0.1,) * (ranks - 1), 3)], judge
-    ),
+    counts=(3,),
+    real=lambda ranks: [ServerPlan((0.1,) * (ranks - 1), 3)],
 )

@@ -76,7 +76,6 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, want: list[str]) -> str | None:
-    """One sentence on the first suspect too many or too few, or None."""
     if isinstance(got, str) or not isinstance(got, list | tuple | set | frozenset):
         return f"it returns {shown(got)}, expected a list of mistakes"
     for mistake in got:

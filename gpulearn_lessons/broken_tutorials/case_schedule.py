@@ -65,7 +65,6 @@ def expected(case: Case) -> Outcome:
 
 
 def differs(got: Outcome, want: Outcome) -> str | None:
-    """Rates one after another; a length that is wrong says what came."""
     for phrase, right in want.facts.items():
         value = got.facts[phrase]
         if isinstance(right, str) or isinstance(value, str):
@@ -77,7 +76,6 @@ def differs(got: Outcome, want: Outcome) -> str | None:
 
 
 def written(rates: np.ndarray[Any, Any]) -> str:
-    """Rates in a sentence."""
     return ", ".join(f"{rate:g}" for rate in rates) or "none"
 
 

@@ -15,20 +15,19 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
-from gpulearn.judge.ranks import (
-    RankFailure,
-    apart,
-    demand_on_real_ranks,
-    failed_alike,
-    on_simulated_ranks,
-    same_result,
-)
+from gpulearn.judge.ranks import apart, failed_alike
 from gpulearn.parallel.communicator import rank, rank_of_this_thread
 from gpulearn.require import shown
 from gpulearn_lessons.broken_tutorials.whole_program import case_whole_program
-from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
+from gpulearn_lessons.data_parallel.rank_exercise import (
+    RanksOutcome,
+    rank_exercise,
+    same_notes,
+    torch_on_simulated_ranks,
+    with_optimizer_loaded,
+)
 
 TOLERANCE = 1e-9  # relative; all is in float64
 NO_GROUP = (
@@ -41,12 +40,14 @@ USES_GROUP = (
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What the ranks train."""
-
     machines: tuple[int, ...]  # ranks on each machine, one for each of its GPUs
     steps: int  # batches of each rank
     rows: int  # of each batch
     lr: float  # learning rate
+
+    @property
+    def ranks(self) -> int:
+        return sum(self.machines)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -54,7 +55,6 @@ class ProgramRun:
         return [(local, count) for count in self.machines for local in range(count)]
 
     def batches(self, rank: int) -> list[tuple[Tensor, Tensor]]:
-        """One rank's own."""
         random = np.random.default_rng((rank, self.rows))
         shapes = (self.rows, 3), (self.rows, 2)
         return [
@@ -74,7 +74,6 @@ class MovedModel(nn.Sequential):
         draw_weights(self, np.random.default_rng(seed))
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Note it, and move."""
         self.moved += [*args, *kwargs.values()]
         return super().to(*args, **kwargs)
 
@@ -93,18 +92,14 @@ class FakeDevices(list[torch.device]):
 
 
 @dataclass(frozen=True)
-class ProgramOutcome:
-    """The outcome of a run."""
+class ProgramNotes:
+    weights: Any  # of its model, afterwards; described if none is returned
+    used: list[int] = field(default_factory=list)  # the GPUs that it took
+    moved: bool = True  # whether its model was moved to a device
+    calls: tuple[str, ...] = ("join", "leave")  # in their order
 
-    plan: ProgramRun  # what was to be trained
-    failure: RankFailure | None = None  # how it failed, if it did
-    # of each rank's model, afterwards; described if none is returned
-    weights: list[Any] = field(default_factory=list)
-    used: list[list[int]] = field(default_factory=list)  # of each rank, the GPUs that it took
-    # of each rank, whether its model was moved to a device
-    moved: list[bool] = field(default_factory=list)
-    # of each rank, "join" and "leave" in their order
-    calls: list[list[str]] = field(default_factory=list)
+
+CALLS: dict[int, list[str]] = {}  # by simulated rank, which get copies of everything else
 
 
 def cases() -> list[Case]:
@@ -120,23 +115,24 @@ def cases() -> list[Case]:
 
 
 @contextmanager
-def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
+def group_of_this_thread() -> Iterator[None]:
     """While simulated ranks run: who has not joined a process group has none."""
+    CALLS.clear()
 
     def join(backend: str | None = None, *args: Any, **kwargs: Any) -> None:
         if backend not in (None, "gloo", "cpu:gloo"):
             raise ValueError(f"init_process_group was given {backend!r}, and here is gloo alone")
-        if calls[rank()][-1:] == ["join"]:
+        if joined():
             raise ValueError("trying to initialize the default process group twice!")
-        calls[rank()].append("join")
+        CALLS.setdefault(rank(), []).append("join")
 
     def leave(group: Any = None) -> None:
         if not joined():
             raise ValueError(NO_GROUP)
-        calls[rank()].append("leave")
+        CALLS[rank()].append("leave")
 
     def joined() -> bool:
-        return calls[rank()][-1:] == ["join"]
+        return CALLS.get(rank(), [])[-1:] == ["join"]
 
     def member(own: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -164,7 +160,7 @@ def group_of_this_thread(calls: dict[int, list[str]]) -> Iterator[None]:
                 setattr(dist, name, own)
 
 
-def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
+def act(answer: Answer, plan: ProgramRun) -> ProgramNotes:
     """Be one rank, with weights of its own at the start."""
     local, count = plan.places[rank()]
     model, gpus = MovedModel(100 + rank()), FakeDevices(count)
@@ -172,98 +168,72 @@ def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     inner = getattr(returned, "module", returned)
     weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
     moved = any(isinstance(argument, torch.device) for argument in model.moved)
-    return weights, sorted(gpus.used), moved
+    return ProgramNotes(weights, sorted(gpus.used), moved, tuple(CALLS.get(rank(), ())))
 
 
-def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool, list[str]]:
+def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> ProgramNotes:
     """Be one real rank: the launcher has joined, and will leave."""
-    calls: list[str] = []
+    calls = CALLS[rank()] = []
     before = dist.init_process_group, dist.destroy_process_group
     dist.init_process_group = lambda *args, **kwargs: calls.append("join")
     dist.destroy_process_group = lambda *args, **kwargs: calls.append("leave")
     try:
-        return *act(answer, plan), calls
+        return act(answer, plan)
     finally:
         dist.init_process_group, dist.destroy_process_group = before
 
 
-def run(answer: Answer, case: Case) -> ProgramOutcome:
-    plan: ProgramRun = case.args[0]
-    torch.optim.SGD(MovedModel(0).parameters())  # torch loads much for its first; no rank's time
-    calls: dict[int, list[str]] = {number: [] for number in range(len(plan.places))}
-    with group_of_this_thread(calls):
-        ran = on_simulated_ranks(act, len(plan.places), answer, plan)
-    if isinstance(ran, RankFailure):
-        return ProgramOutcome(plan, ran)
-    weights, used, moved = map(list, zip(*ran.results, strict=True))
-    return ProgramOutcome(plan, None, weights, used, moved, list(calls.values()))
-
-
-def expected(case: Case) -> ProgramOutcome:
+def target(plan: ProgramRun) -> list[ProgramNotes]:
     """One process with the batches of all ranks."""
-    plan: ProgramRun = case.args[0]
     model = MovedModel(100)
-    ranks = range(len(plan.places))
-    batches = zip(*map(plan.batches, ranks), strict=True)
+    batches = zip(*map(plan.batches, range(plan.ranks)), strict=True)
     train_as_one(model, batches, functional.mse_loss, plan.lr)
-    return ProgramOutcome(plan, None, [flat_weights(model) for _ in ranks])
+    return [ProgramNotes(flat_weights(model), [local]) for local, _ in plan.places]
 
 
-def difference(got: ProgramOutcome, want: ProgramOutcome) -> str | None:
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
     """One sentence on the first evidence that is not as it should be, or None."""
-    if got.failure:
-        return got.failure.sentence
-    for number, (local, count) in enumerate(got.plan.places):
-        if got.used[number] != [local]:
-            took = ", ".join(map(str, got.used[number])) or "none"
+    for number, (own, (local, count)) in enumerate(zip(got.ranks, got.work.places, strict=True)):
+        if own.used != [local]:
+            took = ", ".join(map(str, own.used)) or "none"
             return (
                 f"rank {number} takes GPU {took} of its machine's {count}, and its number there "
                 f"is {local}"
             )
-        if not got.moved[number]:
+        if not own.moved:
             return f"rank {number}'s model is never moved to its GPU"
-    for number, weights in enumerate(got.weights):
-        if isinstance(weights, str):
-            return f"rank {number} returns {weights}, expected the model"
-        if fault := apart(number, weights, got.weights[0]):
+    first, right = got.ranks[0].weights, want.ranks[0].weights
+    for number, own in enumerate(got.ranks):
+        if isinstance(own.weights, str):
+            return f"rank {number} returns {own.weights}, expected the model"
+        if fault := apart(number, own.weights, first):
             return fault
-    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
+    away = np.linalg.norm(first - right) / np.linalg.norm(right)
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the batches of "
             f"all ranks, relative to its weights"
         )
-    for number, calls in enumerate(got.calls):
-        if calls != ["join", "leave"]:
+    for number, own in enumerate(got.ranks):
+        if own.calls != ("join", "leave"):
             fault = (
-                "joins no process group" if not calls else "leaves its process group undestroyed"
+                "leaves its process group undestroyed" if own.calls else "joins no process group"
             )
-            return f"rank {number} {fault}" if len(calls) < 2 else f"rank {number} joins twice"
+            return f"rank {number} {fault}" if len(own.calls) < 2 else f"rank {number} joins twice"
     return None
 
 
-def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
-    ran = ProgramOutcome(plan, None, *map(list, zip(*ranks, strict=True)))
-    return difference(ran, expected(Case("", (plan,))))
-
-
-@failed_alike
-def same(one: ProgramOutcome, other: ProgramOutcome) -> bool:
-    """Whether two outcomes are the same numbers and the same traces, or the same failure."""
-    traces = [(ran.used, ran.moved, ran.calls) for ran in (one, other)]
-    return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
-
-
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     task="Mend the program, so that its ranks train one network, each on its own GPU.",
     reference=case_whole_program,
     cases=cases,
-    run=run,
-    by_hand=False,
-    expect=expected,
+    ready=with_optimizer_loaded,
+    act=act,
+    act_for_real=act_on_real_ranks,
+    within=group_of_this_thread,
+    target=target,
     difference=difference,
-    kinships=(same,),
-    demand=demand_on_real_ranks(
-        act_on_real_ranks, (2,), lambda ranks: [ProgramRun((ranks,), 3, 4, 0.1)], judge
-    ),
+    kinships=(failed_alike(same_notes),),
+    counts=(2,),
+    real=lambda ranks: [ProgramRun((ranks,), 3, 4, 0.1)],
 )

@@ -85,12 +85,8 @@ def case_reports(report: StepReport) -> list[str]:
 def step_report(*mistakes: str, ranks: int = 4, micro_batches: int = 1) -> StepReport:
     """Take a step on simulated ranks with some mistakes in it, and measure.
 
-    The loss of a sample is linear in the weights, and the rate is 1.
-
-    Args:
-        mistakes: of `MISTAKES`; none for a right step.
-        ranks: 2 to 6.
-        micro_batches: 1 or more.
+    The loss of a sample is linear in the weights, and the rate is 1. Mistakes are those of
+    `MISTAKES`, none for a right step, on 2 to 6 ranks.
 
     >>> step_report("sum over ranks").update
     4.0

@@ -1,66 +1,14 @@
 """TensorFlow's MirroredStrategy on two logical CPUs: what each mistake of a popular program does.
 
-TensorFlow runs in a process of its own,
-`python -m gpulearn_lessons.broken_tutorials.mirrored_strategy`; where it is not installed, what
-that printed elsewhere is read from `mirrored_strategy.json`.
+`gpulearn_lessons.frameworks.processes.run` runs `observe` in TensorFlow, or finds its recording.
 """
 
 from __future__ import annotations
 
-import datetime
 import importlib
-import importlib.util
-import json
-import os
-import platform
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-RECORDED = Path(__file__).with_suffix(".json")
-ENVIRONMENT = {
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_ENABLE_ONEDNN_OPTS": "0",
-    "CUDA_VISIBLE_DEVICES": "-1",  # two logical CPUs are two replicas wherever it runs
-}
-SECONDS = 120
-
-
-def observed() -> dict[str, Any]:
-    """What `observe` finds here, or what it found where TensorFlow was installed.
-
-    Returns:
-        Its entries, and "source": one sentence that says where they are from.
-    """
-    entries = _run() if importlib.util.find_spec("tensorflow") else None
-    source = "run here: {versions}."
-    if entries is None:
-        entries = recorded()
-        source = "recorded on {date}: {versions}. TensorFlow is not installed here, or did not run."
-    return {**entries, "source": source.format(**entries)}
-
-
-def recorded() -> dict[str, Any]:
-    """The stored entries."""
-    entries: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
-    return entries
-
-
-def _run() -> dict[str, Any] | None:
-    """What another process prints; None if it fails."""
-    command = [sys.executable, "-m", __name__]
-    environment = {**os.environ, **ENVIRONMENT}
-    try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=True
-        )
-        entries: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
-    except (subprocess.SubprocessError, OSError, ValueError, IndexError):
-        return None
-    return entries
 
 
 def observe() -> dict[str, Any]:
@@ -76,26 +24,17 @@ def observe() -> dict[str, Any]:
         optimizer made once, and with one made in the replica's function, in each call or in a
         `tf.function`;
         "numpy": what `loss.numpy()` says for one replica and for two;
-        "vector": the gradient of the vector of the four losses, and of their mean;
-        "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail;
-        "versions" and "date".
+        "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail.
     """
     tf: Any = importlib.import_module("tensorflow")
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
     pair = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     lone = tf.distribute.MirroredStrategy(["CPU:0"])
-    versions = f"TensorFlow {tf.__version__}, Keras {tf.keras.__version__}"
     return {
         "given": _given(tf, pair),
         "applied": _applied(tf, lone, pair),
         "momentum": _momentum(tf, pair),
         "numpy": [_numpy(tf, strategy) for strategy in (lone, pair)],
-        "vector": _vector(tf),
         **_shapes(tf),
-        "versions": f"{versions}, Python {platform.python_version()}",
-        "date": datetime.date.today().isoformat(),
     }
 
 
@@ -174,14 +113,6 @@ def _numpy(tf: Any, strategy: Any) -> Any:
     return _outcome(lambda: float(loss.numpy()))
 
 
-def _vector(tf: Any) -> list[float]:
-    weight, x = tf.Variable(0.0), tf.constant([0.0, 1.0, 2.0, 3.0])
-    with tf.GradientTape(persistent=True) as tape:
-        losses = weight * x
-        mean = tf.reduce_mean(losses)
-    return [float(tape.gradient(loss, weight)) for loss in (losses, mean)]
-
-
 def _shapes(tf: Any) -> dict[str, Any]:
     images, labels = tf.zeros((4, 28, 28)), tf.constant([1, 2, 3, 4])
     integers = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -204,7 +135,3 @@ def _outcome(act: Callable[[], Any], start: str = "") -> Any:
         text = str(error)
         line = text[text.find(start) :].strip().partition("\n")[0]
         return f"{type(error).__name__}: {re.sub(chr(27) + r'.*?m', '', line)}"
-
-
-if __name__ == "__main__":
-    print(json.dumps(observe()))

@@ -88,12 +88,7 @@ class ProductRun:
 
 
 class ProductProgram:
-    """A text with `multiply` in it, compiled with a `main` that calls it.
-
-    Raises:
-        KernelError: a compiler refuses it.
-        MissingPackage: there is no compiler for one of its parts.
-    """
+    """A text with `multiply` in it, compiled with a `main` that calls it."""
 
     def __init__(self, text: str) -> None:
         self._program = program = CudaProgram(Path("product.cu"), text + MAIN)
@@ -145,12 +140,7 @@ def run_product(text: str, m: int, k: int, n: int) -> ProductRun:
     """Call a program's `multiply` for (m, k) times (k, n), on the SIMT machine.
 
     Where this computer cannot compile a host part, the kernel alone is launched as the text
-    says, and what `multiply` would return is not known.
-
-    Raises:
-        KernelError: a compiler refuses it.
-        MissingPackage: there is no compiler for its kernel.
-        BadInput: there is no `multiply` in it.
+    says, and what `multiply` would return is not known. `KernelError` if a compiler refuses it.
     """
     if HOST.search(text) is None:
         raise BadInput("The program has no cudaError_t multiply(…): that is what main calls.")

@@ -14,17 +14,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from gpulearn.judge.compare import is_number
 from gpulearn.require import shown
-from gpulearn_lessons.training.trial import apart, flat
+from gpulearn_lessons.data_parallel.rank_exercise import alike
+from gpulearn_lessons.training.trial import TOLERANCE, Outcome, apart, flat
 
 CLASSES = 4
 
 
 @dataclass
 class TrainingLog:
-    """A log of a training."""
-
     images: Tensor  # (n, …), what it may train on
     # the rows of `images` in each batch that it learned from; −1 is none of them
     batches: list[list[int]] = field(default_factory=list)
@@ -146,19 +144,6 @@ def numbers(values: Any) -> Any:
     return np.array(floats)
 
 
-def same_way(one: Any, other: Any) -> bool:
+def same_way(one: Outcome, other: Outcome) -> bool:
     """Whether two trainings were seen to do the same, but for the order that chance gave."""
-    for phrase, want in one.facts.items():
-        value = other.facts.get(phrase)
-        if isinstance(want, str) or isinstance(value, str):
-            if not (isinstance(value, str) and isinstance(want, str) and value == want):
-                return False
-        elif is_number(want) and is_number(value):
-            if not np.isclose(want, value, rtol=1e-6, equal_nan=True):
-                return False
-        elif isinstance(want, np.ndarray) and isinstance(value, np.ndarray):
-            if want.shape != value.shape or not np.allclose(want, value, equal_nan=True):
-                return False
-        elif want is not value:
-            return False
-    return True
+    return alike(one.facts, other.facts, TOLERANCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,16 +14,8 @@ from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.averaging import bucket_gradients
 from gpulearn.require import shown
 
+Buckets = list[list[int | str]]  # the numbers of the parameters; what is none is described
 Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a device
-
-
-@dataclass(frozen=True)
-class Buckets:
-    """The buckets that an answer returned."""
-
-    # the numbers of the parameters in each bucket; what is none of them is described
-    buckets: tuple[tuple[int | str, ...], ...] = ()
-    fault: str = ""  # what is wrong with the form, if anything
 
 
 def cases() -> list[Case]:
@@ -79,21 +70,21 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> Buckets:
-    """Build the parameters, ask, and say the buckets in numbers."""
+def run(answer: Answer, case: Case) -> Buckets | str:
+    """Build the parameters, ask, and say the buckets in numbers, or what is wrong with them."""
     kinds, most_bytes = case.args
     parameters = [built(*kind) for kind in kinds]
     handed_over = list(parameters)
     returned = answer(handed_over, most_bytes)
     if returned is None:
-        return Buckets(fault=NOTHING)
+        return NOTHING
     if len(handed_over) != len(parameters) or any(map(operator.is_not, handed_over, parameters)):
-        return Buckets(fault="it changes the list that it is given: work on a copy")
+        return "it changes the list that it is given: work on a copy"
     if [p.requires_grad for p in parameters] != ["frozen" not in kind for _, kind in kinds]:
-        return Buckets(fault="it changes what needs a gradient: only look at requires_grad")
+        return "it changes what needs a gradient: only look at requires_grad"
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
-        return Buckets(tuple(tuple(index_of(p, parameters) for p in bucket) for bucket in returned))
-    return Buckets(fault=f"it returns {shown(returned)}, expected a list of lists of parameters")
+        return [[index_of(p, parameters) for p in bucket] for bucket in returned]
+    return f"it returns {shown(returned)}, expected a list of lists of parameters"
 
 
 class OnGpu(nn.Parameter):
@@ -107,7 +98,6 @@ class OnGpu(nn.Parameter):
         return torch.device("cuda", self.number)
 
     def get_device(self) -> int:
-        """The number of the GPU."""
         return self.number
 
 
@@ -130,26 +120,16 @@ def index_of(item: Any, parameters: list[nn.Parameter]) -> int | str:
     return number if number is not None else shown(item)
 
 
-def difference(got: Buckets, want: Buckets) -> str | None:
-    if got.fault:
-        return got.fault
-    if got.buckets == want.buckets:
-        return None
-    strange = next((item for bucket in got.buckets for item in bucket if isinstance(item, str)), "")
+def difference(got: Buckets | str, want: Buckets) -> str | None:
+    if isinstance(got, str) or got == want:
+        return got if isinstance(got, str) else None
+    strange = next((item for bucket in got for item in bucket if isinstance(item, str)), "")
     if strange:
         return (
             f"a bucket holds {strange}, which is none of the parameters that it is given: put "
             f"them there themselves"
         )
-    return (
-        f"its buckets hold parameters number {_text(got)}, expected {_text(want)}, where 0 is "
-        f"the first"
-    )
-
-
-def _text(outcome: Buckets) -> str:
-    listed = (f"[{', '.join(map(str, bucket))}]" for bucket in outcome.buckets)
-    return f"[{', '.join(listed)}]"
+    return f"its buckets hold parameters number {got}, expected {want}, where 0 is the first"
 
 
 EXERCISE = Exercise(

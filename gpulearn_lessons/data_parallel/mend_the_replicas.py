@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,17 @@ from torch import nn
 from torch.nn import functional
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
-from gpulearn.judge.ranks import RankFailure, apart, failed_alike, on_simulated_ranks, same_result
+from gpulearn.judge.ranks import apart
 from gpulearn.parallel.communicator import rank
-from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.rank_exercise import (
+    RanksOutcome,
+    plain_losses,
+    rank_exercise,
+    with_optimizer_loaded,
+)
 from gpulearn_lessons.data_parallel.replicas import mend_the_replicas
-from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
 
 TOLERANCE = 1e-9  # relative; all is in float64
 OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
@@ -25,8 +29,6 @@ OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
 
 @dataclass(frozen=True)
 class ReplicaRun:
-    """What the ranks train."""
-
     ranks: int  # how many
     rows: tuple[int, ...]  # of each batch
     lr: float  # learning rate
@@ -51,17 +53,12 @@ class ReplicaRun:
 
 
 @dataclass(frozen=True)
-class ReplicasOutcome:
-    """The outcome of a run."""
-
-    failure: RankFailure | None = None  # how it failed, if it did
-    weights: list[Any] = field(default_factory=list)  # of each rank, afterwards
-    # of each rank, as it returned them; described if they are no list of numbers
-    losses: list[Any] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)  # how many each rank puts through its model
-    others: list[int] = field(default_factory=list)  # of these rows, how many are not its own
-    # of these rows, how many go through a model in evaluation mode
-    untrained: list[int] = field(default_factory=list)
+class TrainedReplica:
+    weights: np.ndarray  # afterwards
+    losses: Any  # as it returned them; described if they are no list of numbers
+    rows: int  # how many it puts through its model
+    others: int = 0  # of these rows, how many are not its own
+    untrained: int = 0  # of these rows, how many go through a model in evaluation mode
 
 
 def cases() -> list[Case]:
@@ -80,7 +77,7 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int, int]:
+def act(answer: Answer, plan: ReplicaRun) -> TrainedReplica:
     """Be one rank, with weights of its own at the start."""
     if plan.again:
         answer(plan.model(200 + rank()), plan.batches()[:1], plan.lr)
@@ -96,76 +93,53 @@ def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int, int]:
     losses = answer(model, plan.batches(), plan.lr)
     own = [row for x, _ in plan.batches() for row in x[rank() :: plan.ranks].tolist()]
     others = sum(row not in own for row in rows)
-    return flat_weights(model), numbers(losses), len(rows), others, modes.count(False)
+    untrained = modes.count(False)
+    return TrainedReplica(flat_weights(model), plain_losses(losses), len(rows), others, untrained)
 
 
-def numbers(losses: Any) -> Any:
-    """The losses as plain numbers; in words what else was given."""
-    if not isinstance(losses, list | tuple):
-        return shown(losses)
-    try:
-        return [float(loss) for loss in losses]
-    except (TypeError, ValueError):
-        return shown(losses)
-
-
-def run(answer: Answer, case: Case) -> ReplicasOutcome:
-    plan: ReplicaRun = case.args[0]
-    torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
-    with torch_on_simulated_ranks():
-        ran = on_simulated_ranks(act, plan.ranks, answer, plan)
-    if isinstance(ran, RankFailure):
-        return ReplicasOutcome(ran)
-    return ReplicasOutcome(None, *map(list, zip(*ran.results, strict=True)))
-
-
-def expected(case: Case) -> ReplicasOutcome:
+def target(plan: ReplicaRun) -> list[TrainedReplica]:
     """One process with the whole batches."""
-    plan: ReplicaRun = case.args[0]
     model = plan.model(100)
-    rows = [sum(len(range(r, n, plan.ranks)) for n in plan.rows) for r in range(plan.ranks)]
     batches = ([whole] for whole in plan.batches())
     losses = train_as_one(model, batches, functional.cross_entropy, plan.lr)
-    none = [0] * plan.ranks
-    weights = [flat_weights(model)] * plan.ranks
-    return ReplicasOutcome(None, weights, [losses] * plan.ranks, rows, none, none)
+    rows = [sum(len(range(r, n, plan.ranks)) for n in plan.rows) for r in range(plan.ranks)]
+    return [TrainedReplica(flat_weights(model), losses, own) for own in rows]
 
 
-def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
-    """One sentence on the replicas, then on what they report, or None."""
-    if got.failure:
-        return got.failure.sentence
-    for number, weights in enumerate(got.weights):
-        if sentence := apart(number, weights, got.weights[0]):
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
+    first, right = got.ranks[0].weights, want.ranks[0].weights
+    for number, own in enumerate(got.ranks):
+        if sentence := apart(number, own.weights, first):
             return sentence
-    away = np.linalg.norm(got.weights[0] - want.weights[0]) / np.linalg.norm(want.weights[0])
+    away = np.linalg.norm(first - right) / np.linalg.norm(right)
     if not away <= TOLERANCE:
         return (
             f"the replicas are equal, and {away:.2g} away from one process with the whole batches, "
             f"relative to its weights"
         )
-    for number, (rows, own) in enumerate(zip(got.rows, want.rows, strict=True)):
-        if rows != own:
+    for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        if own.rows != right.rows:
             return (
-                f"rank {number} puts {rows} rows through its model, and its own are {own}: r, "
-                f"r + N, r + 2·N, … of every batch"
+                f"rank {number} puts {own.rows} rows through its model, and its own are "
+                f"{right.rows}: r, r + N, r + 2·N, … of every batch"
             )
-        if got.others[number]:
+        if own.others:
             return (
-                f"rank {number} computes {got.others[number]} rows that are another rank's: its "
-                f"own are r, r + N, r + 2·N, … of every batch"
+                f"rank {number} computes {own.others} rows that are another rank's: its own are "
+                f"r, r + N, r + 2·N, … of every batch"
             )
-        if got.untrained[number]:
+        if own.untrained:
             return (
                 f"rank {number} trains with its model in evaluation mode, in which dropout and "
                 f"batch normalization behave differently"
             )
-    for number, (losses, right) in enumerate(zip(got.losses, want.losses, strict=True)):
+    for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        losses = own.losses
         if isinstance(losses, str):
             return f"rank {number} returns {losses}, expected a list of losses, one for each batch"
-        if len(losses) != len(right):
-            return f"rank {number} returns {len(losses)} losses, expected {len(right)}"
-        for step, (one, other) in enumerate(zip(losses, right, strict=True)):
+        if len(losses) != len(right.losses):
+            return f"rank {number} returns {len(losses)} losses, expected {len(right.losses)}"
+        for step, (one, other) in enumerate(zip(losses, right.losses, strict=True)):
             if not abs(one - other) <= OF_A_LOSS * abs(other):
                 return (
                     f"rank {number} reports a loss of {one:.6g} for batch {step}, and the mean "
@@ -174,21 +148,12 @@ def difference(got: ReplicasOutcome, want: ReplicasOutcome) -> str | None:
     return None
 
 
-@failed_alike
-def same(one: ReplicasOutcome, other: ReplicasOutcome) -> bool:
-    modes = one.untrained == other.untrained
-    return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
-        map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])
-    )
-
-
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     task="Fix the program, so that N replicas learn as one process, and report its loss.",
     reference=mend_the_replicas,
     cases=cases,
-    run=run,
-    by_hand=False,
-    expect=expected,
+    ready=with_optimizer_loaded,
+    act=act,
+    target=target,
     difference=difference,
-    kinships=(same,),
 )

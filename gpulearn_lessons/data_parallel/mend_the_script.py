@@ -127,7 +127,6 @@ def run(answer: Answer, case: Case) -> ScriptOutcome:
 
 @functools.cache
 def right(train: int, test: int) -> ScriptOutcome:
-    """What the solution does."""
     return run(mend_the_script, Case("", (train, test)))
 
 
@@ -166,7 +165,6 @@ def under_torchrun(answer: Answer) -> ScriptOutcome:
 
 
 def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
-    """One sentence on the first evidence that is not as it should be, or None."""
     if got.failure:
         return got.failure.sentence
     for number, (rank, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
@@ -221,7 +219,6 @@ def close(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 @failed_alike
 def same(one: ScriptOutcome, other: ScriptOutcome) -> bool:
-    """Whether two scripts do the same on each rank."""
     return all(
         (a["orders"], a["saved"]) == (b["orders"], b["saved"])
         and close(a["weights"], b["weights"])

@@ -108,7 +108,6 @@ def run(answer: Answer, case: Case) -> HooksOutcome:
 
 
 def gradients(model: nn.Module) -> list[Tensor | None]:
-    """Of all parameters, as they are now."""
     return [p.grad for p in model.parameters()]
 
 
@@ -127,16 +126,13 @@ class BackwardLog:
         self.begun: list[list[Begun]] = []
 
     def next(self) -> None:
-        """Another `backward` begins."""
         self.ready.append([])
         self.begun.append([])
 
     def gradient(self, number: int, parameter: Tensor) -> None:
-        """A gradient is there."""
         self.ready[-1].append(number)
 
     def begin(self, number: Any) -> None:
-        """What the answer calls."""
         known = number if isinstance(number, int) else shown(number)
         if not self.begun:
             self.next()
@@ -169,7 +165,6 @@ def no_handles(handles: Any, count: int) -> str:
 
 
 def difference(got: HooksOutcome, want: HooksOutcome) -> str | None:
-    """One sentence on the first bucket that begins at another moment, or None."""
     turns = enumerate(zip(got.begun, want.begun, strict=True), start=1)
     for turn, (value, right) in turns:
         if value == right:

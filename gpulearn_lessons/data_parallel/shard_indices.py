@@ -129,15 +129,6 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
     return tuple(map(listed, shards))
 
 
-def demand_of_another_process(answer: Answer, outcomes: Sequence[ShardsOutcome]) -> str | None:
-    """Whether another process makes the same shards, as the ranks' processes must."""
-    here = next(outcome for outcome in outcomes if outcome.seed is not None)
-    if not hasattr(os, "fork"):
-        return None
-    there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
-    return None if there in (None, here.shards[0]) else ANOTHER_PROCESS
-
-
 @where_it_runs
 def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
     """All ranks' shards of epoch 0, made in a process of its own; None if it cannot make them."""
@@ -155,11 +146,14 @@ def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What else is asked: the stub's defaults, and the same order in every process."""
     sentence = demand_defaults(shard_indices)(answer, outcomes)
-    return sentence or demand_of_another_process(answer, outcomes)
+    if sentence or not hasattr(os, "fork"):
+        return sentence
+    here = next(outcome for outcome in outcomes if outcome.seed is not None)
+    there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
+    return None if there in (None, here.shards[0]) else ANOTHER_PROCESS
 
 
 def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
-    """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
             if shard is None:
@@ -170,28 +164,21 @@ def difference(got: ShardsOutcome, want: ShardsOutcome) -> str | None:
                 return f"in epoch {epoch}, {sentence}"
     if got.seed is None:
         return None
-    if got.count >= MANY and (sentence := _never_mixed(got)):
-        return sentence
+    members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
+    if got.count >= MANY and len(members) == 1 and len(set(map(str, got.shards))) > 1:
+        return (
+            "each rank sees the same samples in every epoch, in another order: shuffle the list "
+            "of all samples, and deal out then"
+        )
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         if sentence := _order_fault(got, shards):
             return f"in epoch {epoch}, {sentence}"
     return _shuffling(got) if got.count >= MANY else None
 
 
-def _never_mixed(got: ShardsOutcome) -> str | None:
-    """Whether the ranks' samples stay the same while their order changes."""
-    members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
-    if len(members) == 1 and len(set(map(str, got.shards))) > 1:
-        return (
-            "each rank sees the same samples in every epoch, in another order: shuffle the list "
-            "of all samples, and deal out then"
-        )
-    return None
-
-
 def _shuffling(got: ShardsOutcome) -> str | None:
     """What is wrong with the orders of the epochs, each of which has every sample once."""
-    orders = [dealt(got, epoch) for epoch in EPOCHS]
+    orders = [_interleaved(shards)[: got.count] for shards in got.shards]
     if orders[0] == list(range(len(orders[0]))):
         return "nothing is shuffled, though there is a seed"
     for epoch, order in zip(EPOCHS, orders, strict=True):
@@ -221,7 +208,7 @@ def _shuffling(got: ShardsOutcome) -> str | None:
             f"samples {_listing(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
         )
-    more = _rewoven(got.wider)
+    more = _interleaved(got.wider)
     if any(map(operator.ne, orders[-1], more)):
         return (
             f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
@@ -251,7 +238,7 @@ def _misses(got: ShardsOutcome, rank: int, shard: list[int], want: list[int]) ->
 
 def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
-    order = _interleaved(got, shards)
+    order = _interleaved(shards)
     first = order[: got.count]
     if len(order) > got.count and len(set(first)) < got.count:
         padded = Counter(place % got.count for place in range(len(order)))
@@ -274,13 +261,7 @@ def _order_fault(got: ShardsOutcome, shards: Shards) -> str | None:
     return None
 
 
-def _interleaved(got: ShardsOutcome, shards: Shards) -> list[int]:
-    """The list from which rank r took every size-th entry, from r on."""
-    length = sum(map(len, shards))
-    return [shards[place % got.size][place // got.size] for place in range(length)]
-
-
-def _rewoven(shards: Shards) -> list[int]:
+def _interleaved(shards: Shards) -> list[int]:
     """The list that was dealt out to these ranks, as far as all are lists."""
     rounds = max((len(shard) for shard in shards if isinstance(shard, list)), default=0)
     return [
@@ -289,11 +270,6 @@ def _rewoven(shards: Shards) -> list[int]:
         for shard in shards
         if isinstance(shard, list) and turn < len(shard)
     ]
-
-
-def dealt(got: ShardsOutcome, epoch: int) -> list[int]:
-    """The order in which an epoch's samples are dealt out, without padding."""
-    return _interleaved(got, got.shards[epoch])[: got.count]
 
 
 def _listing(numbers: list[int]) -> str:

@@ -13,6 +13,5 @@ from .manifests import load_parts as load_parts
 from .manifests import save_parts as save_parts
 from .manifests import writing as writing
 from .monitor import StepMonitor as StepMonitor
-from .monitor import prometheus_text as prometheus_text
 from .recipes.recipe import recipe as recipe
 from .stragglers import find_the_straggler as find_the_straggler

@@ -75,7 +75,6 @@ def is_number(value: Any) -> bool:
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """Whether the interval is good enough, and the fraction belongs to this interval."""
     if not isinstance(got, SavingPlan):
         return (
             f"it returns {shown(got)}, expected two numbers: an interval in seconds and a fraction"

@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 
-from gpulearn import require
-from gpulearn.errors import CheckpointError
 from gpulearn_lessons.fault_tolerance.manifests import MEET, last_complete, load_parts, saving_parts
 
+RANKS = 2
 MEMORY = Path("/dev/shm")  # if it exists: faster than a disk
 Saving = Callable[[Path, int, int, int, dict[str, Any]], Iterator[str]]
 
@@ -23,42 +22,38 @@ Saving = Callable[[Path, int, int, int, dict[str, Any]], Iterator[str]]
 class SaveCrash:
     """The state of the disk after all ranks died in the middle of their second save."""
 
-    progress: str  # what each rank had done last
     # "the new checkpoint", "the old checkpoint", "files of both saves", "an incomplete file",
     # or "nothing"
     outcome: str
     restarts: bool  # whether a restarted run can save, and read what it saved
 
 
-def crash_while_saving(saving: Saving = saving_parts, ranks: int = 2) -> list[SaveCrash]:
-    """Let all ranks die at every combination of moments in their second save.
+def crash_while_saving(saving: Saving = saving_parts) -> list[SaveCrash]:
+    """Let two ranks die at every combination of moments in their second save.
 
     When one rank dies, the launcher ends the others wherever they are. So every combination is
     tried that can occur: no rank passes a barrier before all have reached it.
 
-    Args:
-        saving: one rank's save, a generator that yields where the rank may die. It is called with
-            the folder, the step, the rank, the number of ranks and the state to save.
-        ranks: the number of ranks.
+    `saving` is one rank's save, a generator that yields where the rank may die. It is called with
+    the folder, the step, the rank, the number of ranks and the state to save.
 
     >>> crashes = crash_while_saving()
     >>> sorted({crash.outcome for crash in crashes}), all(crash.restarts for crash in crashes)
     (['the new checkpoint', 'the old checkpoint'], True)
     """
-    ranks = require.whole("ranks", ranks)
-    crashes, seen, waiting = [], set(), [(0,) * ranks]
+    crashes, seen, waiting = [], set(), [(0,) * RANKS]
     place = MEMORY if os.access(MEMORY, os.W_OK) else None
     while waiting:
         target = waiting.pop(0)
         with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=place) as folder:
-            _Save(saving, Path(folder), 1, ranks).run()
-            save = _Save(saving, Path(folder), 2, ranks)
+            _Save(saving, Path(folder), 1).run()
+            save = _Save(saving, Path(folder), 2)
             save.run(target)
             able = save.able()
-            outcome = _outcome(Path(folder), ranks)
-            _Save(saving, Path(folder), 2, ranks).run()
-            restarts = _outcome(Path(folder), ranks) == "the new checkpoint"
-        crashes.append(SaveCrash(save.progress(), outcome, restarts))
+            outcome = _outcome(Path(folder))
+            _Save(saving, Path(folder), 2).run()
+            restarts = _outcome(Path(folder)) == "the new checkpoint"
+        crashes.append(SaveCrash(outcome, restarts))
         for rank in able:
             further = tuple(n + (other == rank) for other, n in enumerate(save.passed))
             if further not in seen:
@@ -70,13 +65,13 @@ def crash_while_saving(saving: Saving = saving_parts, ranks: int = 2) -> list[Sa
 class _Save:
     """One save of all ranks, which advance independently."""
 
-    def __init__(self, saving: Saving, folder: Path, step: int, ranks: int) -> None:
-        states = [_state(step, rank) for rank in range(ranks)]
-        self.ranks = [saving(folder, step, n, ranks, state) for n, state in enumerate(states)]
-        self.passed = [0] * ranks
-        self._last = ["has not begun"] * ranks
-        self._meetings = [0] * ranks
-        self._over = [False] * ranks
+    def __init__(self, saving: Saving, folder: Path, step: int) -> None:
+        state = {"step": step, "shard": torch.full((4,), float(step))}
+        self.ranks = [saving(folder, step, rank, RANKS, state) for rank in range(RANKS)]
+        self.passed = [0] * RANKS
+        self._last = [""] * RANKS
+        self._meetings = [0] * RANKS
+        self._over = [False] * RANKS
 
     def able(self) -> list[int]:
         """The ranks that are neither done nor waiting for others."""
@@ -99,19 +94,11 @@ class _Save:
         try:
             self._last[rank] = next(self.ranks[rank])
         except StopIteration:
-            self._last[rank], self._over[rank] = "is done", True
+            self._last[rank], self._over[rank] = "", True
         self._meetings[rank] += self._last[rank] == MEET
 
-    def progress(self) -> str:
-        """What each rank did last, in words."""
-        return ", ".join(f"rank {rank} {last}" for rank, last in enumerate(self._last))
 
-
-def _state(step: int, rank: int) -> dict[str, Any]:
-    return {"step": step, "rank": rank, "shard": torch.full((4,), float(step))}
-
-
-def _outcome(folder: Path, ranks: int) -> str:
+def _outcome(folder: Path) -> str:
     """What can be read: by the newest manifest, or all files if there is none."""
     checkpoint = last_complete(folder)
     try:
@@ -119,20 +106,12 @@ def _outcome(folder: Path, ranks: int) -> str:
             states = load_parts(checkpoint)
         else:
             files = sorted(file for file in folder.iterdir() if file.is_file())
-            states = [_read(file) for file in files if file.suffix != ".new"]
-    except CheckpointError:
+            states = [torch.load(f, weights_only=True) for f in files if f.suffix != ".new"]
+    except Exception:  # reading a damaged file fails in many ways
         return "an incomplete file"
-    if len(states) < ranks:
+    if len(states) < RANKS:
         return "nothing"
     steps = {int(state["shard"][0]) for state in states}
     if len(steps) > 1:
         return "files of both saves"
     return {1: "the old checkpoint", 2: "the new checkpoint"}[steps.pop()]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        state: dict[str, Any] = torch.load(file, weights_only=True)
-    except Exception:  # it can fail in many ways
-        raise CheckpointError(f"{file.name} is incomplete.") from None
-    return state

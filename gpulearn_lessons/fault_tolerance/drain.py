@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 
-class QueuedJob(Protocol):
-    """What a training program in a queue can do."""
-
-    def on_signal(self, handler: Callable[[str], object]) -> None:
-        """Have `handler` called with a signal's name, at any moment, even in the middle of a step.
-
-        "USR1" means that the time limit is near, "TERM" that the job has been canceled.
-        """
-
-    def finished(self) -> bool:
-        """Whether all steps are done."""
-
-    def step(self) -> None:
-        """Take the next step."""
-
-    def save(self) -> None:
-        """Write a checkpoint."""
-
-    def requeue(self) -> None:
-        """Ask for the job to be queued again."""
-
-
-def drain_and_requeue(job: QueuedJob) -> int:
+def drain_and_requeue(job: Any) -> int:
     """Train until the end or until a signal; returns the exit status of the program.
+
+    A job can call a handler `on_signal`, at any moment and even in the middle of a step: with
+    "USR1" when its time limit is near, with "TERM" when it has been canceled. It says whether it is
+    `finished`, takes a `step`, can `save` and ask for a `requeue`.
 
     Returns:
         0 when training is finished; 75 when the job goes back into the queue (EX_TEMPFAIL of

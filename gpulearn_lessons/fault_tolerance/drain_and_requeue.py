@@ -50,12 +50,10 @@ class Script:
         self.done: list[str] = []
 
     def on_signal(self, handler: Callable[[str], object]) -> None:
-        """Have `handler` called with a signal's name."""
         self._handler = handler
         self._deliver(0, "step")
 
     def finished(self) -> bool:
-        """Whether all steps are done."""
         self._count()
         return self._now >= self._steps
 
@@ -76,14 +74,12 @@ class Script:
         self._now += 1
 
     def save(self) -> None:
-        """Write a checkpoint."""
         self._count()
         where = f"in the middle of step {self._now + 1}" if self._inside else f"after {self._now}"
         self.done.append(f"save {where}")
         self._deliver(self._now, "save")
 
     def requeue(self) -> None:
-        """Ask to be queued again."""
         self._count()
         self.done.append("requeue")
 

@@ -20,12 +20,8 @@ def table(
 ) -> tuple[Any, Any]:
     """Seconds that each rank computes and then waits for the slowest, of shape (steps, ranks).
 
-    Args:
-        ranks: how many.
-        steps: how many.
-        slow: rank → how many times as long as the others it computes.
-        seed: of the noise, up to 5 %.
-        hiccups: rank → in how many steps it takes 50 times as long.
+    With noise of up to 5 %. `slow` is rank → how many times as long as the others it computes,
+    `hiccups` rank → in how many steps it takes 50 times as long.
     """
     random = np.random.default_rng(seed)
     compute = SLEEP * random.uniform(1, 1.05, (steps, ranks))
@@ -33,8 +29,12 @@ def table(
         compute[:, rank] *= times
     for rank, count in (hiccups or {}).items():
         compute[random.choice(steps, count, replace=False), rank] *= 50
-    wait = compute.max(axis=1, keepdims=True) - compute + 0.001
-    return compute, wait
+    return with_waits(compute)
+
+
+def with_waits(compute: Any) -> tuple[Any, Any]:
+    """The times, and those of waiting for the slowest rank of each step."""
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
 
 
 def cases() -> list[Case]:
@@ -53,12 +53,14 @@ def cases() -> list[Case]:
         "16 ranks, one computes 3 times as long": table(16, 12, {15: 3.0}, 11),
         "3 ranks, hiccups of one in each third step": table(3, 30, {}, 12, {2: 10}),
     }
-    for label, change in {
-        "4 ranks, a slow first step, and a straggler": _slow_start,
-        "4 ranks, longer batches now and then, and no straggler": _long_batches,
-    }.items():
-        slow = {1: 1.5} if "and a straggler" in label else {}
-        works[label] = change(*table(4, 20, slow, 13))
+    # the first step allocates memory and loads kernels; it takes longest on rank 0
+    compute, _ = table(4, 20, {1: 1.5}, 13)
+    compute[0] = [9.0, 4.0, 4.2, 4.1]
+    works["4 ranks, a slow first step, and a straggler"] = with_waits(compute)
+    compute, _ = table(4, 20, {}, 13)
+    for step in range(len(compute)):
+        compute[step, step % 4] *= 3
+    works["4 ranks, longer batches now and then, and no straggler"] = with_waits(compute)
     compute, wait = table(4, 20, {0: 1.5}, 14)
     works["4 ranks, a network that is slow for all"] = (compute, wait + 0.4)
     compute, wait = table(4, 20, {1: 1.5}, 18)
@@ -90,6 +92,13 @@ def cases() -> list[Case]:
     first = Case(
         "6 ranks, two are slow, the first of them more", table(6, 20, {1: 2.0, 4: 1.5}, 22)
     )
+    # rank 0 writes a log between steps, which neither table counts, and rank 1 waits for it
+    log, wait = table(2, 20, {}, 23)
+    wait[:, 1] += SLEEP / 2
+    # rank 0 is slow; ranks 1 and 2 are slower than it in two fifths of the steps each
+    turns, _ = table(4, 20, {0: 1.5}, 24)
+    turns[:8, 1] *= 3
+    turns[8:16, 2] *= 3
     return [
         *usual,
         two,
@@ -99,39 +108,9 @@ def cases() -> list[Case]:
             for words, factor in twice
         ),
         first,
-        Case("2 ranks, one writes a log after the collective", _log_after()),
-        Case("4 ranks, a straggler, and two with long batches in turn", _long_in_turn()),
+        Case("2 ranks, one writes a log after the collective", (log, wait)),
+        Case("4 ranks, a straggler, and two with long batches in turn", with_waits(turns)),
     ]
-
-
-def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
-    """The first step allocates memory and loads kernels; it takes longest on rank 0."""
-    compute = compute.copy()
-    compute[0] = [9.0, 4.0, 4.2, 4.1]
-    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
-
-
-def _log_after() -> tuple[Any, Any]:
-    """Rank 0 writes a log between steps, which neither table counts, and rank 1 waits for it."""
-    compute, wait = table(2, 20, {}, 23)
-    wait[:, 1] += SLEEP / 2
-    return compute, wait
-
-
-def _long_in_turn() -> tuple[Any, Any]:
-    """Rank 0 is slow; ranks 1 and 2 are slower than it in two fifths of the steps each."""
-    compute, _ = table(4, 20, {0: 1.5}, 24)
-    compute[:8, 1] *= 3
-    compute[8:16, 2] *= 3
-    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
-
-
-def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
-    """Each rank in turn has a batch that takes three times as long."""
-    compute = compute.copy()
-    for step in range(len(compute)):
-        compute[step, step % compute.shape[1]] *= 3
-    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
 
 
 def run(answer: Answer, case: Case) -> Any:

@@ -85,12 +85,9 @@ def saving_parts(
 def save_parts(folder: str | Path, step: int, state: dict[str, Any]) -> None:
     """Save this rank's part of a checkpoint; every rank must call it.
 
-    When it returns, all parts and the manifest are on the disk.
-
-    Args:
-        folder: for all checkpoints of the run, on a disk that all ranks see.
-        step: how many steps are done.
-        state: tensors, numbers, text, and lists and dictionaries of them.
+    When it returns, all parts and the manifest are on the disk. The folder is for all checkpoints
+    of the run, on a disk that all ranks see; a state holds tensors, numbers, text, and lists and
+    dictionaries of them.
     """
     try:
         for point in saving_parts(Path(folder), step, rank(), world_size(), state):

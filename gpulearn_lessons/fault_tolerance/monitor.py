@@ -1,21 +1,17 @@
-"""Where a rank's time goes, measured step by step, and as text that Prometheus reads.
-
-The format is https://prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4.
-"""
+"""Where a rank's time goes, measured step by step."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import clock, rank
 from gpulearn.require import shown
 
-PART = re.compile(r"[^\W\d]\w*")
+PART = re.compile(r"[^\W\d]\w*")  # what Prometheus takes as a label too
 
 
 @dataclass
@@ -70,32 +66,3 @@ class StepMonitor:
         seconds = self.seconds()
         total = sum(seconds.values())
         return {part: value / total if total else 0.0 for part, value in seconds.items()}
-
-
-def prometheus_text(monitors: Iterable[StepMonitor]) -> str:
-    """The answer to a query of Prometheus: two counters, seconds by rank and part, and steps.
-
-    Counters lose nothing between two queries: Prometheus' `rate` takes their differences.
-
-    >>> print(prometheus_text([StepMonitor(3, [{"compute": 0.5}, {"compute": 0.25}])]), end="")
-    # HELP gpulearn_rank_seconds_total Seconds that a rank has spent, by part of a step.
-    # TYPE gpulearn_rank_seconds_total counter
-    gpulearn_rank_seconds_total{rank="3",part="compute"} 0.75
-    # HELP gpulearn_steps_total Steps that a rank has finished.
-    # TYPE gpulearn_steps_total counter
-    gpulearn_steps_total{rank="3"} 2.0
-    """
-    monitors = list(monitors)
-    require.all_of(StepMonitor, monitors, "StepMonitor", "those of the ranks")
-    name = "gpulearn_rank_seconds_total"
-    lines = [f"# HELP {name} Seconds that a rank has spent, by part of a step."]
-    lines += [f"# TYPE {name} counter"]
-    lines += [
-        f'{name}{{rank="{monitor.rank}",part="{part}"}} {round(seconds, 6)!r}'
-        for monitor in monitors
-        for part, seconds in monitor.seconds().items()
-    ]
-    name = "gpulearn_steps_total"
-    lines += [f"# HELP {name} Steps that a rank has finished.", f"# TYPE {name} counter"]
-    lines += [f'{name}{{rank="{one.rank}"}} {float(len(one.steps))!r}' for one in monitors]
-    return "".join(f"{line}\n" for line in lines)

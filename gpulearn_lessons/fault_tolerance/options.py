@@ -28,12 +28,6 @@ OPTIONS: dict[str, tuple[Callable[[str], object], str]] = {
                      "--checkpoint and does not exist, the run begins from scratch"),
     "stop": (Path, "stop after the epoch in which this file appears; rank 0 looks for it"),
 }  # fmt: skip
-METAVARS: dict[Callable[[str], object], str] = {
-    int: "N",
-    float: "NUMBER",
-    str: "NAME",
-    Path: "FILE",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,9 +101,7 @@ def options_from(arguments: Sequence[str] | None, program: str, description: str
     for name, (kind, text) in OPTIONS.items():
         default = defaults[name]
         help_text = text if default is None else f"{text} ({default})"
-        parser.add_argument(
-            f"--{name}", type=kind, default=default, help=help_text, metavar=METAVARS[kind]
-        )
+        parser.add_argument(f"--{name}", type=kind, default=default, help=help_text)
     try:
         return Options(**vars(parser.parse_args(arguments)))
     except BadInput as error:

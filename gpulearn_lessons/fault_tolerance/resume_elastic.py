@@ -18,10 +18,12 @@ import torch
 
 from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.one_process import flat_weights
 from gpulearn.judge.ranks import RankFailure, on_real_ranks, on_simulated_ranks, watched
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.require import shown
+from gpulearn_lessons.data_parallel.rank_exercise import alike, with_optimizer_loaded
 from gpulearn_lessons.fault_tolerance.elastic import ElasticRun, resume_elastic
 
 TOLERANCE = 1e-9  # relative; all is in float64
@@ -134,12 +136,7 @@ def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool
     run = TrialRun(disk, start, starts.count)
     with watched(answer, resume_elastic) as called:
         losses = answer(run, starts.steps)
-    return weights_of(run), as_row(losses), bool(called)
-
-
-def weights_of(run: ElasticRun) -> Any:
-    """All weights of the model in one row."""
-    return torch.cat([parameter.detach().flatten() for parameter in run.model.parameters()]).numpy()
+    return flat_weights(run.model), as_row(losses), bool(called)
 
 
 def as_row(value: Any) -> Any:
@@ -184,7 +181,6 @@ def _rows(starts: Starts, disk: Disk) -> tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
-    """The rows of each step first, then the weights, then what is returned."""
     starts = got.starts
     if got.called:
         return "it calls the library's function of this name: write it yourself"
@@ -219,15 +215,8 @@ def difference(got: ResumeOutcome, want: ResumeOutcome) -> str | None:
 
 def same(one: ResumeOutcome, other: ResumeOutcome) -> bool:
     """Whether two answers took the same steps and ended alike."""
-    if (one.batches, one.failure, one.called) != (other.batches, other.failure, other.called):
-        return False
-    return _same_row(one.weights, other.weights) and _same_row(one.losses, other.losses)
-
-
-def _same_row(one: Any, other: Any) -> bool:
-    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-        return type(one) is type(other)
-    return one.shape == other.shape and np.allclose(one, other, rtol=TOLERANCE, atol=0)
+    mine, its = ((ran.batches, ran.called, ran.weights, ran.losses) for ran in (one, other))
+    return one.failure == other.failure and alike(mine, its, TOLERANCE)
 
 
 def cases() -> list[Case]:
@@ -252,12 +241,6 @@ def cases() -> list[Case]:
     return [Case(label, (work,)) for label, work in works.items()]
 
 
-def with_optimizer_loaded(answer: Answer) -> Answer:
-    """The answer; torch loads more when it makes its first optimizer, which takes seconds."""
-    torch.optim.Adam([torch.zeros(1)])
-    return answer
-
-
 REAL = Starts((Start(2, (1, 3)), Start(2)), 6)
 
 
@@ -266,7 +249,7 @@ def _real(answer: Answer, path: str) -> tuple[Any, Any]:
     kills = [start.kill for start in REAL.starts if start.kill is not None]
     run = ElasticRun(path, kills)
     losses = answer(run, REAL.steps)
-    return weights_of(run), as_row(losses)
+    return flat_weights(run.model), as_row(losses)
 
 
 @where_it_runs
@@ -292,19 +275,14 @@ def resumed_on_real_ranks(answer: Answer, outcomes: Sequence[Any]) -> str | None
         return f"right on simulated ranks, but on real ones {ranks.sentence}."
     undisturbed = Case("", (Starts((Start(2),), REAL.steps),))
     reference = run(resume_elastic, undisturbed)
-    weights, losses = ranks[0]
-    if not (_same_row(weights, reference.weights) and _same_row(losses, reference.losses)):
+    if not alike(ranks[0], (reference.weights, reference.losses), TOLERANCE):
         return "right on simulated ranks, but after a kill real ones end with other weights."
     return None
 
 
-def expected(case: Case) -> ResumeOutcome:
-    """The solution's steps; the weights and losses of an uninterrupted run."""
-    return _expected(case.args[0])
-
-
 @functools.cache  # the same for every answer
-def _expected(starts: Starts) -> ResumeOutcome:
+def expected(starts: Starts) -> ResumeOutcome:
+    """The solution's steps; the weights and losses of an uninterrupted run."""
     killed = run(resume_elastic, Case("", (starts,)))
     calm = run(resume_elastic, Case("", (replace(starts, starts=starts.starts[-1:]),)))
     return replace(killed, weights=calm.weights, losses=calm.losses)
@@ -317,7 +295,7 @@ EXERCISE = Exercise(
     run=run,
     ready=with_optimizer_loaded,
     by_hand=False,
-    expect=expected,
+    expect=lambda case: expected(case.args[0]),
     difference=difference,
     demand=resumed_on_real_ranks,
     kinships=(same,),

@@ -68,7 +68,11 @@ def train(options: Options = Options()) -> RunResult:  # noqa: B008 - it is froz
                 f"batch is {options.batch}, which {place.size} ranks cannot share evenly: give a "
                 f"multiple of {place.size}, such as {-(-options.batch // place.size) * place.size}."
             )
-        model = _model(options).to(place.device)
+        # the same on every rank; without dropout, whose draws would differ between ranks
+        if options.model == "MLP":
+            model: nn.Module = MLP(seed=options.seed).to(place.device)
+        else:
+            model = LeNet(dropout=0, seed=options.seed).to(place.device)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum)
         trained = RunResult()
         if options.resume is not None:
@@ -126,22 +130,24 @@ def _epochs(
         *losses, right, stop = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
         trained.losses += [loss / place.size for loss in losses]
         trained.accuracies.append(right / len(data.test_labels))
-        _report(options, place, epoch + 1, trained, len(losses))
-        if place.rank == 0 and options.checkpoint is not None:
-            save(options.checkpoint, options, model, optimizer, trained)
+        mean = sum(trained.losses[-len(losses) :]) / len(losses)
+        shown = f"mean loss {mean:.9f}, held-out digits right {trained.accuracies[-1]:.1%}"
+        _say(place, f"epoch {epoch + 1}: {shown}")
+        if not math.isfinite(mean):
+            raise TrainingError(
+                f"The loss is no longer a finite number in epoch {epoch + 1}: give a smaller lr "
+                f"than {options.lr:g}."
+            )
+        if place.rank == 0 and options.checkpoint is not None:  # all ranks hold the same weights
+            state: dict[str, Any] = {"run": options.identity(), "model": model.state_dict()}
+            state |= {"optimizer": optimizer.state_dict(), "losses": trained.losses}
+            save_checkpoint(options.checkpoint, state | {"accuracies": trained.accuracies})
         if stop and epoch + 1 < options.epochs:
             _say(
                 place,
                 f"stopped after epoch {epoch + 1} of {options.epochs}: found {options.stop}",
             )
             return
-
-
-def _model(options: Options) -> nn.Module:
-    """The same on every rank; without dropout, whose draws would differ between ranks."""
-    if options.model == "MLP":
-        return MLP(seed=options.seed)
-    return LeNet(dropout=0, seed=options.seed)
 
 
 def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
@@ -152,33 +158,10 @@ def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
 
 
-def _report(options: Options, place: RankInfo, epoch: int, trained: RunResult, steps: int) -> None:
-    mean, right = sum(trained.losses[-steps:]) / steps, trained.accuracies[-1]
-    _say(place, f"epoch {epoch}: mean loss {mean:.9f}, held-out digits right {right:.1%}")
-    if not math.isfinite(mean):
-        raise TrainingError(
-            f"The loss is no longer a finite number in epoch {epoch}: give a smaller lr than "
-            f"{options.lr:g}."
-        )
-
-
 def _say(place: RankInfo, text: str) -> None:
     """Print once, not on every rank."""
     if place.rank == 0:
         print(text, flush=True)
-
-
-def save(
-    path: Path,
-    options: Options,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    trained: RunResult,
-) -> None:
-    """Write a checkpoint; rank 0 does, since all ranks hold the same weights."""
-    state = {"run": options.identity(), "losses": trained.losses, "accuracies": trained.accuracies}
-    state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    save_checkpoint(path, state)
 
 
 def restore(

@@ -37,12 +37,10 @@ def cases() -> list[Case]:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """Numbers, to the rounding of float32, in which losses may be."""
     return compare.numbers_or_none(got, expected, 1e-6)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results are the same; the mean of no number is NaN in both."""
     if np.shape(one) != np.shape(other):
         return False
     return bool(np.allclose(one, other, rtol=1e-6, atol=0, equal_nan=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn_lessons.frameworks.child import serve
-from gpulearn_lessons.frameworks.processes import CallResult, Child, run_or_recall
+from gpulearn_lessons.frameworks.processes import SECONDS, CallResult, Child, run_or_recall
 
 
 def free_ports(count: int) -> list[int]:
@@ -50,16 +50,16 @@ def kill_when(process: int, condition: Callable[[], Any]) -> None:
     os.kill(process, signal.SIGKILL)
 
 
-def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
+def run_workers(workers: int, fn: Callable[..., Any], *args: Any) -> Any:
     """Run a function in several TensorFlow processes that know each other through TF_CONFIG.
 
-    Worker 0 is the chief. Arguments, timeout and errors are those of `run`. Returns what each
-    worker returned, in order.
+    Worker 0 is the chief. Arguments and errors are those of `run`. Returns what each worker
+    returned, in order.
     """
     count = require.whole("workers", workers)
 
     def execute() -> CallResult:
-        until = time.monotonic() + timeout
+        until = time.monotonic() + SECONDS
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(worker=count)
             children = [started(stack, cluster, "worker", n) for n in range(count)]
@@ -71,19 +71,17 @@ def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float
     return run_or_recall(f"{count} workers", "tensorflow", fn, args, execute)
 
 
-def run_with_servers(
-    workers: int, servers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0
-) -> Any:
+def run_with_servers(workers: int, servers: int, fn: Callable[..., Any], *args: Any) -> Any:
     """Run a function as the coordinator of parameter servers and workers, each a process.
 
     The first argument of `fn`, which the coordinator runs, is a function that waits until a
-    condition holds and then kills the last worker by SIGKILL. The other arguments, the timeout and
-    errors are those of `run`. Returns what the coordinator returned.
+    condition holds and then kills the last worker by SIGKILL. The other arguments and errors are
+    those of `run`. Returns what the coordinator returned.
     """
     counts = {"worker": require.whole("workers", workers), "ps": require.whole("servers", servers)}
 
     def execute() -> CallResult:
-        until = time.monotonic() + timeout
+        until = time.monotonic() + SECONDS
         with contextlib.ExitStack() as stack:
             cluster = cluster_of(**counts, chief=1)
             places = [(kind, n) for kind, count in counts.items() for n in range(count)]

@@ -57,7 +57,6 @@ def cuts(part: Any) -> bool:
 
 
 def difference(got: Any, expected: Any) -> str | None:
-    """A list of parts, by device."""
     if isinstance(got, dict):
         got = list(got.values()) if list(got) == list(range(len(got))) else got
     if not isinstance(got, list | tuple | np.ndarray):
@@ -78,7 +77,6 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results are the same parts on the same devices."""
     try:
         if all(map(cuts, one)) != all(map(cuts, other)):
             return False

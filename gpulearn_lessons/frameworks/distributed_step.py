@@ -72,7 +72,6 @@ def run(answer: Answer, case: Case) -> StepOutcome:
 
 
 def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
-    """The weights first, then who did the work."""
     if sentence := compare.arrays(got.weights, expected.weights):
         return sentence
     if got.outside:
@@ -91,7 +90,6 @@ def difference(got: StepOutcome, expected: StepOutcome) -> str | None:
 
 
 def same(one: StepOutcome, other: StepOutcome) -> bool:
-    """Whether weights and work are the same."""
     try:
         return one[1:] == other[1:] and bool(
             np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12, equal_nan=True)

@@ -26,6 +26,7 @@ from gpulearn_lessons.frameworks import availability, recordings
 
 DEVICES = {"tensorflow": 2, "jax": 8}  # parts of this CPU that count as devices of their own
 NAMES = {"tensorflow": "TensorFlow", "jax": "JAX"}
+SECONDS = 300.0  # that a call may take
 MAX_LINES = 6  # of what a process wrote on stderr before it died
 
 
@@ -70,11 +71,7 @@ class Child:
             self.link.send_bytes(packed((function, args)))
 
     def wait(self, name: str, until: float) -> CallResult:
-        """Wait for the outcome of the call of the function `name`.
-
-        Raises:
-            RankError: it raised something, its process died, or it did not end in time.
-        """
+        """Wait for the outcome of the call of the function `name`; `RankError` if it failed."""
         try:
             if not self.link.poll(max(0.0, until - time.monotonic())):
                 raise RankError(f"{name} did not end in time in {NAMES[self.framework]}.")
@@ -123,7 +120,7 @@ def ended() -> None:
         _children.popitem()[1].end()
 
 
-def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
+def run(framework: str, fn: Callable[..., Any], *args: Any) -> Any:
     """Run a function in TensorFlow or JAX, in a separate process that is kept for the next call.
 
     The function imports its framework itself. TensorFlow has two logical CPUs there, JAX eight
@@ -134,7 +131,6 @@ def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300
         framework: "tensorflow" or "jax".
         fn: the function; it may be defined in a cell, and gets copies of the names it uses.
         args: its arguments: numbers, strings, NumPy arrays, and lists of these.
-        timeout: seconds that it may take.
 
     Returns:
         What it returned: numbers, strings, lists and dictionaries; arrays as lists.
@@ -152,7 +148,7 @@ def run(framework: str, fn: Callable[..., Any], *args: Any, timeout: float = 300
         child = _children[framework]
         child.begin(fn, *args)
         try:
-            return child.wait(fn.__name__, time.monotonic() + timeout)
+            return child.wait(fn.__name__, time.monotonic() + SECONDS)
         except BaseException as error:
             if not getattr(error, "traceback", None):  # else the function raised; its process lives
                 _children.pop(framework).end()

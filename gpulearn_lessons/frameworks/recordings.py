@@ -104,9 +104,7 @@ def alike(a: Any, b: Any) -> bool:
 def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> FrameworkRecording:
     """What a call returned when it was recorded, in a kind of process that `how` names.
 
-    Raises:
-        MissingPackage: this function, as it stands, was not recorded with these arguments;
-            `absent` says what is missing here.
+    Where nothing was recorded, the error says what is `absent` here.
     """
     stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"calls": []}
     given, code = described(list(args)), fingerprint(fn)
@@ -114,7 +112,7 @@ def find(how: str, fn: Callable[..., Any], args: Sequence[Any], absent: str) -> 
         same = (call["how"], call["function"], call["code"]) == (how, fn.__name__, code)
         if same and alike(call["arguments"], given):
             version = stored["versions"][call["framework"]]
-            return FrameworkRecording(call["result"], call["printed"], version, stored["date"])
+            return FrameworkRecording(call["result"], call["printed"], version, call["date"])
     raise MissingPackage(
         f"{fn.__name__} was recorded with other code or other arguments, so it must run here, but "
         f"{absent}"
@@ -129,7 +127,6 @@ def note(
         return
     path = Path(place)
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"calls": []}
-    stored["date"] = datetime.date.today().isoformat()
     stored["versions"] = availability.versions()
     call = {
         "how": how,
@@ -139,6 +136,7 @@ def note(
         "arguments": described(list(args)),
         "result": result,
         "printed": printed,
+        "date": datetime.date.today().isoformat(),
     }
     stored["calls"].append(call)
     path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -1,10 +1,7 @@
-"""A network of a list of layers in torch, and its weights as plain arrays."""
+"""A network of a list of layers in torch."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 from torch import nn
 
@@ -39,8 +36,3 @@ def torch_network(network: Architecture, seed: int = 0) -> nn.Sequential:
                 layers += [nn.Linear(channels * height * width, sizes[0]), nn.ReLU()]
                 channels, height, width = sizes[0], 1, 1
     return nn.Sequential(*layers[:-1])  # no ReLU after the last
-
-
-def weights_of(model: nn.Module) -> list[np.ndarray[Any, Any]]:
-    """A model's parameters as arrays, each layer's weight and then its bias."""
-    return [parameter.detach().numpy().copy() for parameter in model.parameters()]

@@ -3,7 +3,6 @@ from .server.digits_task import DigitsTask as DigitsTask
 from .server.kills import Kill as Kill
 from .server.kills import run_with_kills as run_with_kills
 from .server.local_steps import federated_average as federated_average
-from .server.local_steps import local_fixed_point as local_fixed_point
 from .server.local_steps import local_sgd as local_sgd
 from .server.parameter_server import train_with_server as train_with_server
 from .server.staleness import apply_stale_gradient as apply_stale_gradient

@@ -80,7 +80,6 @@ def difference(got: PushOutcome, want: PushOutcome) -> str | None:
 
 
 def same(one: PushOutcome, other: PushOutcome) -> bool:
-    """Whether two outcomes are the same, whatever was returned."""
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None
     same_kind = (type(one.version), np.shape(one.version)) == (

@@ -50,7 +50,6 @@ def run(answer: Answer, case: Case) -> Any:
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """One sentence on what is wrong, or None; the order does not count."""
     if not isinstance(got, list | tuple | set | frozenset | np.ndarray):
         return f"it returns {shown(got)}, expected a list of workers"
     workers = _sorted(got)

@@ -203,10 +203,8 @@ def failover_player(report: KillReport) -> Player:
     """Step through the first fail-over of a run, as its processes wrote it down.
 
     Each step says who did what with the pushes that were under way when the primary died, and
-    which server has the acknowledged ones.
-
-    Args:
-        report: what `run_with_kills` returned, with a primary among its kills.
+    which server has the acknowledged ones. The report is what `run_with_kills` returned, with a
+    primary among its kills.
 
     >>> from gpulearn_lessons.parameter_server.server.kills import Kill
     >>> from gpulearn_lessons.parameter_server.server.kills import run_with_kills

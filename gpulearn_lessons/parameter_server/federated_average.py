@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import demand_on_real_ranks
-from gpulearn_lessons.parameter_server import trial
+from gpulearn.judge.exercise import Case
 from gpulearn_lessons.parameter_server.server.local_steps import federated_average
+from gpulearn_lessons.parameter_server.trial import averaging_exercise
 
 # weights of clients without samples, by rank: replacing only NaN, or only infinities, or neither
 # is not enough
@@ -32,7 +31,6 @@ class Clients:
 
     @property
     def ranks(self) -> int:
-        """How many clients there are."""
         return len(self.samples)
 
     def weights(self, rank: int) -> Tensor:
@@ -46,7 +44,6 @@ class Clients:
         return torch.tensor(numbers, dtype=self.dtype)
 
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
-        """Let the answer average."""
         return answer(weights, self.samples[rank])
 
     def too_much(self, sent: Sequence[int]) -> None:
@@ -82,18 +79,12 @@ def cases() -> list[Case]:
 
 
 def real(count: int) -> list[Clients]:
-    """What real ranks average, one after another."""
     return [Clients(tuple(range(1, count + 1))), Clients((*range(1, count), 0), (2, 2))]
 
 
-EXERCISE = Exercise(
+EXERCISE = averaging_exercise(
     task="Average the clients' weights by their shares of all samples, on every rank.",
     reference=federated_average,
     cases=cases,
-    run=trial.simulated,
-    by_hand=False,
-    expect=trial.expected,
-    difference=trial.difference,
-    demand=demand_on_real_ranks(trial.act, (2, 3), real, trial.judge),
-    kinships=trial.KINSHIPS,
+    real=real,
 )

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
-from gpulearn.judge.ranks import demand_on_real_ranks
-from gpulearn_lessons.parameter_server import trial
+from gpulearn.judge.exercise import Case
 from gpulearn_lessons.parameter_server.server.local_steps import local_sgd
+from gpulearn_lessons.parameter_server.trial import averaging_exercise
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class LocalSteps:
         return torch.full(self.shape, 1.5, dtype=self.dtype)
 
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
-        """Let the answer train."""
         curvatures, minimum = self.bowl(rank)
 
         def gradient(at: Tensor) -> Tensor:
@@ -95,18 +93,12 @@ def cases() -> list[Case]:
 
 
 def real(count: int) -> list[LocalSteps]:
-    """What real ranks do, one after another."""
     return [LocalSteps(count, 5, 2), LocalSteps(count, 6, 3, dtype=torch.float32)]
 
 
-EXERCISE = Exercise(
+EXERCISE = averaging_exercise(
     task="Let each rank take steps of its own, and average the weights after every `every` steps.",
     reference=local_sgd,
     cases=cases,
-    run=trial.simulated,
-    by_hand=False,
-    expect=trial.expected,
-    difference=trial.difference,
-    demand=demand_on_real_ranks(trial.act, (2, 3), real, trial.judge),
-    kinships=trial.KINSHIPS,
+    real=real,
 )

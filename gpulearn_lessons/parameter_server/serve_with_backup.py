@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpulearn.errors import RankError
 from gpulearn.judge.answers import Answer, where_it_runs
 from gpulearn.judge.exercise import Case, Exercise
-from gpulearn_lessons.parameter_server.server.crashes import CrashRun, crash_everywhere
+from gpulearn_lessons.parameter_server.server.crashes import (
+    CrashPlan,
+    CrashRun,
+    crash_everywhere,
+)
 from gpulearn_lessons.parameter_server.server.kills import Kill, KillReport, run_with_kills
 from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
 
@@ -19,16 +22,6 @@ KILLS = (
     Kill("backup", "received"),
     Kill("primary", "before acknowledge"),
 )
-
-
-@dataclass(frozen=True)
-class CrashPlan:
-    """Who dies, one after another, at every point of a run of this size."""
-
-    whom: tuple[str, ...]
-    workers: int = 2
-    pushes: int = 2
-    lr: float = 1.0
 
 
 def cases() -> list[Case]:
@@ -48,14 +41,10 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> list[CrashRun]:
-    """Every run of a case."""
-    deaths: CrashPlan = case.args[0]
-    sizes: dict[str, Any] = {"workers": deaths.workers, "pushes": deaths.pushes, "lr": deaths.lr}
-    return list(crash_everywhere(answer, deaths.whom, **sizes))
+    return list(crash_everywhere(answer, case.args[0]))
 
 
 def difference(got: Sequence[CrashRun], want: Sequence[CrashRun]) -> str | None:
-    """What is wrong in the first run in which something is."""
     return next((fault for r in got if (fault := r.fault())), None)
 
 

@@ -26,8 +26,7 @@ SIZES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.1, 1.5, 1.9, 2.1)
 def staleness(runs: Mapping[str, Any]) -> Picture:
     """Draw how many gradients were how stale, a histogram for each run.
 
-    Args:
-        runs: label → what rank 0 of `train_with_server` returned; up to four.
+    Runs are label → what rank 0 of `train_with_server` returned; up to four.
     """
     named = require.named("runs", runs, '{"label": run, …}, one to four of them', MAX_RUNS)
     require.each(named, "staleness", "what train_with_server returns", "runs holds")

@@ -1,11 +1,9 @@
-from .actions import Schedule as Schedule
 from .clock import bubble_fraction as bubble_fraction
 from .clock import time_schedule as time_schedule
 from .figures import pipeline as pipeline
 from .figures import pipeline_player as pipeline_player
 from .hybrid import HybridDecoder as HybridDecoder
 from .mesh import Mesh as Mesh
-from .mesh import subgroup as subgroup
 from .orders import schedule as schedule
 from .step import run_schedule as run_schedule
 from .step import split_stages as split_stages

@@ -6,11 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpulearn import require
-from gpulearn.errors import BadInput
-from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
 
@@ -35,10 +32,7 @@ class Action(NamedTuple):
 class Schedule:
     """What each rank of a pipeline does, in order; `name` is what tables and figures call it.
 
-    For each rank, `ranks` has its actions. A pair such as ("F", 0) stands for an action of the
-    stage that has the rank's number; a triple names the stage as well.
-
-    >>> Schedule("by hand", [[("F", 0), ("B", 0)], [("F", 0), ("B", 0)]])
+    >>> schedule_of("by hand", [[("F", 0), ("B", 0)], [("F", 0), ("B", 0)]])
     rank  stages  order
     ----  ------  -----
     0     0       F0 B0
@@ -47,15 +41,7 @@ class Schedule:
     """
 
     name: str
-    ranks: tuple[tuple[Action, ...], ...]
-
-    def __init__(self, name: str, ranks: Sequence[Sequence[Any]]) -> None:
-        orders = require.several("ranks", ranks, "one list of actions for each rank")
-        if not orders:
-            raise BadInput("ranks is empty: give one list of actions for each rank.")
-        actions = tuple(_actions(rank, order) for rank, order in enumerate(orders))
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "ranks", actions)
+    ranks: tuple[tuple[Action, ...], ...]  # of each rank, its actions
 
     @property
     def micro_batches(self) -> int:
@@ -81,7 +67,7 @@ class Schedule:
 
         They are held until the backward pass of the same stage and micro-batch is over.
 
-        >>> Schedule("", [[("F", 0), ("F", 1), ("B", 0), ("B", 1)]]).held(0)
+        >>> schedule_of("", [[("F", 0), ("F", 1), ("B", 0), ("B", 1)]]).held(0)
         [1, 2, 1, 0]
         """
         change = (1 if action.kind == "F" else -1 for action in self.ranks[rank])
@@ -113,17 +99,12 @@ class Schedule:
         return self.table()._repr_html_()
 
 
-def _actions(rank: int, order: Any) -> tuple[Action, ...]:
-    actions = []
-    for entry in require.several(f"the order of rank {rank}", order, "[('F', 0), ('B', 0)]"):
-        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
-            raise BadInput(
-                f"rank {rank} is to do {shown(entry)}: an action is a pair such as ('F', 0), or "
-                f"('F', 0, 2) with its stage."
-            )
-        kind, micro, *stage = entry
-        if kind not in ("F", "B"):
-            raise BadInput(f"rank {rank} is to do {shown(entry)}: the first is 'F' or 'B'.")
-        micro = require.from_zero("micro-batch", micro)
-        actions.append(Action(kind, micro, require.from_zero("stage", [*stage, rank][0])))
-    return tuple(actions)
+def schedule_of(name: str, orders: Sequence[Sequence[tuple[str, int]]]) -> Schedule:
+    """A schedule of pairs such as ("F", 0): actions of the stage that has the rank's number."""
+    return Schedule(
+        name,
+        tuple(
+            tuple(Action(kind, micro, rank) for kind, micro in order)
+            for rank, order in enumerate(orders)
+        ),
+    )

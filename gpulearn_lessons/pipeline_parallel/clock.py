@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import clock, compute
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
@@ -36,7 +34,6 @@ class ScheduleTimes:
 
     schedule: Schedule
     spans: tuple[PassSpan, ...]
-    link: Link
 
     @property
     def seconds(self) -> float:
@@ -66,8 +63,8 @@ class ScheduleTimes:
 def time_schedule(
     schedule: Schedule,
     *,
-    forward: float | Sequence[float] = 1.0,
-    backward: float | Sequence[float] = 2.0,
+    forward: float = 1.0,
+    backward: float = 2.0,
     link: Link | str | None = None,
     size: int = 0,
 ) -> ScheduleTimes:
@@ -76,7 +73,7 @@ def time_schedule(
     Args:
         schedule: what each rank does.
         forward: seconds of a rank's forward passes for one micro-batch, which its stages share
-            equally; or a list with those of each stage.
+            equally.
         backward: seconds of the backward passes, in the same way.
         link: between two ranks; messages take no time if None.
         size: bytes of what one stage sends to the next, and of the gradient that comes back.
@@ -86,10 +83,10 @@ def time_schedule(
     GPipe: 21 s on 4 ranks, modeled; the bubble is 42.9%
     """
     check_schedule(schedule)
-    times = {
-        "F": _of_stages("forward", forward, schedule),
-        "B": _of_stages("backward", backward, schedule),
-    }
+    require.above_zero("forward", forward)
+    require.above_zero("backward", backward)
+    chunks = schedule.stages // len(schedule.ranks)
+    times = {"F": forward / chunks, "B": backward / chunks}
     size = require.from_zero("size", size)
     link = NO_TIME if link is None else link
     run = simulate(_timed, len(schedule.ranks), schedule, times, size, link=link)
@@ -98,20 +95,7 @@ def time_schedule(
         for rank, (actions, pairs) in enumerate(zip(schedule.ranks, run.results, strict=True))
         for action, (start, end) in zip(actions, pairs, strict=True)
     ]
-    return ScheduleTimes(schedule, tuple(spans), run.link)
-
-
-def _of_stages(name: str, given: float | Sequence[float], schedule: Schedule) -> list[float]:
-    """The seconds of each stage."""
-    count = schedule.stages
-    if isinstance(given, Sequence):
-        if len(given) != count:
-            raise BadInput(f"{name} has {len(given)} times, and there are {count} stages.")
-        for seconds in given:
-            require.above_zero(f"an entry of {name}", seconds)
-        return list(given)
-    require.above_zero(name, given)
-    return [given / len(schedule.stages_of(schedule.place[stage])) for stage in range(count)]
+    return ScheduleTimes(schedule, tuple(spans))
 
 
 class _TimedWork:
@@ -119,8 +103,8 @@ class _TimedWork:
 
     tells_shapes = False
 
-    def __init__(self, times: dict[str, list[float]], size: int) -> None:
-        self._times = times  # kind of pass → seconds of each stage
+    def __init__(self, times: dict[str, float], size: int) -> None:
+        self._times = times  # kind of pass → seconds on one stage
         self._size = size
         self.spans: list[tuple[float, float]] = []
 
@@ -129,14 +113,12 @@ class _TimedWork:
 
     def do(self, action: Action, given: Tensor | None) -> Tensor:
         start = clock()
-        compute(self._times[action.kind][action.stage])
+        compute(self._times[action.kind])
         self.spans.append((start, clock()))
         return torch.zeros(self._size, dtype=torch.uint8)
 
 
-def _timed(
-    schedule: Schedule, times: dict[str, list[float]], size: int
-) -> list[tuple[float, float]]:
+def _timed(schedule: Schedule, times: dict[str, float], size: int) -> list[tuple[float, float]]:
     """When this rank begins and ends each of its passes."""
     work = _TimedWork(times, size)
     carry_out(schedule, work)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import Handle, isend, rank, recv, world_size
 from gpulearn.require import shown
@@ -36,27 +34,19 @@ class PassWork(Protocol):
         """Carry an action out: from what was received to what is to be sent."""
 
 
-def position(schedule: Schedule, ranks: Sequence[int] | None) -> tuple[int, tuple[int, ...]]:
-    """Which rank of the pipeline this one is, and the numbers of all of its ranks."""
-    peers = tuple(range(world_size())) if ranks is None else require.several("ranks", ranks)
-    if len(peers) != len(schedule.ranks):
-        raise BadInput(
-            f"the schedule {schedule.name!r} is for {len(schedule.ranks)} ranks, and there are "
-            f"{len(peers)}."
-        )
-    if rank() not in peers:
-        raise BadInput(f"ranks is {shown(peers)}, and this is rank {rank()}, which is not there.")
-    return peers.index(rank()), peers
-
-
-def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = None) -> None:
+def carry_out(schedule: Schedule, work: PassWork) -> None:
     """Go through this rank's actions: receive, do, begin to send.
 
     A send lets its rank go on at once, so that a schedule without a circle comes to its end; one
-    that `check_schedule` refuses does not begin. `ranks` are those of the pipeline, all if None.
+    that `check_schedule` refuses does not begin.
     """
     check_schedule(schedule)
-    me, peers = position(schedule, ranks)
+    if world_size() != len(schedule.ranks):
+        raise BadInput(
+            f"the schedule {schedule.name!r} is for {len(schedule.ranks)} ranks, and there are "
+            f"{world_size()}."
+        )
+    me = rank()
     local: dict[int, Tensor] = {}  # results of one stage of this rank for another, by tag
     leaving: dict[int, list[Handle]] = {}
     for action in schedule.ranks[me]:
@@ -65,7 +55,7 @@ def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = 
         if source is not None:
             tag = _tag(action, action.stage, schedule)
             place = schedule.place[source]
-            received = local.pop(tag) if place == me else _received(work, action, peers[place], tag)
+            received = local.pop(tag) if place == me else _received(work, action, place, tag)
             if action.kind == "B":  # then what this stage has sent is there, and can be let go
                 for handle in leaving.pop(_tag(action._replace(kind="F"), source, schedule), []):
                     handle.wait()
@@ -76,7 +66,7 @@ def carry_out(schedule: Schedule, work: PassWork, ranks: Sequence[int] | None = 
         if schedule.place[target] == me:
             local[tag] = result
             continue
-        to = peers[schedule.place[target]]
+        to = schedule.place[target]
         tells = work.tells_shapes and action.kind == "F"
         header = [isend(_header(result), to, tag)] if tells else []
         leaving[tag] = [*header, isend(result, to, tag)]

@@ -30,11 +30,8 @@ def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
     """Draw when each rank of a pipeline does which pass.
 
     Rows are ranks, and each cell has the number of its micro-batch; white is idle time. With
-    several chunks on a rank, the cells of the first one are darker.
-
-    Args:
-        times: what `time_schedule` returned, or several of them with a name for each, below one
-            another on one time axis.
+    several chunks on a rank, the cells of the first one are darker. Times are what `time_schedule`
+    returned, or several of them with a name for each, below one another on one time axis.
 
     >>> from gpulearn_lessons import pipeline_parallel
     >>> gpipe = pipeline_parallel.schedule("GPipe", ranks=2, micro_batches=2)
@@ -180,28 +177,24 @@ def _draw_held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
     axes.grid(visible=False)
 
 
-def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int = 8) -> Player:
+def pipeline_player() -> Player:
     """Step through a pipeline schedule: what each rank does, and what it holds.
 
-    Args:
-        schedule: "naive", "GPipe", "1F1B" or "interleaved" (two chunks on each rank).
-        ranks: at first, up to 6.
-        micro_batches: at first, up to 12.
+    The choice is "naive", "GPipe", "1F1B" or "interleaved" (two chunks on each rank), on up to 6
+    ranks, with up to 12 micro-batches.
 
     >>> pipeline_player()
     [interactive figure: 1F1B: 4 ranks and 8 micro-batches take 33 s, modeled; 27.3 % of it ...]
     """
     from gpulearn_lessons.pipeline_parallel.orders import SCHEDULES
 
-    require.choice("schedule", schedule, SCHEDULES)
-
     def last(schedule: str, ranks: int, micro_batches: int) -> int:
         return round(timed(schedule, ranks, micro_batches).seconds)
 
     controls = {
-        "schedule": dropdown("schedule", SCHEDULES, schedule),
-        "ranks": slider("ranks", ranks, 1, MAX_RANKS),
-        "micro_batches": slider("micro-batches", micro_batches, 1, MAX_MICRO_BATCHES),
-        "time": slider("time", 10, 1, last(schedule, ranks, micro_batches)),
+        "schedule": dropdown("schedule", SCHEDULES, "1F1B"),
+        "ranks": slider("ranks", 4, 1, MAX_RANKS),
+        "micro_batches": slider("micro-batches", 8, 1, MAX_MICRO_BATCHES),
+        "time": slider("time", 10, 1, last("1F1B", 4, 8)),
     }
     return Player(draw, controls, "time", interval=700, last=last)

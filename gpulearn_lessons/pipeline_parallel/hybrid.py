@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
@@ -17,25 +15,11 @@ from gpulearn_lessons.tensor_parallel.decoder import TensorParallelDecoder
 from gpulearn_lessons.tensor_parallel.layers import vocabulary_loss
 
 
-class _Stage(nn.Sequential):
-    """Layers of one stage, which speak along the tensor axis wherever they are called."""
-
-    def __init__(self, parts: Sequence[nn.Module], mesh: Mesh) -> None:
-        super().__init__(*parts)
-        self.mesh = mesh
-
-    def forward(self, x: Tensor) -> Tensor:
-        with self.mesh.along("tensor"):
-            result: Tensor = super().forward(x)
-        return result
-
-
 class HybridDecoder(nn.Module):
     """This rank's part of a decoder on a mesh: its stage's layers, of each its columns or rows.
 
-    All rows of a replica go through the pipeline at once, as one micro-batch. For a schedule of
-    several, `stage`, this rank's layers, and `loss` are what each of them needs. The mesh has as
-    many ranks as there are, and the whole decoder, the same on all ranks, is left as it is.
+    All rows of a replica go through the pipeline at once, as one micro-batch. The mesh has as many
+    ranks as there are, and the whole decoder, the same on all ranks, is left as it is.
 
     >>> import gpulearn as gl
     >>> from gpulearn.nn.transformer_costs import DecoderShape
@@ -61,16 +45,10 @@ class HybridDecoder(nn.Module):
         first, last = (
             len(parts) * (self.coordinates["pipeline"] + end) // stages for end in (0, 1)
         )
-        self.stage = _Stage(parts[first:last], mesh)
+        self.stage = nn.Sequential(*parts[first:last])
         self.first, self.last = first == 0, last == len(parts)
         self.width = decoder.shape.width
         self.dtype = next(decoder.parameters()).dtype
-
-    def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy from this rank's scores: (b, t, ⌈v/N⌉) and (b, t)."""
-        with self.mesh.along("tensor"):
-            first = scores.shape[-1] * rank()
-            return vocabulary_loss(scores.flatten(0, 1), targets.flatten(), first)
 
     def loss_and_gradients(self, tokens: Tensor) -> float:
         """Gradients of the mean loss over all rows, in every parameter's `grad`; returns that loss.
@@ -83,7 +61,9 @@ class HybridDecoder(nn.Module):
         arrived, result = self._forward(rows)
         loss = torch.zeros((), dtype=self.dtype)
         if self.last:
-            loss = self.loss(result, rows[:, 1:])
+            with self.mesh.along("tensor"):
+                own = result.shape[-1] * rank()  # the token of this rank's first column
+                loss = vocabulary_loss(result.flatten(0, 1), rows[:, 1:].flatten(), own)
         self._backward(arrived, result, loss)
         with self.mesh.along("data"):
             average_gradients(self, len(rows))
@@ -99,7 +79,8 @@ class HybridDecoder(nn.Module):
             with self.mesh.along("pipeline"):
                 recv(arrived, self.coordinates["pipeline"] - 1)
             arrived.requires_grad_()
-        result: Tensor = self.stage(arrived)
+        with self.mesh.along("tensor"):
+            result: Tensor = self.stage(arrived)
         if not self.last:
             with self.mesh.along("pipeline"):
                 send(result.detach(), self.coordinates["pipeline"] + 1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,23 +11,27 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.judge.one_process import draw_weights, flat_weights, train_as_one
-from gpulearn.judge.ranks import RankFailure, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.judge.ranks import failed_the_same
 from gpulearn.parallel.communicator import rank
+from gpulearn_lessons.data_parallel.rank_exercise import (
+    RanksOutcome,
+    rank_exercise,
+    same_notes,
+    with_optimizer_loaded,
+)
 from gpulearn_lessons.pipeline_parallel.two_stages import mend_the_pipeline
 
 TOLERANCE = 1e-9  # relative; all is in float64
-RANKS = 2
 WIDTH = 3
 
 
 @dataclass(frozen=True)
 class TwoStageRun:
-    """What the two ranks train."""
-
     rows: tuple[tuple[int, ...], ...]  # of each micro-batch of each batch
     lr: float  # learning rate
+    ranks: ClassVar[int] = 2
 
     def batches(self) -> list[list[tuple[Tensor, Tensor]]]:
         """The micro-batches, the same on both ranks."""
@@ -43,11 +46,10 @@ class TwoStageRun:
         ]  # fmt: skip
 
     def stages(self) -> list[nn.Module]:
-        """Both stages, in float64."""
         random = np.random.default_rng(7)
         modules: list[nn.Module] = [
             nn.Sequential(nn.Linear(WIDTH, 4), nn.Tanh(), nn.Linear(4, WIDTH)).double()
-            for _ in range(RANKS)
+            for _ in range(self.ranks)
         ]
         for stage in modules:
             draw_weights(stage, random)
@@ -55,14 +57,9 @@ class TwoStageRun:
 
 
 @dataclass(frozen=True)
-class StagesOutcome:
-    """The outcome of a run."""
-
-    plan: TwoStageRun  # what was to be trained
-    failure: RankFailure | None = None  # how it failed, if it did
-    weights: list[Any] = field(default_factory=list)  # of each rank's stage, afterwards
-    # whether each rank has changed the batches that it was given
-    changed: list[bool] = field(default_factory=list)
+class TrainedStage:
+    weights: np.ndarray  # of its stage, afterwards
+    changed: bool = False  # whether it has changed the batches that it was given
 
 
 def cases() -> list[Case]:
@@ -78,12 +75,12 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: TwoStageRun) -> tuple[np.ndarray, bool]:
+def act(answer: Answer, plan: TwoStageRun) -> TrainedStage:
     """Be one rank; its weights afterwards, and whether it has changed its batches."""
     stage, batches = plan.stages()[rank()], plan.batches()
     before = numbers(batches)
     answer(stage, batches, plan.lr)
-    return flat_weights(stage), not np.array_equal(numbers(batches), before)
+    return TrainedStage(flat_weights(stage), not np.array_equal(numbers(batches), before))
 
 
 def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
@@ -91,77 +88,43 @@ def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
     return np.concatenate([t.detach().numpy().ravel() for b in batches for m in b for t in m])
 
 
-def run(answer: Answer, case: Case) -> StagesOutcome:
-    plan: TwoStageRun = case.args[0]
-    expected(case)  # the first step of an optimizer loads a part of torch: not on a rank's time
-    ran = on_simulated_ranks(act, RANKS, answer, plan)
-    if isinstance(ran, RankFailure):
-        return StagesOutcome(plan, ran)
-    return gathered(plan, ran.results)
-
-
-def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> StagesOutcome:
-    weights, changed = zip(*ranks, strict=True)
-    return StagesOutcome(plan, None, list(weights), list(changed))
-
-
-def expected(case: Case) -> StagesOutcome:
+def target(plan: TwoStageRun) -> list[TrainedStage]:
     """One process with both stages and whole batches."""
-    plan: TwoStageRun = case.args[0]
     stages = plan.stages()
     train_as_one(nn.Sequential(*stages), plan.batches(), functional.mse_loss, plan.lr)
-    return StagesOutcome(plan, None, [flat_weights(stage) for stage in stages])
+    return [TrainedStage(flat_weights(stage)) for stage in stages]
 
 
-def difference(got: StagesOutcome, want: StagesOutcome) -> str | None:
-    """One sentence on the first stage that is not as one process has it, or None."""
-    if got.failure:
-        return got.failure.sentence
-    for number, (weights, right) in enumerate(zip(got.weights, want.weights, strict=True)):
-        away = np.linalg.norm(weights - right) / np.linalg.norm(right)
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
+    for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        away = np.linalg.norm(own.weights - right.weights) / np.linalg.norm(right.weights)
         if not away <= TOLERANCE:
             return (
                 f"afterwards the weights of rank {number}'s stage are {away:.2g} away from those "
                 f"of one process with both stages, relative to their length"
             )
-    if True in got.changed:
-        return f"the weights are right, but rank {got.changed.index(True)} changes its batches"
+    changed = [number for number, own in enumerate(got.ranks) if own.changed]
+    if changed:
+        return f"the weights are right, but rank {changed[0]} changes its batches"
     return None
 
 
-def judge(plan: TwoStageRun, ranks: list[Any]) -> str | None:
-    return difference(gathered(plan, ranks), expected(Case("", (plan,))))
-
-
-def works(ranks: int) -> Sequence[TwoStageRun]:
-    """What real ranks train."""
-    return [TwoStageRun(((3, 3, 1), (2, 2)), 0.1)]
-
-
-def same_wait(one: StagesOutcome, other: StagesOutcome) -> bool:
-    """Whether two outcomes are the same, down to who waits for whom."""
-    return one.failure == other.failure and same(one, other)
-
-
-def same(one: StagesOutcome, other: StagesOutcome) -> bool:
-    if one.failure or other.failure:
-        if not (one.failure and other.failure):
-            return False
+def same_waits(one: RanksOutcome, other: RanksOutcome) -> bool:
+    """Whether two trainings are the same, or the same ranks wait for each other."""
+    if one.failure and other.failure:
         return (one.failure.kind, one.failure.waits) == (other.failure.kind, other.failure.waits)
-    pairs = zip(one.weights, other.weights, strict=True)
-    return one.changed == other.changed and all(
-        np.allclose(a, b, rtol=1e-7, atol=1e-10, equal_nan=True) for a, b in pairs
-    )
+    return not (one.failure or other.failure) and same_notes(one, other)
 
 
-EXERCISE = Exercise(
+EXERCISE = rank_exercise(
     task="Fix the program, so that two ranks with one stage each learn as one process does.",
     reference=mend_the_pipeline,
     cases=cases,
-    run=run,
-    by_hand=False,
-    expect=expected,
+    ready=with_optimizer_loaded,
+    act=act,
+    target=target,
     difference=difference,
-    kinships=(same_wait, same),
-    demand=demand_on_real_ranks(act, (RANKS,), works, judge),
+    kinships=(failed_the_same(same_notes), same_waits),
+    counts=(2,),
+    real=lambda ranks: [TwoStageRun(((3, 3, 1), (2, 2)), 0.1)],
 )

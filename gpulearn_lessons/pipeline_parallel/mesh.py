@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import torch
@@ -18,15 +17,13 @@ from gpulearn.parallel.communicator import (
     Channel,
     Handle,
     current,
-    existing_ranks,
     rank,
     using_channel,
     world_size,
 )
-from gpulearn.require import shown
 
 
-class _Subgroup:
+class Subgroup:
     """Some of a channel's ranks, numbered anew."""
 
     def __init__(self, whole: Channel, ranks: Sequence[int]) -> None:
@@ -51,36 +48,6 @@ class _Subgroup:
         for distance in doublings(self.size):  # dissemination, as simulated ranks do it
             ahead, behind = (self.rank + distance) % self.size, (self.rank - distance) % self.size
             self.sendrecv(nothing, ahead, nothing, behind)
-
-
-@contextlib.contextmanager
-def subgroup(ranks: Sequence[int]) -> Iterator[Channel]:
-    """Let `ranks` be all that there are: `rank`, `world_size`, messages and collectives are theirs.
-
-    Each rank of the group enters, with the same list; the others do something else meanwhile.
-    Within it, ranks count from 0 in the order given. A subgroup can be entered within another one.
-    Yields the group's channel, which `using_channel` enters again.
-
-    >>> import gpulearn as gl
-    >>> def total():
-    ...     me = gl.parallel.rank()
-    ...     with subgroup([0, 2] if me % 2 == 0 else [3, 1]):
-    ...         group = gl.parallel.rank()
-    ...         return group, gl.parallel.all_reduce(torch.tensor(10 * me)).item()
-    >>> gl.launch(total, 4, backend="simulated")
-    [(0, 20), (1, 40), (1, 20), (0, 40)]
-    """
-    whole = current()
-    members = [require.from_zero("a rank of the group", member) for member in ranks]
-    for member in members:
-        if member >= whole.size:
-            raise BadInput(f"the group has rank {member}: {existing_ranks(whole.size)}")
-    if len(set(members)) < len(members):
-        raise BadInput(f"the group {shown(ranks)} names a rank twice.")
-    if whole.rank not in members:
-        raise BadInput(f"this is rank {whole.rank}, which the group {shown(ranks)} leaves out.")
-    with using_channel(group := _Subgroup(whole, members)):
-        yield group
 
 
 AXES = ("data", "pipeline", "tensor")
@@ -124,7 +91,7 @@ class Mesh:
         here, step = self.coordinates(number)[axis], self._step(axis)
         return [number + step * (place - here) for place in range(self.sizes[axis])]
 
-    def along(self, axis: str) -> AbstractContextManager[Channel]:
+    def along(self, axis: str) -> AbstractContextManager[None]:
         """Let this rank's line along an axis be all that there is.
 
         >>> import gpulearn as gl
@@ -138,7 +105,7 @@ class Mesh:
         """
         if world_size() != self.size:
             raise BadInput(f"the mesh has {self.size} ranks, and there are {world_size()}.")
-        return subgroup(self.line(axis, rank()))
+        return using_channel(Subgroup(current(), self.line(axis, rank())))
 
     def by_axis(self, moved: Mapping[tuple[int, int], int]) -> Counter[str]:
         """What went along each axis, from a simulation's `bytes_moved` or `messages`.

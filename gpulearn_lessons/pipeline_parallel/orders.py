@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule
+from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule, schedule_of
 
 SCHEDULES = ("naive", "GPipe", "1F1B", "interleaved")
 
@@ -47,7 +47,7 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
         orders = [[(kind, micro) for kind in "FB" for micro in range(m)]] * p
     else:
         orders = [pipeline_schedule(rank, p, m) for rank in range(p)]
-    return Schedule(name, orders)
+    return schedule_of(name, orders)
 
 
 def _checked(args: dict[str, object]) -> None:
@@ -93,7 +93,7 @@ def _interleaved(p: int, m: int, v: int) -> Schedule:
             f"micro_batches is {m}, which {p} ranks do not divide: interleaved chunks take "
             f"micro-batches in groups of as many as there are ranks; {m - m % p + p} would do."
         )
-    orders = []
+    orders: list[tuple[Action, ...]] = []
     for rank in range(p):
         # a group of p micro-batches passes all chunks before the next group begins
         passes = [
@@ -109,5 +109,5 @@ def _interleaved(p: int, m: int, v: int) -> Schedule:
         for number, action in enumerate(backward):
             order.append(action)
             order += forward[warm + number : warm + number + 1]
-        orders.append(order)
-    return Schedule("interleaved", orders)
+        orders.append(tuple(order))
+    return Schedule("interleaved", tuple(orders))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,7 @@ from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import NOTHING, odd
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.require import shown
-from gpulearn_lessons.pipeline_parallel.actions import Schedule
+from gpulearn_lessons.pipeline_parallel.actions import schedule_of
 from gpulearn_lessons.pipeline_parallel.clock import time_schedule
 from gpulearn_lessons.pipeline_parallel.orders import pipeline_schedule
 from gpulearn_lessons.pipeline_parallel.validity import check_schedule
@@ -50,7 +49,7 @@ def run(answer: Answer, case: Case) -> OrdersOfRanks:
             return OrdersOfRanks(
                 m, orders, f"rank {rank} does {kind}{micro}: micro-batches are 0 to {m - 1}"
             )
-    schedule = Schedule("yours", orders)
+    schedule = schedule_of("yours", orders)
     try:
         if not any(orders):
             raise BadInput("no rank does anything.")
@@ -78,7 +77,6 @@ def listed(order: Any) -> Any:
 
 
 def difference(got: OrdersOfRanks, want: OrdersOfRanks) -> str | None:
-    """One sentence: what cannot be carried out, takes too long, or holds too much; or None."""
     if got.refused:
         return got.refused
     if got.seconds > want.seconds * (1 + 1e-9):
@@ -106,14 +104,12 @@ def same_outcome(one: OrdersOfRanks, other: OrdersOfRanks) -> bool:
     return one.seconds == other.seconds and one.held == other.held
 
 
-KINSHIPS: tuple[Callable[[Any, Any], bool], ...] = (same_orders, same_outcome)
-
 EXERCISE = Exercise(
     task="Write the order of one rank's passes in 1F1B.",
     reference=pipeline_schedule,
     cases=cases,
     run=run,
     difference=difference,
-    kinships=KINSHIPS,
+    kinships=(same_orders, same_outcome),
     by_hand=False,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,14 +10,14 @@ from torch import Tensor, nn
 
 from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.parallel.communicator import rank
 from gpulearn.require import shown
 from gpulearn.train.activation_memory import SavedMeter
 from gpulearn.train.recompute import in_stages
 from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule
-from gpulearn_lessons.pipeline_parallel.execution import carry_out, position
+from gpulearn_lessons.pipeline_parallel.execution import carry_out
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-Stages = Sequence[nn.Module] | Mapping[int, nn.Module]
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,9 @@ def split_stages(layers: nn.Sequential, stages: int) -> list[nn.Module]:
 
 def run_schedule(
     schedule: Schedule,
-    stages: Stages,
+    stages: Sequence[nn.Module],
     micro_batches: Sequence[tuple[Tensor, Tensor]],
     loss: Loss,
-    ranks: Sequence[int] | None = None,
 ) -> PipelineStep:
     """Forward and backward of one batch through a pipeline: gradients as of one process.
 
@@ -61,13 +60,10 @@ def run_schedule(
 
     Args:
         schedule: what each rank does, such as `pipeline_parallel.schedule("1F1B", 4, 8)`.
-        stages: all stages, or a dictionary from stage to module with at least those of this rank;
-            each takes one tensor and gives one, whose first axis are the rows.
+        stages: all of them; each takes one tensor and gives one, whose first axis are the rows.
         micro_batches: pairs of inputs and targets, (n, …) each; the first stage reads the inputs,
             the last the targets, and the others look only at the number of rows.
         loss: of the last stage's output and the targets; a mean over rows.
-        ranks: the ranks of the pipeline, first to last, where it is not all of them: pipelines
-            side by side have other ranks each.
 
     Returns:
         The loss, and how much was held.
@@ -84,27 +80,23 @@ def run_schedule(
     >>> gl.launch(step, 2, backend="simulated")
     [(2, True), (1, False)]
     """
-    me, _ = position(schedule, ranks)
-    work = _Training(schedule, _own(schedule, me, stages), _parts(schedule, micro_batches), loss)
-    carry_out(schedule, work, ranks)
+    work = _Training(schedule, _own(schedule, stages), _parts(schedule, micro_batches), loss)
+    carry_out(schedule, work)
     return PipelineStep(work.total, work.held, work.held_bytes)
 
 
-def _own(schedule: Schedule, me: int, stages: Stages) -> dict[int, nn.Module]:
+def _own(schedule: Schedule, stages: Sequence[nn.Module]) -> dict[int, nn.Module]:
     """The modules of this rank's stages."""
-    modules = stages if isinstance(stages, Mapping) else dict(enumerate(stages))
-    if not isinstance(stages, Mapping) and len(modules) != schedule.stages:
+    if len(stages) != schedule.stages:
         raise BadInput(
-            f"stages has {len(modules)} entries, and the schedule {schedule.name!r} is for "
+            f"stages has {len(stages)} entries, and the schedule {schedule.name!r} is for "
             f"{schedule.stages}."
         )
-    own = schedule.stages_of(me)
-    if missing := [stage for stage in own if stage not in modules]:
-        raise BadInput(f"stages lacks stage {missing[0]}, which this rank has by the schedule.")
-    for stage in own:
-        if not isinstance(modules[stage], nn.Module):
-            raise BadInput(f"stage {stage} is {shown(modules[stage])}: give an nn.Module.")
-    return {stage: modules[stage] for stage in own}
+    own = {stage: module for stage, module in enumerate(stages) if schedule.place[stage] == rank()}
+    for stage, module in own.items():
+        if not isinstance(module, nn.Module):
+            raise BadInput(f"stage {stage} is {shown(module)}: give an nn.Module.")
+    return own
 
 
 def _parts(

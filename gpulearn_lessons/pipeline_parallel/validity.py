@@ -10,16 +10,16 @@ from gpulearn_lessons.pipeline_parallel.actions import Action, Schedule
 
 def needs(action: Action, schedule: Schedule) -> int | None:
     """The stage whose result has to be there first; None where there is none."""
-    if action.kind == "F":
-        return action.stage - 1 if action.stage else None
-    return action.stage + 1 if action.stage + 1 < schedule.stages else None
+    return _neighbor(action.stage + (-1 if action.kind == "F" else 1), schedule)
 
 
 def needed_by(action: Action, schedule: Schedule) -> int | None:
     """The stage that waits for the result of an action; None where there is none."""
-    if action.kind == "F":
-        return action.stage + 1 if action.stage + 1 < schedule.stages else None
-    return action.stage - 1 if action.stage else None
+    return _neighbor(action.stage + (1 if action.kind == "F" else -1), schedule)
+
+
+def _neighbor(stage: int, schedule: Schedule) -> int | None:
+    return stage if 0 <= stage < schedule.stages else None
 
 
 def check_schedule(schedule: Schedule) -> None:
@@ -28,7 +28,8 @@ def check_schedule(schedule: Schedule) -> None:
     Each rank receives just before the pass that needs the message, and begins to send just after
     the one that makes it, as by `isend`.
 
-    >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("F", 0)]]))
+    >>> from gpulearn_lessons.pipeline_parallel.actions import schedule_of
+    >>> check_schedule(schedule_of("", [[("F", 0), ("B", 0)], [("F", 0)]]))
     Traceback (most recent call last):
     ...
     simt.errors.BadInput: micro-batch 0 on rank 1 lacks B0.
@@ -41,18 +42,13 @@ def check_schedule(schedule: Schedule) -> None:
 
 
 def _check_passes(schedule: Schedule) -> None:
-    """Each stage on one rank, with every pass of every micro-batch once."""
+    """Every pass of every micro-batch once on each stage."""
     m, count = schedule.micro_batches, schedule.stages
     if not count:
         raise BadInput(f"the schedule {schedule.name!r} is empty: no rank does anything.")
     for rank, actions in enumerate(schedule.ranks):
-        for stage in {a.stage for a in actions}:
-            if (other := schedule.place[stage]) != rank:
-                raise BadInput(
-                    f"stage {stage} is on rank {rank} and on rank {other}: it can be on one alone."
-                )
         if twice := [action for action, n in Counter(actions).items() if n > 1]:
-            raise BadInput(f"rank {rank} does {_phrase(twice[0], schedule)} twice.")
+            raise BadInput(f"rank {rank} does {twice[0]} twice.")
     every = {action for actions in schedule.ranks for action in actions}
     for stage in range(count):
         if stage not in schedule.place:
@@ -62,7 +58,7 @@ def _check_passes(schedule: Schedule) -> None:
             for missing in (kind for kind in "FB" if kind not in there):
                 raise BadInput(
                     f"micro-batch {micro} on rank {schedule.place[stage]} lacks "
-                    f"{_phrase(Action(missing, micro, stage), schedule)}."
+                    f"{Action(missing, micro, stage)}."
                 )
 
 
@@ -73,8 +69,8 @@ def _check_order(rank: int, schedule: Schedule) -> None:
         forward = action._replace(kind="F")
         if action.kind == "B" and forward not in done:
             raise BadInput(
-                f"rank {rank} does {_phrase(action, schedule)} before "
-                f"{_phrase(forward, schedule)}: a backward pass needs what its forward pass kept."
+                f"rank {rank} does {action} before {forward}: a backward pass needs what its "
+                f"forward pass kept."
             )
         done.add(action)
 
@@ -108,18 +104,8 @@ def _ring(waiting: dict[int, Action], schedule: Schedule) -> str:
         action, giver = waiting[rank], _giver(waiting[rank], schedule)
         assert giver is not None  # else it would go on
         peer = schedule.place[giver.stage]
-        parts.append(
-            f"rank {rank} needs {_phrase(giver, schedule)} of rank {peer} for "
-            f"{_phrase(action, schedule)}"
-        )
+        parts.append(f"rank {rank} needs {giver} of rank {peer} for {action}")
         path.append(rank)
         rank = peer
     ring = ", and ".join(parts[path.index(rank) :])
     return f"deadlock: {ring}: each comes before what the next one waits for."
-
-
-def _phrase(action: Action, schedule: Schedule) -> str:
-    """An action in a sentence; with its stage where its rank has several."""
-    rank = schedule.place[action.stage]
-    several = len(schedule.stages_of(rank)) > 1
-    return f"{action}" + (f" of stage {action.stage}" if several else "")

@@ -2,7 +2,6 @@ from .choosing import Offer as Offer
 from .choosing import Trial as Trial
 from .choosing import cheapest_gpu_that_fits as cheapest_gpu_that_fits
 from .choosing import cheapest_plan as cheapest_plan
-from .choosing import interrupted_hours as interrupted_hours
 from .choosing import offers as offers
 from .plan.plan import plan_run as plan_run
 from .plan.search import best_layout as best_layout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,11 +111,6 @@ def allowed(work: Cluster, calls: Sequence[tuple[int, int, int]]) -> str | None:
     return None
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two answers choose the same and ask for the same that cannot be."""
-    return bool(one == other)
-
-
 def same_choice(one: Any, other: Any) -> bool:
     """Whether two answers choose the same, and break the same rule first, if any."""
     (chose, complaint), (choice, what) = one, other
@@ -127,7 +123,6 @@ def rule(complaint: str | None) -> str:
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """The layout, then what was asked for."""
     (choice, complaint), (right, _) = got, want
     if choice != right:
         return f"it returns {shown(choice)}, expected {right}"
@@ -143,5 +138,5 @@ EXERCISE = Exercise(
     cases=cases,
     run=run,
     difference=difference,
-    kinships=(same, same_choice),
+    kinships=(operator.eq, same_choice),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gpulearn.judge.exercise import Case, Exercise
@@ -53,12 +54,11 @@ def cases() -> list[Case]:
     return result
 
 
-def difference(got: Any, expected: Any) -> str | None:
-    """Compare two names, or None with None."""
+def compare_names(kind: type, words: str, got: Any, expected: Any) -> str | None:
     if got is None and expected is not None:
         return f"it returns nothing (None), expected {expected!r}"
-    if isinstance(got, Offer) and got != expected:
-        return f"it returns the whole offer of {got.name!r}, expected a name"
+    if isinstance(got, kind) and got != expected:
+        return f"it returns the whole {words} {got.name!r}, expected a name"  # type: ignore[attr-defined]
     if got != expected:
         return f"it returns {shown(got)}, expected {expected!r}"
     return None
@@ -68,5 +68,5 @@ EXERCISE = Exercise(
     task="Name the GPU on which a job costs least, among those for hire that can hold it.",
     reference=cheapest_gpu_that_fits,
     cases=cases,
-    difference=difference,
+    difference=partial(compare_names, Offer, "offer of"),
 )

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.perf.gpus import GPUS
@@ -15,23 +13,14 @@ from gpulearn.perf.gpus import GPUS
 
 @dataclass(frozen=True)
 class Offer:
-    """A GPU that may be for hire.
+    """A GPU that may be for hire."""
 
-    Attributes:
-        name: the GPU's name.
-        memory: bytes.
-        peak: operations per second.
-        bandwidth: bytes per second.
-        power: watts at most.
-        price: dollars an hour; None if it is not for hire.
-    """
-
-    name: str
-    memory: float
-    peak: float
-    bandwidth: float
-    power: float
-    price: float | None
+    name: str  # the GPU's
+    memory: float  # bytes
+    peak: float  # operations per second
+    bandwidth: float  # bytes per second
+    power: float  # watts at most
+    price: float | None  # dollars an hour; None if it is not for hire
 
     def seconds(self, flops: float, bytes_moved: float) -> float:
         """The least seconds for the work, by the roofline."""
@@ -40,32 +29,21 @@ class Offer:
 
 @dataclass(frozen=True)
 class Trial:
-    """A job that was tried out on some GPUs for a few minutes, and the terms on which they are let.
+    """A job that was tried out on some GPUs for a few minutes, and the terms of their rent."""
 
-    Attributes:
-        name: of the GPUs and the terms, such as "8 × H100, spot".
-        gpus: how many.
-        memory: bytes that one of them has.
-        needed: bytes that were in use on the fullest of them.
-        step: seconds of a step.
-        price: dollars an hour for one GPU.
-        interruptions: how often they are all taken away in a paid hour; 0 if never.
-    """
-
-    name: str
-    gpus: int
-    memory: float
-    needed: float
-    step: float
-    price: float
-    interruptions: float = 0.0
+    name: str  # of the GPUs and the terms, such as "8 × H100, spot"
+    gpus: int  # how many
+    memory: float  # bytes that one of them has
+    needed: float  # bytes that were in use on the fullest of them
+    step: float  # seconds
+    price: float  # dollars an hour for one GPU
+    interruptions: float = 0.0  # how often all are taken away in a paid hour; 0 if never
 
 
 def offers(price: str = "low") -> list[Offer]:
     """Every GPU of `gpulearn.perf.gpus.GPUS`, with its peak in 16 bits and one price.
 
-    Args:
-        price: "low" or "high": which end of the GPU's range of prices.
+    The price is the "low" or the "high" end of the GPU's range.
 
     >>> [offer.name for offer in offers()][:2]
     ['T4', 'L4']
@@ -141,39 +119,3 @@ def cheapest_plan(
             if paid * (1 + trial.interruptions * wait) <= deadline:
                 costs[trial.name] = paid * trial.gpus * trial.price
     return min(costs, key=costs.__getitem__, default=None)
-
-
-@require.positive("work", "checkpoint", or_zero=("rate", "start"))
-def interrupted_hours(
-    work: float, rate: float, checkpoint: float, start: float, runs: int = 1000, seed: int = 0
-) -> float:
-    """The mean hours that are paid for a run which is interrupted at random moments.
-
-    The run is played through. An interruption loses all work since the last checkpoint; then it
-    takes `start` hours until the work goes on from there, and these can be interrupted as well.
-    Interruptions come at a constant rate, whatever came before (a Poisson process). Writing a
-    checkpoint takes no time, and waiting for GPUs is not paid.
-
-    Args:
-        work: hours without an interruption.
-        rate: interruptions an hour.
-        checkpoint: hours of work between two checkpoints.
-        start: hours to load the checkpoint and begin.
-        runs: how often it is played.
-        seed: of the random moments.
-
-    >>> interrupted_hours(10, rate=0, checkpoint=1, start=0.1)
-    10.0
-    """
-    if rate == 0:
-        return float(work)
-    rng = np.random.default_rng(seed)
-    # each stretch between two checkpoints is tried until no interruption falls into it
-    whole, rest = divmod(work, checkpoint)
-    tries, hours = np.repeat([checkpoint, rest], [int(whole) * runs, runs]), 0.0
-    delay = start  # of a second try; the later ones have it already
-    while tries.size:
-        until = rng.exponential(1 / rate, tries.size)
-        hours += float(np.minimum(until, tries).sum())
-        tries, delay = tries[until < tries] + delay, 0.0
-    return hours / runs

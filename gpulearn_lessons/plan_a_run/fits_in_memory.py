@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,7 +57,6 @@ class FitOutcome:
 
 
 def run(answer: Answer, case: Case) -> FitOutcome | None:
-    """Call an answer with the layout by name."""
     parameters, activations, micro, tensor, pipeline, data, stage, memory = case.args
     within = partial(
         partial(answer, parameters, activations, micro),
@@ -69,7 +69,6 @@ def run(answer: Answer, case: Case) -> FitOutcome | None:
 
 
 def difference(got: FitOutcome | None, want: FitOutcome) -> str | None:
-    """A truth value, NumPy's too."""
     if got is None:
         return compare.NOTHING
     if not isinstance(got.fits, bool):
@@ -81,16 +80,11 @@ def difference(got: FitOutcome | None, want: FitOutcome) -> str | None:
     return "it does not fit, but the answer is True"
 
 
-def same(one: FitOutcome, other: FitOutcome) -> bool:
-    """Whether two answers say the same of all memories."""
-    return one == other
-
-
 EXERCISE = Exercise(
     task="Say whether a GPU of the first stage can hold its share of a training run.",
     reference=fits_in_memory,
     cases=cases,
     run=run,
     difference=difference,
-    kinships=(same,),
+    kinships=(operator.eq,),
 )

@@ -37,13 +37,11 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Call an answer, with or without saying whether it recomputes."""
     *numbers, more = case.args
     return partial(answer, *numbers)(**more)
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """Two numbers, by what they are for."""
     if isinstance(got, np.ndarray) and got.shape == (2,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 2:

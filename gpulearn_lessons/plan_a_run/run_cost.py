@@ -36,13 +36,11 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Call an answer; the availability by name, or by default."""
     *numbers, more = case.args
     return partial(answer, *numbers)(**more)
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """Three numbers, by what they are."""
     if isinstance(got, np.ndarray) and got.shape == (3,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 3:

@@ -47,8 +47,7 @@ WITHIN = 0.1
 def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     """Draw where the time of a step goes, and what fills a GPU's memory, a bar for each plan.
 
-    Args:
-        plans: what a bar is called → what `plan_run` returned.
+    Plans are what a bar is called → what `plan_run` returned.
     """
     require.named("plans", plans, '{"name": plan_run(…), …}')
     require.each(plans, ClusterPlan, "what plan_run returned")
@@ -80,11 +79,7 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
 
 
 def published_runs(held: Sequence[ErrorReport]) -> Picture:
-    """Draw how far the planner is off published numbers, a row for each.
-
-    Args:
-        held: what `gpulearn_lessons.plan_a_run.plan.published.hold_against` returned.
-    """
+    """Draw how far the planner is off published numbers, a row for each `hold_against` returned."""
     if not held:
         raise BadInput(f"held is {shown(held)}: give what hold_against returned.")
     names = [f"{result.row.run}, {result.row.row}" for result in held]
@@ -187,28 +182,21 @@ def draw(model: str, tokens: float, gpu: str, gpus: int, link: str) -> tuple[Pic
     return plan_bars({f"{gpus:,} × {gpu}": plan}), sentence(plan, tokens)
 
 
-def plan_explorer(model: str = "70 billion", gpus: int = 1024) -> Explorer:
+def plan_explorer() -> Explorer:
     """Choose model, tokens, GPU, how many and the network; see days, dollars, energy and memory.
 
     Each picture is the best plan of `plan_a_run.best_layout`, for steps of 2,048 sequences of
     4,096 tokens; all of its numbers are modeled.
 
-    Args:
-        model: which is shown at first.
-        gpus: how many there are at first.
-
     >>> plan_explorer()
     [interactive figure: 1,024 × H100 as ...]
     """
-    require.choice("model", model, MODELS)
-    if gpus not in COUNTS:
-        raise BadInput(f"gpus is {shown(gpus)}: choose from {', '.join(map(str, COUNTS))}.")
     names = [name for name, spec in GPUS.items() if {"bfloat16", "float16"} & set(spec.peak)]
     controls = {
-        "model": dropdown("parameters", list(MODELS), model),
+        "model": dropdown("parameters", list(MODELS), "70 billion"),
         "tokens": choices("tokens", [(_count(n), n) for n in TOKENS], 1e12),
         "gpu": dropdown("GPU", names, "H100"),
-        "gpus": choices("how many", COUNTS, gpus, "{:,}"),
+        "gpus": choices("how many", COUNTS, 1024, "{:,}"),
         "link": dropdown("network", list(NETWORKS), "400 Gbit"),
     }
     return Explorer(draw, controls)

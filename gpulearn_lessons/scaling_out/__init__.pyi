@@ -1,5 +1,4 @@
 from .batch_size_runs import batch_size_study as batch_size_study
-from .compressed_gradients import CompressedDataParallel as CompressedDataParallel
 from .compression_runs import compression_study as compression_study
 from .laws import scaling_efficiency as scaling_efficiency
 from .measured import measure_scaling as measure_scaling
@@ -8,6 +7,5 @@ from .modeled import how_many_gpus as how_many_gpus
 from .modeled import modeled_scaling as modeled_scaling
 from .replica_drift import measure_drift as measure_drift
 from .scaling_studies import batch_sizes as batch_sizes
-from .scaling_studies import compression_table as compression_table
 from .scaling_studies import drift as drift
 from .scaling_studies import scaling as scaling

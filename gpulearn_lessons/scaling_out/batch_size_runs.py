@@ -19,12 +19,10 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.optimizers import adam_step, lars_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
-from gpulearn.require import shown
-from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, evaluate, training_data
 from gpulearn.train.history import progress_bar
 from gpulearn.train.models import MLP
-from gpulearn.train.settings import checked_seed, seeded
+from gpulearn.train.settings import seeded
 from gpulearn.train.step import train_step
 from gpulearn_lessons.scaling_out.laws import Spread, spread
 
@@ -48,6 +46,8 @@ RULES = {
 }
 PLAIN = tuple(RULES)[:4]
 WARM_UP = 5  # one part in so many of all steps
+RATE = 0.1  # of the first batch size
+SEEDS = (0, 1, 2)  # of weights and order, one training for each
 
 
 @dataclass(frozen=True)
@@ -56,63 +56,29 @@ class BatchStudy:
 
     batches: tuple[int, ...]  # the batch sizes, ascending; the first is the one whose rate is known
     rules: tuple[str, ...]  # how the rate followed the batch
-    lr: float  # learning rate of the first batch size
     epochs: int  # passes over the data, the same for all
-    seeds: tuple[int, ...]  # of weights and order, one training for each
     # (rule, batch) → share of the held-out data that is right, one for each seed
     accuracies: dict[tuple[str, int], tuple[float, ...]]
 
     def accuracy(self, rule: str, batch: int) -> Spread:
         """Median and range over the seeds, 0 to 1."""
-        return spread(self.accuracies[self._known(rule, batch)])
-
-    def rate_of(self, rule: str, batch: int) -> float:
-        """The learning rate that a batch size has under a rule, after the warm-up."""
-        return rate_of(*self._known(rule, batch), self.batches[0], self.lr)
-
-    def table(self) -> Table:
-        """One row for each rule, one column for each batch size."""
-        rows = [
-            {"rate": rule, **{f"batch {batch}": _percent(self.accuracy(rule, batch))
-                              for batch in self.batches}}
-            for rule in self.rules
-        ]  # fmt: skip
-        return table(
-            rows,
-            f"Held-out digits right after {self.epochs} epochs, in percent: median and range of "
-            f"{len(self.seeds)} seeds.",
-        )
-
-    def _known(self, rule: str, batch: int) -> tuple[str, int]:
-        require.choice("rule", rule, self.rules)
-        if batch not in self.batches:
-            raise BadInput(f"batch is {shown(batch)}: choose from {shown(list(self.batches))}.")
-        return rule, batch
+        return spread(self.accuracies[rule, batch])
 
 
-def _percent(accuracy: Spread) -> str:
-    median, low, high = (100 * value for value in accuracy)
-    return f"{median:.1f} ({low:.1f}–{high:.1f})"
-
-
-def rate_of(rule: str, batch: int, first: int, lr: float) -> float:
+def rate_of(rule: str, batch: int, first: int) -> float:
     """The learning rate of a batch: η · (batch / first)^p, with the rule's power p and its share.
 
-    >>> rate_of("linear", 64, 16, 0.1), rate_of("square root", 64, 16, 0.1)
+    >>> rate_of("linear", 64, 16), rate_of("square root", 64, 16)
     (0.4, 0.2)
     """
-    return lr * RULES[rule].share * float((batch / first) ** RULES[rule].power)
+    return RATE * RULES[rule].share * float((batch / first) ** RULES[rule].power)
 
 
 def batch_size_study(
     batches: Sequence[int] = (32, 128, 256, 512),
     rules: Sequence[str] = PLAIN,
     *,
-    seeds: Sequence[int] = (0, 1, 2),
     epochs: int = 12,
-    lr: float = 0.1,
-    model: Callable[..., nn.Module] = MLP,
-    data: Any = None,
 ) -> BatchStudy:
     """Train with larger and larger batches, the rate following the batch by several rules.
 
@@ -122,51 +88,41 @@ def batch_size_study(
     batch N times as large there are N times fewer steps.
 
     The optimizer is plain SGD, except for "LARS" (`gl.optim.lars_step` with the linear rule, trust
-    0.02, no momentum) and "Adam, root" (`adam_step` with the root, from a tenth of `lr` on).
+    0.02, no momentum) and "Adam, root" (`adam_step` with the root, from a tenth of the rate on).
     "linear" and "square root" multiply the rate by the batch's factor or its root; "linear,
     warm-up" lets it grow over the first fifth of the steps (`scaled_learning_rate`, with its
     source). The root keeps the variance of one step's update as it was: Krizhevsky, "One weird
     trick for parallelizing convolutional neural networks", arXiv 1404.5997, 2014.
+    Batch sizes are ascending, and the rate of the first is 0.1; rules are names in `RULES`.
 
-    Args:
-        batches: batch sizes, ascending; the rate is that of the first.
-        rules: names in `RULES`.
-        seeds: of weights and order; one training for each.
-        epochs: passes over the data.
-        lr: learning rate of the first batch size.
-        model: called as `model(seed=…)`.
-        data: what `gl.fit` takes; `gl.digits()` if None.
-
-    >>> study = batch_size_study((32, 256), ["kept", "linear"], seeds=[0], epochs=2)
-    >>> study.rate_of("linear", 256)
-    0.8
+    >>> study = batch_size_study((32, 256), ["kept", "linear"], epochs=2)
+    >>> len(study.accuracies["linear", 256])
+    3
     """
     sizes = require.ascending("batches", batches)
     names = tuple(require.choice("rule", rule, RULES) for rule in require.several("rules", rules))
-    numbers = tuple(checked_seed(seed) for seed in require.several("seeds", seeds))
     epochs = require.whole("epochs", epochs)
-    require.above_zero("lr", lr)
-    if not names or not numbers:
-        raise BadInput("Give at least one rule and one seed.")
-    tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))
+    if not names:
+        raise BadInput("Give at least one rule.")
+    tensors = training_data(digits(), MLP())
     accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
     runs: dict[Any, tuple[float, ...]] = {}
     with progress_bar(True, len(sizes) * len(names), unit=" trainings", stays=False) as bar:
         for batch, rule in itertools.product(sizes, names):
-            reached, by = rate_of(rule, batch, sizes[0], lr), RULES[rule]
+            reached, by = rate_of(rule, batch, sizes[0]), RULES[rule]
             # under all rules of plain SGD the first batch is alike
-            key = batch, reached, by.slowly and reached != lr, by.step
+            key = batch, reached, by.slowly and reached != RATE, by.step
             if key not in runs:
                 steps = math.ceil(len(tensors.train_labels) / batch) * epochs
-                growth = Growth(lr, reached / lr, steps // WARM_UP if key[2] else 0)
+                growth = Growth(RATE, reached / RATE, steps // WARM_UP if key[2] else 0)
                 runs[key] = tuple(
-                    _train(model(seed=seed), tensors, batch, epochs, seed, growth, by.step)
-                    for seed in numbers
+                    _train(MLP(seed=seed), tensors, batch, epochs, seed, growth, by.step)
+                    for seed in SEEDS
                 )
             accuracies[rule, batch] = runs[key]
             if bar is not None:
                 bar.update()
-    return BatchStudy(sizes, names, lr, epochs, numbers, accuracies)
+    return BatchStudy(sizes, names, epochs, accuracies)
 
 
 @contextlib.contextmanager

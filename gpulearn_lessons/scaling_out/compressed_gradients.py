@@ -7,15 +7,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gpulearn import require
-from gpulearn.errors import BadInput
 from gpulearn.parallel.collectives import all_gather
 from gpulearn.parallel.communicator import world_size
-from gpulearn.parallel.data_parallel import Replica
 from gpulearn.parallel.torch_collectives import sum_over_ranks
-from gpulearn.require import shown
 
-METHODS = ("top-k", "float16")
+METHODS = ("none", "float16", "top-k", "top-k, no feedback")
+KEEP = 0.01  # share of the entries that top-k sends
 
 
 class Sparse(NamedTuple):
@@ -30,14 +27,6 @@ class Sparse(NamedTuple):
         return self.places.nbytes + self.values.nbytes
 
 
-def check_share(value: object) -> None:
-    """Raise `BadInput` if this is no share above 0."""
-    require.above_zero("keep", value)
-    if value > 1:  # type: ignore[operator]
-        raise BadInput(f"keep is {shown(value)}: give a share above 0, at most 1.")
-
-
-@require.checked(keep=check_share)
 def top_k(tensor: Tensor, keep: float) -> Sparse:
     """The entries of largest magnitude: the share `keep` of them, above 0, and at least one.
 
@@ -103,55 +92,26 @@ def all_reduce_float16(tensor: Tensor) -> int:
     return half.nbytes
 
 
-class CompressedDataParallel(Replica):
-    """Averages gradients after `backward` with fewer bytes, and not exactly.
+def average_compressed(
+    model: nn.Module, method: str, residuals: dict[nn.Parameter, Tensor], keep: float = KEEP
+) -> int:
+    """Average a model's gradients over ranks, with fewer bytes and not exactly.
 
-    Args:
-        module: the model.
-        method: "top-k" or "float16".
-        keep: share of the entries that "top-k" sends.
-        feedback: whether what "top-k" does not send is added to the next gradient; else it is
-            lost.
-
-    Attributes:
-        bytes_sent: of this rank's compressed gradients, at the last step.
-        bytes_whole: of the gradients as they are.
-
-    >>> import gpulearn as gl
-    >>> def step():
-    ...     replica = CompressedDataParallel(nn.Linear(100, 1), "top-k", keep=0.01)
-    ...     replica(torch.arange(100.0)).backward()
-    ...     replica.average()
-    ...     return replica.bytes_sent, replica.bytes_whole
-    >>> gl.launch(step, 2, backend="simulated")[0]  # one place and one value, twice
-    (16, 404)
+    The method is one of `METHODS`; without feedback what top-k does not send is lost. Residuals are
+    this rank's, empty before the first call. Returns the bytes of this rank's compressed gradients.
     """
-
-    def __init__(
-        self, module: nn.Module, method: str = "top-k", keep: float = 0.01, *, feedback: bool = True
-    ) -> None:
-        super().__init__(module)
-        self._method = require.choice("method", method, METHODS)
-        check_share(keep)
-        self._keep = keep
-        self._feedback = feedback
-        self._residuals: dict[nn.Parameter, Tensor] = {}
-        self.bytes_sent = self.bytes_whole = 0
-
-    def _average(self) -> None:
-        self.bytes_sent = self.bytes_whole = 0
-        for parameter in self.module.parameters():
-            if not parameter.requires_grad:
-                continue
-            if parameter.grad is None:  # every rank takes part for every parameter
-                parameter.grad = torch.zeros_like(parameter)
-            gradient = parameter.grad
-            gradient /= world_size()
-            self.bytes_whole += gradient.nbytes
-            if self._method == "float16":
-                self.bytes_sent += all_reduce_float16(gradient)
-                continue
-            residual = self._residuals.setdefault(parameter, torch.zeros_like(gradient))
-            if not self._feedback:
+    sent = 0
+    for parameter in model.parameters():
+        assert parameter.grad is not None  # every layer is used, on every rank
+        gradient = parameter.grad
+        gradient /= world_size()
+        if method == "none":
+            sent += sum_over_ranks(gradient).nbytes
+        elif method == "float16":
+            sent += all_reduce_float16(gradient)
+        else:
+            residual = residuals.setdefault(parameter, torch.zeros_like(gradient))
+            if method == "top-k, no feedback":
                 residual.zero_()
-            self.bytes_sent += all_reduce_top_k(gradient, residual, self._keep)
+            sent += all_reduce_top_k(gradient, residual, keep)
+    return sent

@@ -5,18 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-KINDS = ("strong", "weak")
-
-
-def check_kind(kind: object) -> None:
-    """Check that a scaling is strong or weak."""
-    require.choice("kind", kind, KINDS)
+check_kind = partial(require.choice, "kind", known=("strong", "weak"))
 
 
 @require.positive("seconds_one", "seconds_many")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from gpulearn import require
 from gpulearn.errors import BadInput
@@ -26,13 +27,12 @@ def data_parallel_seconds(
     kind: str = "weak",
     overlap: bool = False,
     buckets: int = 1,
-    algorithm: str = "ring",
 ) -> float:
     """Seconds of one data-parallel step in the α–β model.
 
     A rank computes C seconds: `compute` if each has its own batch (weak), `compute` / N if one
     batch is divided (strong). The gradients travel in B buckets of S/B bytes; each takes
-    a = `all_reduce_seconds(algorithm, N, S/B, link)`.
+    a = `all_reduce_seconds("ring", N, S/B, link)`.
 
     One after the other: C + B·a. Overlapping: forward takes F = C/3 and backward D = 2C/3, since
     it has two products where forward has one (Narayanan et al., arXiv 2104.04473, 2021).
@@ -42,15 +42,8 @@ def data_parallel_seconds(
     latency again. Computing and sending do not slow each other down here, and the optimizer
     takes no time.
 
-    Args:
-        ranks: N.
-        compute: seconds that one rank computes for the batch.
-        size: S, bytes of all gradients.
-        link: between any two ranks, or its name.
-        kind: "weak" or "strong".
-        overlap: whether buckets travel during backward.
-        buckets: B, all of one size.
-        algorithm: "root", "tree", "doubling" or "ring".
+    N are the ranks, `compute` seconds that one computes for the batch, S bytes of all gradients, B
+    buckets of one size; the link, or its name, is that between any two ranks.
 
     >>> link = Link(latency=0.0, bandwidth=1e9)
     >>> data_parallel_seconds(2, compute=0.3, size=1e8, link=link)  # 0.1 s of communication
@@ -59,8 +52,7 @@ def data_parallel_seconds(
     0.325
     """
     share = compute / ranks if kind == "strong" else compute
-    # one rank alone sends nothing; the algorithm's name is checked all the same
-    each = all_reduce_seconds(algorithm, ranks, size / buckets, link)
+    each = all_reduce_seconds("ring", ranks, size / buckets, link)
     if not overlap:
         return share + buckets * each
     backward = BACKWARD * share
@@ -108,7 +100,6 @@ def modeled_scaling(
     kind: str = "weak",
     overlap: bool = False,
     buckets: int = 1,
-    algorithm: str = "ring",
 ) -> Scaling:
     """`data_parallel_seconds`, with its arguments, for several numbers of ranks.
 
@@ -119,13 +110,6 @@ def modeled_scaling(
     '0.88, 0.74'
     """
     counts = sorted({1, *require.ascending("ranks", ranks)})
-    seconds = {
-        count: (
-            data_parallel_seconds(
-                count, compute, size, link,
-                kind=kind, overlap=overlap, buckets=buckets, algorithm=algorithm,
-            ),
-        )
-        for count in counts
-    }  # fmt: skip
+    step = partial(data_parallel_seconds, kind=kind, overlap=overlap, buckets=buckets)
+    seconds = {count: (step(count, compute, size, link),) for count in counts}
     return Scaling(kind, seconds, source="modeled")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,15 +23,8 @@ from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.data import evaluate
 from gpulearn.train.models import MLP
-from gpulearn.train.settings import checked_seed
 
-
-def chosen(kind: str, name: str, values: object, known: Iterable[str]) -> list[str]:
-    """Check a list of names, such as that of policies, which is not empty."""
-    names = [require.choice(kind, value, known) for value in require.several(name, values)]
-    if not names:
-        raise BadInput(f"{name} is empty: choose from {', '.join(known)}.")
-    return names
+RATE, BATCH, SEED = 0.3, 32, 0  # plain SGD's, a rank's images in a step, of weights and order
 
 
 def digits_to_train() -> tuple[Tensor, Tensor, str]:
@@ -85,11 +78,7 @@ def measure_drift(
     ranks: int = 2,
     steps: int = 100,
     every: int = 10,
-    lr: float = 0.3,
-    batch: int = 32,
-    seed: int = 0,
     by_digit: bool = False,
-    model: Callable[..., nn.Module] = MLP,
 ) -> dict[str, Drift]:
     """Train replicas on real ranks, each on its shard of the digits, and watch them drift apart.
 
@@ -102,14 +91,10 @@ def measure_drift(
     Args:
         policies: which of them to run, one after another on the same ranks.
         ranks: how many replicas.
-        steps: of plain SGD.
+        steps: of plain SGD, with 32 images on each rank.
         every: after how many steps "parameters averaged" averages.
-        lr: learning rate.
-        batch: images of one rank's step.
-        seed: of the data's order, and of the weights; an own start has seed + rank.
         by_digit: whether each rank has digits of its own, rank 0 the zeros and so on, as where data
             stay on the machine on which they arise; otherwise all are shuffled and dealt out.
-        model: called as `model(seed=…)`.
 
     >>> drifts = measure_drift(["gradients averaged", "own starts"], steps=3)
     >>> drifts["gradients averaged"].distances.tolist()
@@ -117,41 +102,28 @@ def measure_drift(
     >>> bool(drifts["own starts"].distances[0] > 1)
     True
     """
-    names = chosen("policy", "policies", policies, POLICIES)
-    numbers = [
-        require.whole(name, value)
-        for name, value in (("ranks", ranks), ("steps", steps), ("every", every), ("batch", batch))
-    ]
-    require.above_zero("lr", lr)
-    seed = checked_seed(seed)
-    runs = launch(_replica, numbers[0], names, *numbers[1:], float(lr), seed, by_digit, model)
-    return {name: _drift([run[name] for run in runs], model(seed=seed)) for name in names}
+    names = [require.choice("policy", name, POLICIES) for name in policies]
+    if not names:
+        raise BadInput(f"policies is empty: choose from {', '.join(POLICIES)}.")
+    steps, every = require.whole("steps", steps), require.whole("every", every)
+    runs = launch(_replica, ranks, names, steps, every, by_digit)
+    return {name: _drift([run[name] for run in runs], MLP(seed=SEED)) for name in names}
 
 
-def _replica(
-    names: Sequence[str],
-    steps: int,
-    every: int,
-    batch: int,
-    lr: float,
-    seed: int,
-    by_digit: bool,
-    build: Callable[..., nn.Module],
-) -> dict[str, Tensor]:
+def _replica(names: Sequence[str], steps: int, every: int, by_digit: bool) -> dict[str, Tensor]:
     """Be one rank: its parameters before the first step and after each, for each policy."""
     images, labels, device = digits_to_train()
     trails = {}
     for name in names:
         policy = POLICIES[name]
-        model = build(seed=seed if policy.same_start else seed + rank()).to(device).train()
-        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-        order = _own_order(len(labels), steps * batch, seed)
+        model = MLP(seed=SEED if policy.same_start else SEED + rank()).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+        order = _own_order(len(labels), steps * BATCH)
         if by_digit:
             order = _own_digits(labels, order)
-        torch.manual_seed(seed + rank())  # of dropout
         trail = [_parameters(model)]
         for step in range(steps):
-            mine = order[step * batch : (step + 1) * batch]
+            mine = order[step * BATCH : (step + 1) * BATCH]
             optimizer.zero_grad()
             nn.functional.cross_entropy(model(images[mine]), labels[mine]).backward()
             if policy.exchanged == "gradients":
@@ -170,12 +142,12 @@ def _parameters(model: nn.Module) -> Tensor:
     return parameters_to_vector(model.parameters()).detach().cpu()
 
 
-def _own_order(count: int, needed: int, seed: int) -> Tensor:
+def _own_order(count: int, needed: int) -> Tensor:
     """Enough of this rank's samples, epoch after epoch."""
     order: list[int] = []
     while len(order) < needed:
         epoch = len(order) * world_size() // count
-        order += shard_indices(count, rank(), world_size(), seed=seed, epoch=epoch)
+        order += shard_indices(count, rank(), world_size(), seed=SEED, epoch=epoch)
     return torch.tensor(order)
 
 

@@ -13,12 +13,9 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.style import LINES, doublings, figure, legend_beside, note
 from gpulearn.require import shown
-from gpulearn.tables import Table, table
-from gpulearn_lessons.training.training_runs import smoothed
 
 if TYPE_CHECKING:
     from gpulearn_lessons.scaling_out.batch_size_runs import BatchStudy
-    from gpulearn_lessons.scaling_out.compression_runs import CompressedRun
     from gpulearn_lessons.scaling_out.laws import Scaling, Spread
     from gpulearn_lessons.scaling_out.replica_drift import Drift
 
@@ -26,28 +23,19 @@ MAX_RUNS = 6
 IDEAL = {"color": "0.45", "linestyle": ":", "linewidth": 1.5}
 APART = 0.04  # of a doubling: so that the bars of two rules do not hide each other
 SAME = "equal\nto the bit"
-WINDOW = 10  # steps over which losses are averaged
 
 
-def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
+def scaling(runs: Mapping[str, Scaling]) -> Picture:
     """Draw speed-up and efficiency over ranks: medians, and bars from least to most.
 
     The dotted line is ideal scaling. A vertical line stands where the cores end: ranks beyond it
-    share cores.
-
-    Args:
-        runs: what `measure_scaling` or `modeled_scaling` returned, or
-            up to six with a name for each.
+    share cores. Runs are label → what `measure_scaling` or `modeled_scaling` returned; up to six.
 
     >>> from gpulearn_lessons.scaling_out.modeled import modeled_scaling
     >>> scaling({"100 Gbit": modeled_scaling(0.1, 1e8, "100 Gbit")}).alt
     'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modeled: 755 times as fast ...'
     """
-    named = runs if isinstance(runs, Mapping) else {"": runs}
-    if not 0 < len(named) <= MAX_RUNS:
-        raise BadInput(
-            f"runs is {shown(runs)}: give one run, or a name for each of up to {MAX_RUNS}."
-        )
+    named = require.named("runs", runs, '{"label": run, …}, one to six of them', MAX_RUNS)
     require.each(named, "efficiency", "what measure_scaling returns", "runs holds")
     every = sorted({count for run in named.values() for count in run.ranks})
     with figure(9.2, 4.4, columns=2) as (fig, (speed, share)):
@@ -57,7 +45,7 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
             look = dict(LINES[number], color=f"C{number}", capsize=4, markersize=6, elinewidth=1.2)
             # side by side where there are bars, so that none hides another or the cores' line
             shift = 1.05 ** (number - (len(named) - 1) / 2) if run.source == "measured" else 1.0
-            label = f"{name or run.kind}, {run.source}{' here' * (run.source == 'measured')}"
+            label = f"{name}, {run.source}{' here' * (run.source == 'measured')}"
             places = [count * shift for count in run.ranks]
             speeds = [run.speedup(count) for count in run.ranks]
             shares = [run.efficiency(count) for count in run.ranks]
@@ -108,7 +96,7 @@ def _scaling_text(name: str, run: Scaling) -> str:
         span = f" ({low} to {high})" if share.low < share.high else ""
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
                      f"efficiency {_percent(share.median)}{span}")  # fmt: skip
-    title = f"{name}, {run.kind}" if name and run.kind not in name else name or run.kind
+    title = name if run.kind in name else f"{name}, {run.kind}"
     return f"{title} scaling, {where}: {', '.join(parts)}"
 
 
@@ -119,7 +107,7 @@ def batch_sizes(study: BatchStudy) -> Picture:
     """
     if not hasattr(study, "accuracies"):
         raise BadInput(f"study is {shown(study)}: give what batch_size_study returns.")
-    ends = []
+    ends, seeds = [], len(next(iter(study.accuracies.values())))
     with figure(7.6, 4.2) as (fig, axes):
         for number, (rule, look) in enumerate(zip(study.rules, LINES, strict=False)):
             spreads = [study.accuracy(rule, batch) for batch in study.batches]
@@ -134,25 +122,16 @@ def batch_sizes(study: BatchStudy) -> Picture:
         return show(
             fig,
             f"Held-out digits right after {study.epochs} epochs over batch sizes "
-            f"{', '.join(map(str, study.batches))}, median of {len(study.seeds)} seeds: "
+            f"{', '.join(map(str, study.batches))}, median of {seeds} seeds: "
             f"{'; '.join(ends)}.",
         )
-
-
-def _marks(number: int, lines: int, points: int, count: int) -> tuple[int, int]:
-    """Where a line's markers stand: beside those of a line that it lies on, `count` in all."""
-    every = max(1, points // count)
-    return number * every // lines, every
 
 
 def drift(drifts: Mapping[str, Drift]) -> Picture:
     """Draw how far replicas are apart after each step.
 
     The axis is logarithmic, which has no 0: replicas that are equal to the bit stand in a row
-    of their own under it.
-
-    Args:
-        drifts: what `measure_drift` returned.
+    of their own under it. Drifts are what `measure_drift` returned.
 
     >>> from gpulearn_lessons.scaling_out.replica_drift import measure_drift
     >>> drift(measure_drift(["gradients averaged"], steps=2)).alt
@@ -161,13 +140,17 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
     expected = "what measure_drift returns"
     require.named("drifts", drifts, expected, len(LINES))
     require.each(drifts, "distances", expected, "drifts holds")
-    floor = row_of_zeros(drifts)
+    # zeros are drawn at a power of ten, at least ten times below all other distances
+    least = min((float(d) for run in drifts.values() for d in run.distances if d > 0), default=1.0)
+    floor = 10.0 ** (math.floor(math.log10(least)) - 1)
     parts, steps = [], 0
     with figure(8.0, 4.4) as (fig, axes):
         for number, (name, run) in enumerate(drifts.items()):
             distances, apart = run.distances, run.distances > 0
             steps = max(steps, len(distances) - 1)
-            marks = _marks(number, len(drifts), len(distances), 12)
+            every = max(1, len(distances) // 12)
+            # beside the markers of a line that it lies on
+            marks = number * every // len(drifts), every
             axes.plot(np.arange(len(distances)), np.where(apart, distances, floor), label=name,
                       markersize=5, markevery=marks, **LINES[number])  # fmt: skip
             if not apart.any():
@@ -187,12 +170,6 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
         )
 
 
-def row_of_zeros(drifts: Mapping[str, Drift]) -> float:
-    """Where zeros are drawn: a power of ten, at least ten times below all other distances."""
-    least = min((float(d) for run in drifts.values() for d in run.distances if d > 0), default=1.0)
-    return float(10.0 ** (math.floor(math.log10(least)) - 1))
-
-
 def _mark_zeros(axes: Any, most: float, floor: float) -> None:
     highest = math.floor(math.log10(max(most, 10 * floor)))
     axes.set_ylim(floor / 2, max(most, 10.0**highest) * 2)
@@ -203,28 +180,3 @@ def _mark_zeros(axes: Any, most: float, floor: float) -> None:
     axes.set_yticks([floor, *ticks], [SAME, *(f"{tick:g}" for tick in ticks)])
     axes.minorticks_off()
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
-
-
-def compression_table(results: Mapping[str, CompressedRun]) -> Table:
-    """Bytes, errors, loss and accuracy of each method that `compression_study` tried."""
-    is_full = isinstance(results, Mapping) and results
-    if not is_full or not all(hasattr(run, "bytes_sent") for run in results.values()):
-        raise BadInput(f"results is {shown(results)}: give what compression_study returns.")
-    rows = [
-        {
-            "method": name,
-            "bytes of a gradient": f"{run.bytes_sent:,}",
-            "of the whole": f"{run.bytes_sent / run.bytes_whole:.1%}",
-            "error of a gradient": f"{run.error:.2g}",
-            "error of their sum": f"{run.summed_error:.2g}",
-            "loss": f"{smoothed(run.losses, WINDOW)[-1]:.3g}",
-            "held out, right": f"{run.accuracy:.1%}",
-        }
-        for name, run in results.items()
-    ]
-    steps = len(next(iter(results.values())).losses)
-    return table(
-        rows,
-        f"{steps} steps; errors relative to the exact mean of all ranks' gradients, measured; "
-        f"loss: mean of the last {WINDOW} steps.",
-    )

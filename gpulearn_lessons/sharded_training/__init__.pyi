@@ -10,5 +10,3 @@ from .shards import shard_player as shard_player
 from .stages import ShardedGradients as ShardedGradients
 from .stages import ShardedOptimizer as ShardedOptimizer
 from .stages import ShardedParameters as ShardedParameters
-from .step_time import CountGathers as CountGathers
-from .step_time import timed_step as timed_step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from gpulearn.parallel.collectives import all_gather, reduce_scatter
 from gpulearn.parallel.communicator import rank, world_size
 
-__all__ = ["FlatLayer", "gather_and_free", "reduce_scatter_gradients", "shard_optimizer_state"]
+__all__ = ["gather_and_free", "reduce_scatter_gradients", "shard_optimizer_state"]
 
 
 def shard_optimizer_state(
@@ -85,20 +85,8 @@ def reduce_scatter_gradients(parameters: Sequence[nn.Parameter]) -> Tensor:
     return reduce_scatter(flat) / world_size()
 
 
-class FlatLayer(Protocol):
-    """A layer that is handed its weights as one flat vector of `count` numbers."""
-
-    count: int
-
-    def forward(self, weights: Tensor, x: Tensor) -> Tensor:
-        """What comes out."""
-
-    def backward(self, weights: Tensor, x: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients by `x` and by the weights, from that by what comes out."""
-
-
 def gather_and_free(
-    layers: Sequence[FlatLayer],
+    layers: Sequence[Any],
     shards: Sequence[Tensor],
     x: Tensor,
     gradient_of: Callable[[Tensor], Any],
@@ -109,7 +97,8 @@ def gather_and_free(
     and backward, and freed after it; of its gradient this rank keeps its shard.
 
     Args:
-        layers: in their order; layer l has `layers[l].count` weights.
+        layers: in their order; layer l has `count` weights, which `forward(weights, x)` and
+            `backward(weights, x, after)` are handed as one flat vector.
         shards: this rank's part of each layer's weights, (⌈count/N⌉,), padded with zeros.
         x: this rank's inputs.
         gradient_of: the output → the gradient of this rank's loss by it.

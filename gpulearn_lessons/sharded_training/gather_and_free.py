@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.parallel.communicator import rank
 from gpulearn.train.memory import LiveMemory
 from gpulearn_lessons.sharded_training import trial
@@ -67,7 +67,6 @@ class LayersWork:
     layers: int  # how many
 
     def row(self, layer: int) -> Tensor:
-        """All weights of a layer."""
         count = TanhLayer(self.width).count
         random = np.random.default_rng((layer, self.width))
         return torch.from_numpy(random.normal(size=count) / self.width**0.5)
@@ -79,7 +78,6 @@ class LayersWork:
         return padded.view(self.ranks, length)[rank].clone()
 
     def batch(self, rank: int) -> Tensor:
-        """A rank's inputs."""
         return torch.from_numpy(np.random.default_rng(50 + rank).normal(size=(2, self.width)))
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
@@ -173,21 +171,13 @@ def with_counter_loaded(answer: Answer) -> Answer:
 
 
 def real(count: int) -> list[LayersWork]:
-    """What real ranks do."""
     return [LayersWork(count, 3, 2)]
 
 
-REAL = trial.on_real((3,), real)
-
-EXERCISE = Exercise(
+EXERCISE = trial.sharding_exercise(
     task="Run forward and backward with the full weights of only one layer at a time.",
     reference=gather_and_free,
     cases=cases,
-    run=trial.simulated,
     ready=with_counter_loaded,
-    by_hand=False,
-    expect=trial.expected,
-    difference=trial.difference,
-    demand=REAL,
-    kinships=trial.KINSHIPS,
+    real=real,
 )

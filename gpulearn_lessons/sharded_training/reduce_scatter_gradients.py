@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
@@ -26,12 +26,10 @@ class GradientWork:
 
     @property
     def count(self) -> int:
-        """Numbers in all parameters."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
     @property
     def length(self) -> int:
-        """Numbers in a shard."""
         return -(-self.count // self.ranks)
 
     def gradient(self, rank: int, number: int) -> np.ndarray:
@@ -96,20 +94,12 @@ def cases() -> list[Case]:
 
 
 def real(count: int) -> list[GradientWork]:
-    """What real ranks scatter."""
     return [GradientWork(count, ((3, 4), (2,))), GradientWork(count, ((4,), (3,)), ((0, 1),))]
 
 
-REAL = trial.on_real((3,), real)
-
-EXERCISE = Exercise(
+EXERCISE = trial.sharding_exercise(
     task="Leave each rank with its shard of a block's mean gradient, and with no full gradient.",
     reference=reduce_scatter_gradients,
     cases=cases,
-    run=trial.simulated,
-    by_hand=False,
-    expect=trial.expected,
-    difference=trial.difference,
-    demand=REAL,
-    kinships=trial.KINSHIPS,
+    real=real,
 )

@@ -48,7 +48,6 @@ def files(count: int, wrote: int) -> list[Tensor]:
 
 
 def run(answer: Answer, case: Case) -> ReshardOutcome:
-    """Let each new rank read."""
     count, wrote, ranks = case.args
     written, shards, every, dtypes = files(count, wrote), [], [], []
     for rank in range(ranks):
@@ -91,7 +90,6 @@ def expected(case: Case) -> ReshardOutcome:
 
 
 def difference(got: ReshardOutcome, want: ReshardOutcome) -> str | None:
-    """The shards first, then their dtypes, then which files were read."""
     for rank, (shard, right) in enumerate(zip(got.shards, want.shards, strict=True)):
         if isinstance(shard, str):
             return f"rank {rank} gets {shard}, expected a row of {len(right)} numbers"

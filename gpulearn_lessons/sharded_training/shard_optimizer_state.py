@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
-from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.exercise import Case
 from gpulearn.parallel.communicator import rank
+from gpulearn_lessons.data_parallel.rank_exercise import with_optimizer_loaded
 from gpulearn_lessons.sharded_training import trial
 from gpulearn_lessons.sharded_training.by_hand import shard_optimizer_state
 from gpulearn_lessons.sharded_training.trial import Facts, Numbers
@@ -44,7 +45,6 @@ class StateWork:
     steps: int = 3  # how many
 
     def numbers(self, *seed: int) -> Tensor:
-        """Random numbers."""
         values = np.random.default_rng((self.count, *seed)).normal(size=self.count)
         return torch.from_numpy(values)
 
@@ -121,28 +121,14 @@ def cases() -> list[Case]:
     ]
 
 
-def with_torch_loaded(answer: Answer) -> Answer:
-    """The answer; torch loads more at the first optimizer of a process, which takes seconds."""
-    torch.optim.SGD([torch.zeros(1)])
-    return answer
-
-
 def real(count: int) -> list[StateWork]:
-    """What real ranks train."""
     return [StateWork(count, 10, "Adam"), StateWork(count, 7, "momentum")]
 
 
-REAL = trial.on_real((3,), real)
-
-EXERCISE = Exercise(
+EXERCISE = trial.sharding_exercise(
     task="Take the step of one process, with 1/N of the optimizer's state on each rank.",
     reference=shard_optimizer_state,
     cases=cases,
-    run=trial.simulated,
-    ready=with_torch_loaded,
-    by_hand=False,
-    expect=trial.expected,
-    difference=trial.difference,
-    demand=REAL,
-    kinships=trial.KINSHIPS,
+    ready=with_optimizer_loaded,
+    real=real,
 )

@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from gpulearn import require
 from gpulearn.errors import TrainingError
-from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.data_parallel import send_when_full
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.memory import MemoryBudget
 from gpulearn_lessons.sharded_training.by_hand import reduce_scatter_gradients
-from gpulearn_lessons.sharded_training.flat import FlatBlock, ReduceScatter, blocks_of
+from gpulearn_lessons.sharded_training.flat import FlatBlock, blocks_of
 
 Make = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
 
@@ -147,9 +146,6 @@ class ShardedGradients(ShardedOptimizer):
             raise TrainingError(
                 "Two backward passes without step() between them: call it after each."
             )
-        self._reduce(block)
-
-    def _reduce(self, block: FlatBlock) -> None:
         block.shard.grad = reduce_scatter_gradients(block.parameters)
 
 
@@ -157,83 +153,35 @@ class ShardedParameters(ShardedGradients):
     """As `ShardedGradients`, and of the parameters each rank keeps its shard.
 
     Hooks gather a block's parameters before its forward pass and before its backward pass, and
-    free them after each. Between steps they have no numbers: `gathered()` brings them back.
+    free them after each. Between steps they have no numbers.
 
     Args:
         model: its children run one after another, each with one tensor as its output.
         make: a list of parameters → their optimizer.
-        prefetch: whether the next block is gathered while this one computes, and gradients
-            leave while the next one is computed; two blocks are whole at a time then.
     """
 
-    def __init__(self, model: nn.Module, make: Make, *, prefetch: bool = False) -> None:
+    def __init__(self, model: nn.Module, make: Make) -> None:
         super().__init__(model, make)
-        self._prefetch = prefetch
-        self._leaving: tuple[FlatBlock, ReduceScatter] | None = None
-        for number, block in enumerate(self.blocks):
-            before, after = partial(self._before, number), partial(self._after, number)
-            block.module.register_forward_pre_hook(before)
-            block.module.register_forward_hook(after)
+        for block in self.blocks:
+            block.module.register_forward_pre_hook(partial(self._before, block))
+            block.module.register_forward_hook(partial(self._after, block))
 
     def _prepare(self) -> None:
         for block in self.blocks:
             block.keep_only_shard()
 
-    def _before(self, number: int, module: nn.Module, inputs: Any) -> None:
-        self.blocks[number].gather()
-        self._ahead(number + 1)
+    def _before(self, block: FlatBlock, module: nn.Module, inputs: Any) -> None:
+        block.gather()
 
-    def _after(self, number: int, module: nn.Module, inputs: Any, output: Tensor) -> None:
-        self.blocks[number].free()
+    def _after(self, block: FlatBlock, module: nn.Module, inputs: Any, output: Tensor) -> None:
+        block.free()
         if output.requires_grad:
-            output.register_hook(partial(self._before_backward, number))
-
-    def _before_backward(self, number: int, gradient: Tensor) -> None:
-        self.blocks[number].gather()
-        self._ahead(number - 1)
-
-    def _ahead(self, number: int) -> None:
-        if self._prefetch and 0 <= number < len(self.blocks):
-            self.blocks[number].begin_gather()
+            output.register_hook(lambda gradient: block.gather())
 
     def _full(self, number: int) -> None:
         """Called by `backward` when a block has all of its gradients: its parameters can go."""
         self._order[number].free()
         super()._full(number)
 
-    def _reduce(self, block: FlatBlock) -> None:
-        if not self._prefetch:
-            super()._reduce(block)
-            return
-        self._arrive()
-        self._leaving = block, ReduceScatter(block.take_gradients())
-
-    def _arrive(self) -> None:
-        """Wait for the gradients that are under way."""
-        if self._leaving is not None:
-            block, scattering = self._leaving
-            block.shard.grad = scattering.total() / world_size()
-            self._leaving = None
-
-    def memory(self) -> MemoryBudget:
-        """Bytes that this rank's device keeps now; it waits for gradients that are under way."""
-        self._arrive()
-        return super().memory()
-
-    def exchange(self) -> None:
-        """Wait for the last gradients that are under way."""
-        self._arrive()
-        super().exchange()
-
     def _publish(self) -> None:
         """Nothing: a block is gathered when it is used."""
-
-    def gathered(self) -> dict[str, Tensor]:
-        """All parameters by name, whole, on every rank; the model has none afterwards."""
-        whole: dict[str, Tensor] = {}
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
-        for block in self.blocks:
-            block.gather()
-            whole |= {names[p]: p.detach().clone() for p in block.parameters}
-            block.free()
-        return whole

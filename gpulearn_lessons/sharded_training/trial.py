@@ -5,24 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import wrong_numbers
-from gpulearn.judge.exercise import Case
-from gpulearn.judge.ranks import (
-    RankFailure,
-    demand_on_real_ranks,
-    failed_alike,
-    on_simulated_ranks,
-    same_result,
-    watched,
-)
+from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.judge.ranks import failed_alike, watched
 from gpulearn.require import shown
-from gpulearn_lessons.data_parallel.trial import torch_on_simulated_ranks
+from gpulearn_lessons.data_parallel.rank_exercise import RanksOutcome, alike, rank_exercise
 from gpulearn_lessons.sharded_training import by_hand
 
 TOLERANCE = 1e-9  # relative; all is in float64
@@ -31,83 +24,36 @@ Numbers = dict[str, Any]  # what it is → (n,) numbers; in words what was none
 Facts = dict[str, int]
 
 
-class ShardWork(Protocol):
-    """What the ranks have to do."""
-
-    @property
-    def ranks(self) -> int:
-        """How many ranks there are."""
-
-    def act(self, answer: Answer) -> tuple[Numbers, Facts]:
-        """Be one rank: what it ends with, and what it kept."""
-
-    def target(self, rank: int) -> Numbers:
-        """What a rank should end with."""
-
-    def too_much(self, facts: Facts, sent: int) -> str | None:
-        """One sentence if a rank with right numbers kept or sent more than it needs to."""
-
-
 @dataclass(frozen=True)
-class ShardingOutcome:
-    """An answer's outcome on all ranks."""
+class ShardNotes:
+    """What a rank ends with, and what it kept."""
 
-    work: ShardWork  # what was to be done
-    failure: RankFailure | None = None  # how it failed, if it did
-    numbers: list[Numbers] = field(default_factory=list)  # of each rank
-    facts: list[Facts] = field(default_factory=list)  # of each rank
-    sent: tuple[int, ...] = ()  # bytes that each rank sent
-    called: bool = False  # whether it calls the library's function of its name
+    numbers: Numbers
+    facts: Facts = field(default_factory=dict)
+    called: bool = False  # whether the answer calls the library's function of its name
 
 
-def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
+def act(answer: Answer, work: Any) -> ShardNotes:
     with watched(answer, by_hand) as called:
         numbers, facts = work.act(answer)
-    return numbers, facts, bool(called)
+    return ShardNotes(numbers, facts, bool(called))
 
 
-def simulated(answer: Answer, case: Case) -> ShardingOutcome:
-    work: ShardWork = case.args[0]
-    with torch_on_simulated_ranks():
-        run = on_simulated_ranks(act, work.ranks, answer, work)
-    if isinstance(run, RankFailure):
-        return ShardingOutcome(work, run)
-    return _gathered(work, run.results, tuple(run.bytes_sent))
-
-
-def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> ShardingOutcome:
-    numbers, facts, called = zip(*ranks, strict=True)
-    return ShardingOutcome(work, None, list(numbers), list(facts), sent, any(called))
-
-
-def expected(case: Case) -> ShardingOutcome:
-    """What should come out of a case; what it may keep and send its work says."""
-    work: ShardWork = case.args[0]
-    return ShardingOutcome(work, numbers=[work.target(number) for number in range(work.ranks)])
-
-
-def difference(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
-    """One sentence on the first numbers that are wrong, or on what was too much, or None."""
-    if got.failure:
-        return got.failure.sentence
-    if got.called:
+def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
+    if any(own.called for own in got.ranks):
         return "it calls the function of the library with this name: write it from the collectives"
-    if sentence := _wrong_numbers(got, want):
-        return sentence
-    if not got.sent:
-        return None  # real ranks: what they kept has been seen on simulated ones
-    for facts, sent in zip(got.facts, got.sent, strict=True):
-        if sentence := got.work.too_much(facts, sent):
-            return f"the numbers are right, but {sentence}"
-    return None
-
-
-def _wrong_numbers(got: ShardingOutcome, want: ShardingOutcome) -> str | None:
-    for number, (numbers, right) in enumerate(zip(got.numbers, want.numbers, strict=True)):
-        for name, expect in right.items():
-            if sentence := _row(numbers[name], expect):
+    for number, (own, target) in enumerate(zip(got.ranks, want.ranks, strict=True)):
+        for name, right in target.numbers.items():
+            if sentence := _row(own.numbers[name], right):
                 return f"on rank {number}, {name} {sentence}"
-    return None
+    sentence = next(filter(None, too_much(got)), None)
+    return sentence and f"the numbers are right, but {sentence}"
+
+
+def too_much(got: RanksOutcome) -> list[str | None]:
+    """What each rank kept or sent for nothing; of real ranks nobody knows what they sent."""
+    pairs = zip(got.ranks, got.sent, strict=False)
+    return [got.work.too_much(own.facts, sent) for own, sent in pairs]
 
 
 def _row(value: Any, right: Any) -> str | None:
@@ -128,41 +74,38 @@ def as_row(value: Any) -> Any:
     return f"are {shown(value)}, which is not a flat vector"
 
 
-def same_way(one: ShardingOutcome, other: ShardingOutcome) -> bool:
+def same_way(one: RanksOutcome, other: RanksOutcome) -> bool:
     """Whether the numbers are the same, and what each rank kept and sent."""
-    return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
+    return alike(one.ranks, other.ranks) and one.sent == other.sent
 
 
-@failed_alike
-def same_numbers(one: ShardingOutcome, other: ShardingOutcome) -> bool:
-    """Whether all ranks end with the same numbers, or in the same failure.
+def same_numbers(one: RanksOutcome, other: RanksOutcome) -> bool:
+    """Whether all ranks end with the same numbers.
 
     Where the numbers are right it is whether too much was kept or sent that counts.
     """
-    return (
-        one.called == other.called
-        and _fine(one) == _fine(other)
-        and all(
-            same_result(mine[name], its[name])
-            for mine, its in zip(one.numbers, other.numbers, strict=True)
-            for name in mine
-        )
+    mine, its = ([(own.numbers, own.called) for own in ran.ranks] for ran in (one, other))
+    fine = ([re.sub(r"[\d,]+", "", said or "") for said in too_much(ran)] for ran in (one, other))
+    return alike(mine, its) and next(fine) == next(fine)
+
+
+def sharding_exercise(
+    task: str,
+    reference: Answer,
+    cases: Callable[[], Sequence[Case]],
+    real: Callable[[int], Sequence[Any]],
+    ready: Callable[[Answer], Answer] = lambda answer: answer,
+) -> Exercise:
+    """An exercise on shards; a work acts, and says its targets and what is too much."""
+    return rank_exercise(
+        task=task,
+        reference=reference,
+        cases=cases,
+        ready=ready,
+        act=act,
+        target=lambda work: [ShardNotes(work.target(number)) for number in range(work.ranks)],
+        difference=difference,
+        kinships=(failed_alike(same_way), failed_alike(same_numbers)),
+        counts=(3,),
+        real=real,
     )
-
-
-def _fine(ran: ShardingOutcome) -> list[str | None]:
-    """What each rank is told of what it kept and sent, without the numbers."""
-    messages = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
-    return [re.sub(r"[\d,]+", "", message) if message else None for message in messages]
-
-
-KINSHIPS = (same_way, same_numbers)
-
-
-def on_real(counts: Sequence[int], works: Callable[[int], Sequence[Any]]) -> Any:
-    """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
-
-    def judge(work: ShardWork, ranks: list[Any]) -> str | None:
-        return difference(_gathered(work, ranks), expected(Case("", (work,))))
-
-    return demand_on_real_ranks(act, counts, works, judge)

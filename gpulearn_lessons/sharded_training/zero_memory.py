@@ -37,13 +37,11 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """Call an answer; the bytes of each number by name, or by default."""
     counts, ranks, stage, sizes = case.args
     return partial(answer, list(counts), ranks, stage)(**sizes)
 
 
 def difference(got: Any, want: Any) -> str | None:
-    """Three numbers, by what they are for."""
     if isinstance(got, np.ndarray) and got.shape == (3,):
         got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 3:

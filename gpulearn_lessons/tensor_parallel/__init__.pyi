@@ -3,7 +3,6 @@ from .costs import part_parameters as part_parameters
 from .costs import tensor_parallel_bytes as tensor_parallel_bytes
 from .decoder import TensorParallelDecoder as TensorParallelDecoder
 from .figures import tensor_parallel_explorer as tensor_parallel_explorer
-from .figures import tensor_parallel_table as tensor_parallel_table
 from .layers import column_parallel as column_parallel
 from .layers import row_parallel as row_parallel
 from .layers import split_heads as split_heads

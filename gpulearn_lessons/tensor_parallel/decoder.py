@@ -111,9 +111,9 @@ def _split_block(block: Any, by_positions: bool) -> None:
     """Put this rank's parts in place of a block's layers."""
     attention, feed_forward = block.attention, block.feed_forward
     for name in ("query", "key", "value"):
-        setattr(attention, name, ColumnParallel(getattr(attention, name), copies=False))
+        setattr(attention, name, ColumnParallel(getattr(attention, name)))
     attention.output = RowParallel(attention.output, by_positions=by_positions)
-    feed_forward.up = ColumnParallel(feed_forward.up, copies=False)
+    feed_forward.up = ColumnParallel(feed_forward.up)
     feed_forward.down = RowParallel(feed_forward.down, by_positions=by_positions)
     block.attention_norm = Norm(block.attention_norm, by_positions)
     block.forward_norm = Norm(block.forward_norm, by_positions)

@@ -6,7 +6,6 @@ from gpulearn.display import Picture, show
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.plot.controls import Explorer, choices
 from gpulearn.plot.style import bare, box, centered, figure, key
-from gpulearn.tables import Table, table
 from gpulearn_lessons.tensor_parallel.costs import (
     part_activation_bytes,
     part_parameters,
@@ -15,7 +14,6 @@ from gpulearn_lessons.tensor_parallel.costs import (
 
 SHAPE = DecoderShape(vocabulary=50_304, context=2048, width=4096, heads=32, layers=32)
 RANKS = (1, 2, 4, 8)
-GIGABYTE = 10**9
 # name, rows and columns in widths, whether its rows are dealt out: torch's weight is (out, in)
 MATRICES = (
     ("query", 1, 1, True),
@@ -27,17 +25,6 @@ MATRICES = (
 )
 
 
-def costs(ranks: int) -> tuple[float, float, float]:
-    """Gigabytes of training state and of activations on each rank, and gigabytes that it sends.
-
-    In float32, with one row of 2,048 tokens, for the decoder of the explorer.
-    """
-    state = 16 * part_parameters(SHAPE, ranks)
-    stored = part_activation_bytes(SHAPE, 1, ranks)
-    sent = tensor_parallel_bytes(SHAPE, 1, ranks) / ranks
-    return state / GIGABYTE, stored / GIGABYTE, sent / GIGABYTE
-
-
 def sentence(ranks: int, rank: int) -> str:
     """What one rank of so many holds and sends.
 
@@ -47,14 +34,16 @@ def sentence(ranks: int, rank: int) -> str:
     gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
     6.54 GB in a step.
     """
-    state, stored, sent = costs(ranks)
+    parameters = part_parameters(SHAPE, ranks)
+    stored = part_activation_bytes(SHAPE, 1, ranks) / 1e9
+    sent = tensor_parallel_bytes(SHAPE, 1, ranks) / ranks / 1e9
     own = SHAPE.heads // ranks
     part = {1: "all", 2: "half", 4: "a quarter", 8: "an eighth"}[ranks]
     return (
         f"Rank {rank} of {ranks} has heads {own * rank} to {own * (rank + 1) - 1} of "
         f"{SHAPE.heads}, {part} of each matrix: rows of query, key, value and up, columns of "
         f"output and down. Of {SHAPE.parameters() / 1e9:.1f} billion parameters it holds "
-        f"{part_parameters(SHAPE, ranks) / 1e9:.1f} billion, {state:.1f} GB with gradients and "
+        f"{parameters / 1e9:.1f} billion, {16 * parameters / 1e9:.1f} GB with gradients and "
         f"Adam, and {stored:.1f} GB of activations (float32, one row of {SHAPE.context:,} tokens); "
         f"it sends {sent:.2f} GB in a step."
     )
@@ -102,34 +91,3 @@ def tensor_parallel_explorer() -> Explorer:
         "rank": choices("rank", range(max(RANKS)), 1, "{}"),
     }
     return Explorer(draw, controls)
-
-
-def tensor_parallel_table() -> Table:
-    """What the explorer says, for each number of ranks.
-
-    >>> tensor_parallel_table()
-    ranks  state of each  activations of each  sent by each in a step
-    -----  -------------  -------------------  ----------------------
-    1      109.8 GB       35.4 GB              0.00 GB
-    2      55.0 GB        19.9 GB              4.36 GB
-    4      27.6 GB        12.2 GB              6.54 GB
-    8      13.9 GB        8.4 GB               7.63 GB
-    A decoder of 6.9 billion parameters in float32 with Adam, one row of 2,048 tokens (from
-    formulas).
-    """
-    rows = []
-    for ranks in RANKS:
-        state, stored, sent = costs(ranks)
-        rows.append(
-            {
-                "ranks": ranks,
-                "state of each": f"{state:.1f} GB",
-                "activations of each": f"{stored:.1f} GB",
-                "sent by each in a step": f"{sent:.2f} GB",
-            }
-        )
-    return table(
-        rows,
-        caption=f"A decoder of {SHAPE.parameters() / 1e9:.1f} billion parameters in float32 with "
-        f"Adam, one row of {SHAPE.context:,} tokens (from formulas).",
-    )

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import largest_over_ranks
 from gpulearn_lessons.tensor_parallel.operations import (
@@ -99,21 +98,17 @@ def split_heads(weight: Tensor, heads: int) -> Tensor:
 class ColumnParallel(nn.Module):
     """This rank's columns of what a linear layer makes: (…, i) → (…, o/N).
 
-    With `copies` the gradient of the input is added over the ranks here; not where several layers
-    share an input that `copy_to_ranks` has been given once.
+    Several layers share an input, which `copy_to_ranks` has been given once.
     """
 
-    def __init__(self, whole: nn.Linear, *, copies: bool = True) -> None:
+    def __init__(self, whole: nn.Linear) -> None:
         super().__init__()
-        self.copies = copies
-        mine = own_part("columns", whole.out_features)
+        mine = own_part(whole.out_features)
         self.weight = _parameter(whole.weight[mine])
         self.bias = _parameter(whole.bias[mine])
 
     def forward(self, x: Tensor) -> Tensor:
         """Multiply by this rank's part."""
-        if self.copies:
-            return column_parallel(x, self.weight, self.bias)
         return functional.linear(x, self.weight, self.bias)
 
 
@@ -127,7 +122,7 @@ class RowParallel(nn.Module):
     def __init__(self, whole: nn.Linear, *, by_positions: bool = False) -> None:
         super().__init__()
         self.by_positions = by_positions
-        self.weight = _parameter(whole.weight[:, own_part("inputs", whole.in_features)])
+        self.weight = _parameter(whole.weight[:, own_part(whole.in_features)])
         self.bias = _parameter(whole.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -198,15 +193,9 @@ def vocabulary_loss(scores: Tensor, targets: Tensor, first: int) -> Tensor:
     return (total.log() - target).mean()
 
 
-def own_part(what: str, count: int) -> slice:
-    """This rank's part of so many columns, inputs or heads."""
-    ranks = world_size()
-    if count % ranks:
-        raise BadInput(
-            f"there are {count} {what}, which {ranks} ranks do not divide: take a number of ranks "
-            f"that does."
-        )
-    size = count // ranks
+def own_part(count: int) -> slice:
+    """This rank's part of so many columns or inputs, as evenly as heads are dealt out."""
+    size = count // world_size()
     return slice(size * rank(), size * (rank() + 1))
 
 

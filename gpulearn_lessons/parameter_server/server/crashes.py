@@ -32,6 +32,16 @@ WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class CrashPlan:
+    """Who dies, one after another, at every point of a run of this size."""
+
+    whom: tuple[str, ...] = ()  # "primary", "backup" or "worker"
+    workers: int = 2
+    pushes: int = 2  # of each worker
+    lr: float = 1.0
+
+
 class Crash(NamedTuple):
     """One crash: of the "primary", the "backup" or the "worker", at an event counted from 0."""
 
@@ -115,7 +125,9 @@ class _Pair:
 
         def forward(other: Push) -> None:
             self.event("before forward", push)
-            self.handle(self.backup, _own(other), _nothing, _nothing)
+            # a copy, as a message is; a backup neither forwards nor acknowledges
+            copied = Push(other.worker, other.number, other.gradient.copy())
+            self.handle(self.backup, copied, lambda push: None, lambda push: None)
             self.event("forwarded", push)
 
         def acknowledge(other: Push) -> None:
@@ -126,7 +138,8 @@ class _Pair:
 
         try:
             self.event("received", push)
-            self.handle(self.primary, _own(push), forward, acknowledge)
+            copied = Push(push.worker, push.number, push.gradient.copy())
+            self.handle(self.primary, copied, forward, acknowledge)
             self.event("done", push)
         except _ServerCrash:
             if self.backup_died:
@@ -140,26 +153,12 @@ class _Pair:
         return delivered
 
 
-def _nothing(push: Push) -> None:
-    """What a backup does in place of forwarding and acknowledging."""
-
-
-def _own(push: Push) -> Push:
-    """A copy, as a message is."""
-    return Push(push.worker, push.number, push.gradient.copy())
-
-
 def _push_name(push: Push) -> str:
     return f"push {push.number} of worker {push.worker}"
 
 
 def run_with_crashes(
-    handle: PushHandler,
-    crashes: Sequence[Crash] = (),
-    *,
-    workers: int = 2,
-    pushes: int = 2,
-    lr: float = 1.0,
+    handle: PushHandler, crashes: Sequence[Crash] = (), plan: CrashPlan = CrashPlan()
 ) -> CrashRun:
     """Send the pushes of all workers in turns, with these crashes.
 
@@ -173,16 +172,16 @@ def run_with_crashes(
     >>> run.applied.tolist(), run.fault()
     ([[1.0, 1.0], [1.0, 1.0]], None)
     """
-    run = CrashRun(tuple(crashes))
+    run, workers, pushes = CrashRun(tuple(crashes)), plan.workers, plan.pushes
     run.acknowledged = np.zeros((workers, pushes), bool)
-    primary, backup = (ServerState(np.zeros(workers * pushes), lr=lr) for _ in range(2))
+    primary, backup = (ServerState(np.zeros(workers * pushes), lr=plan.lr) for _ in range(2))
     pair = _Pair(handle, run, primary, backup)
     for number in range(1, pushes + 1):
         waiting = [(worker, 0) for worker in range(workers)]
         while waiting:
             worker, tries = waiting.pop(0)
             push = unit_push(worker, number, workers, pushes)
-            push = push._replace(gradient=push.gradient / lr)
+            push = push._replace(gradient=push.gradient / plan.lr)
             if pair.take(push):
                 run.acknowledged[worker, number - 1] = True
             elif tries + 1 < TRIES + len(crashes):
@@ -195,36 +194,27 @@ def run_with_crashes(
     return run
 
 
-def crash_everywhere(
-    handle: PushHandler,
-    whom: Sequence[str] = (),
-    *,
-    workers: int = 2,
-    pushes: int = 2,
-    lr: float = 1.0,
-) -> Iterator[CrashRun]:
+def crash_everywhere(handle: PushHandler, plan: CrashPlan) -> Iterator[CrashRun]:
     """Runs with a crash of each named process, one after another, at every point for it.
 
-    `whom` names who dies first, who next. Two servers never die at one push, since a new backup
-    needs a primary to get its state from.
+    Two servers never die at one push, since a new backup needs a primary to get its state from.
 
     >>> from gpulearn_lessons.parameter_server.server.replica import serve_with_backup
-    >>> runs = list(crash_everywhere(serve_with_backup, ["primary"]))
+    >>> runs = list(crash_everywhere(serve_with_backup, CrashPlan(("primary",))))
     >>> len(runs), [run.fault() for run in runs if run.fault()]
     (24, [])
     """
-    sizes: dict[str, Any] = {"workers": workers, "pushes": pushes, "lr": lr}
     series: list[tuple[Crash, ...]] = [()]
-    for victim in whom:
+    for victim in plan.whom:
         series = [
             (*crashes, Crash(victim, event))
             for crashes in series
             for event in range(
                 crashes[-1].event + 1 if crashes else 0,
-                run_with_crashes(handle, crashes, **sizes).events,
+                run_with_crashes(handle, crashes, plan).events,
             )
         ]
     for crashes in series:
-        run = run_with_crashes(handle, crashes, **sizes)
+        run = run_with_crashes(handle, crashes, plan)
         if "both are gone" not in run.summary:
             yield run

@@ -13,6 +13,7 @@ from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
+from gpulearn.train.data import evaluate
 from gpulearn.train.models import MLP
 
 
@@ -31,9 +32,7 @@ class DigitsTask:
     def __init__(self, samples: Sequence[int] = (359, 359, 359, 359), batch: int = 32) -> None:
         self.samples = tuple(require.whole("an entry of samples", count) for count in samples)
         self.batch = require.whole("batch", batch)
-        self._images, self._labels, self._test_images, self._test_labels = (
-            torch.from_numpy(part) for part in digits()
-        )
+        self._images, self._labels = map(torch.from_numpy, digits()[:2])
         if sum(self.samples) > len(self._labels):
             raise BadInput(
                 f"samples is {shown(samples)}, together {sum(self.samples):,}: there are "
@@ -61,15 +60,12 @@ class DigitsTask:
 
     def loss(self, weights: Tensor) -> float:
         """The mean loss over the digits that are held out."""
-        return float(functional.cross_entropy(self._scores(weights), self._test_labels))
+        return self._held_out(weights)[0]
 
     def accuracy(self, weights: Tensor) -> float:
         """The share of the digits held out that is told right, 0 to 1."""
-        right = self._scores(weights).argmax(dim=1) == self._test_labels
-        return float(right.double().mean())
+        return self._held_out(weights)[1]
 
-    def _scores(self, weights: Tensor) -> Tensor:
+    def _held_out(self, weights: Tensor) -> tuple[float, float]:
         vector_to_parameters(weights, self._model.parameters())
-        with torch.no_grad():
-            scores: Tensor = self._model(self._test_images)
-        return scores
+        return evaluate(self._model, *digits()[2:])

@@ -56,7 +56,6 @@ class KillReport:
     # which pushes a worker was told to be safe, of the same shape
     acknowledged: np.ndarray[Any, Any]
     kills: tuple[Kill, ...]  # those that were carried out, in order
-    seconds: float  # how long the run took
     # what the processes did, in order, each written down by the process itself
     events: tuple[ProcessEvent, ...] = field(default=(), repr=False)
 
@@ -91,16 +90,11 @@ def run_with_kills(
     A primary that dies is replaced by its backup, and a backup by a new process, which first
     gets all that the primary has; a worker is started again, and sends what it was not told to
     be safe. One process is killed at a time: the next kill waits until there are two servers
-    again. Each push adds 1 to a weight of its own.
+    again. Each of so many workers sends `pushes`, and each push adds 1 to a weight of its own.
 
-    Args:
-        kills: which, one after another, or how many, drawn from `seed`: whom and where, a third
-            each for primary, backup and workers.
-        workers: how many workers.
-        pushes: how many each of them sends.
-        seed: of the kills, and of how many pushes lie between them.
-        handle: what a server does with a push.
-        timeout: seconds that the whole run may take.
+    `kills` are given one by one, or only how many: then the seed draws whom and where, a third each
+    for primary, backup and workers; it also draws how many pushes lie between them. `handle` is
+    what a server does with a push, and `timeout` the seconds that the whole run may take.
 
     >>> run_with_kills([Kill("primary", "forwarded"), Kill("worker", "pushed")], pushes=20)
     2 kills, 40 pushes acknowledged: 0 lost, 0 applied twice
@@ -189,9 +183,8 @@ class _Run:
                 start = time.monotonic()  # the first processes take as long as the machine is busy
         states = [self._state_of(server) for server in (self.primary, self.backup)]
         applied, copies = (count_pushes(state, self.workers) for state in states)
-        seconds = time.monotonic() - start
-        events = read_events(self.folder)
-        return KillReport(applied, copies, self.acknowledged, tuple(self.kills), seconds, events)
+        kills, events = tuple(self.kills), read_events(self.folder)
+        return KillReport(applied, copies, self.acknowledged, kills, events)
 
     def end(self) -> None:
         """Leave no process and no open file behind."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 
-__all__ = ["federated_average", "local_fixed_point", "local_sgd"]
+__all__ = ["federated_average", "local_sgd"]
 
 
 def local_sgd(
@@ -74,25 +73,3 @@ def federated_average(weights: Tensor, samples: int) -> Tensor:
     else:
         weights.zero_()
     return sum_over_ranks(weights)
-
-
-def local_fixed_point(
-    curvatures: Sequence[float], minima: Sequence[float], lr: float, every: int
-) -> float:
-    """Where local SGD settles if rank i has the loss λᵢ(θ − cᵢ)²/2.
-
-    `every` local steps take rank i from θ to cᵢ + rᵢ(θ − cᵢ) with rᵢ = (1 − lr·λᵢ)^every, and the
-    mean of these is θ again at
-
-        θ = Σ (1 − rᵢ) cᵢ / Σ (1 − rᵢ)
-
-    for `curvatures` λᵢ, `minima` cᵢ and a rate below 2/λᵢ for each. With every = 1 that is
-    Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many steps it approaches the mean of the cᵢ.
-
-    >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=1), 6)
-    0.9
-    >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=100), 2)
-    0.5
-    """
-    pulls = 1 - (1 - lr * np.array(curvatures, float)) ** every
-    return float((pulls * np.array(minima, float)).sum() / pulls.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -129,7 +129,7 @@ def train_with_server(
     if bound < 0 or math.isnan(bound):
         raise BadInput(f"bound is {bound}: give 0 or more.")
     if rank() == 0:
-        return _Server(start, lr, bound, apply, watch).serve(pushes)
+        return _serve(start, pushes, lr, bound, apply, watch)
     _work(gradient, start, seconds)
     return None
 
@@ -148,66 +148,60 @@ def _work(gradient: Gradient, start: Tensor, seconds: Seconds) -> None:
         step += 1
 
 
-class _Server:
-    """Rank 0."""
+def _serve(
+    start: Tensor,
+    pushes: int,
+    lr: float,
+    bound: float,
+    apply: Apply,
+    watch: Callable[[Tensor], float] | None,
+) -> ServerRun:
+    """Be rank 0."""
+    workers = range(world_size() - 1)
+    weights, began, version = start.clone(), clock(), 0
+    inbox = [torch.empty_like(start) for _ in workers]
+    arriving: dict[int, Handle] = {}
+    versions = [0 for _ in workers]  # the version that each worker has
+    clocks = [0 for _ in workers]  # steps that each has done
+    updates: list[Update] = []
+    losses: list[float] = []
+    waiting: set[int] = set()
 
-    def __init__(
-        self,
-        start: Tensor,
-        lr: float,
-        bound: float,
-        apply: Apply,
-        watch: Callable[[Tensor], float] | None,
-    ) -> None:
-        self.weights = start.clone()
-        self.lr, self.bound, self.apply, self.watch = lr, bound, apply, watch
-        self.workers = world_size() - 1
-        self.inbox = [torch.empty_like(start) for _ in range(self.workers)]
-        self.arriving: dict[int, Handle] = {}
-        self.versions = [0] * self.workers  # the version that each worker has
-        self.clocks = [0] * self.workers  # steps that each has done
-
-    def serve(self, pushes: int) -> ServerRun:
-        start, version = clock(), 0
-        updates: list[Update] = []
-        losses: list[float] = []
-        waiting: set[int] = set()
-        self._answer(range(self.workers), version)
-        while version < pushes:
-            worker = self._next()
-            staleness = version - self.versions[worker]
-            gradient = self.inbox[worker]
-            version = self.apply(self.weights, gradient, self.lr, version, self.versions[worker])
-            updates.append(Update(worker, staleness, clock() - start))
-            if self.watch is not None:
-                losses.append(float(self.watch(self.weights)))
-            self.clocks[worker] += 1
-            waiting.add(worker)
-            if version < pushes:
-                ready = bounded_staleness(self.clocks, waiting, self.bound)
-                waiting.difference_update(ready)
-                self._answer(ready, version)
-        late = len(self.arriving)
-        self._stop(waiting)
-        while self.arriving:  # their gradients are not wanted any more
-            self._stop([self._next()])
-        return ServerRun(self.weights, tuple(updates), tuple(losses), late, clock() - start)
-
-    def _next(self) -> int:
+    def next_worker() -> int:
         """Whose gradient has come, the first of those that are under way."""
-        worker = list(self.arriving)[wait_any(list(self.arriving.values()))]
-        del self.arriving[worker]
+        worker = list(arriving)[wait_any(list(arriving.values()))]
+        del arriving[worker]
         return worker
 
-    def _answer(self, workers: Sequence[int], version: int) -> None:
+    def answer(ready: Iterable[int]) -> None:
         """Send the weights, and be ready for the next gradients."""
-        answer = torch.cat([self.weights.flatten(), self.weights.new_ones(1)])
-        for worker in workers:
-            self.versions[worker] = version
-            self.arriving[worker] = irecv(self.inbox[worker], source=worker + 1)
-        for message in [isend(answer, to=worker + 1) for worker in workers]:
-            message.wait()
+        message = torch.cat([weights.flatten(), weights.new_ones(1)])
+        for worker in ready:
+            versions[worker] = version
+            arriving[worker] = irecv(inbox[worker], source=worker + 1)
+        for sending in [isend(message, to=worker + 1) for worker in ready]:
+            sending.wait()
 
-    def _stop(self, workers: Any) -> None:
-        for worker in sorted(workers):
-            send(self.weights.new_zeros(self.weights.numel() + 1), to=worker + 1)
+    def stop(worker: int) -> None:
+        send(weights.new_zeros(weights.numel() + 1), to=worker + 1)
+
+    answer(workers)
+    while version < pushes:
+        worker = next_worker()
+        staleness = version - versions[worker]
+        version = apply(weights, inbox[worker], lr, version, versions[worker])
+        updates.append(Update(worker, staleness, clock() - began))
+        if watch is not None:
+            losses.append(float(watch(weights)))
+        clocks[worker] += 1
+        waiting.add(worker)
+        if version < pushes:
+            ready = bounded_staleness(clocks, waiting, bound)
+            waiting.difference_update(ready)
+            answer(ready)
+    late = len(arriving)
+    for worker in sorted(waiting):
+        stop(worker)
+    while arriving:  # their gradients are not wanted any more
+        stop(next_worker())
+    return ServerRun(weights, tuple(updates), tuple(losses), late, clock() - began)

@@ -16,7 +16,6 @@ from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import memory_per_gpu
 from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_parts
 
-COMMUNICATION = ("tensor", "pipeline", "data")
 LIMITS = {
     "products": "matrix products",
     "memory": "moving activations through memory",
@@ -35,7 +34,6 @@ class ClusterPlan:
     work: Workload  # the model and its batch
     layout: Layout  # how it lies on the GPUs
     gpu: Processor  # on what it runs
-    network: Link  # the link of one GPU to other machines
     # seconds of a step, by what they are spent on; they add up to `step_seconds`
     parts: Mapping[str, float]
     memory_per_gpu: Mapping[str, float]  # bytes by parts, at the fullest moment
@@ -72,11 +70,6 @@ class ClusterPlan:
         return model, work.recomputed_flops * shape.layers * work.tokens
 
     @property
-    def communication(self) -> dict[str, float]:
-        """Seconds of a step that nothing hides, of each kind of parallelism."""
-        return {name: self.parts[name] for name in COMMUNICATION}
-
-    @property
     def limit(self) -> str:
         """What limits it, in one sentence: the largest loss of time beside the products."""
         lost = {name: part for name, part in self.parts.items() if name != "products"}
@@ -107,13 +100,9 @@ class ClusterPlan:
             price = self.gpu.price.low
         return self._run(tokens, price, 0.0, availability)[1]
 
-    def energy(self, tokens: float, availability: float = 1.0, overhead: float = 1.0) -> float:
-        """Kilowatt-hours of the GPUs at their design power.
-
-        Overhead is what the building uses for each watt of a GPU: hosts, network, cooling.
-        """
-        require.above_zero("overhead", overhead)
-        return self._run(tokens, 0.0, self.gpu.power, availability)[2] * overhead
+    def energy(self, tokens: float, availability: float = 1.0) -> float:
+        """Kilowatt-hours of the GPUs at their design power, without hosts, network and cooling."""
+        return self._run(tokens, 0.0, self.gpu.power, availability)[2]
 
     def _run(
         self, tokens: float, price: float, power: float, availability: float
@@ -166,29 +155,17 @@ def plan_run(
     bandwidth, collectives by α and β, the bubble by `bubble_fraction`, memory by `zero_memory`.
     Two numbers are calibrated, on published runs: `Calibration`.
 
-    Args:
-        parameters: of the model.
-        layers: of the model.
-        hidden: numbers for each token.
-        heads: of attention.
-        vocabulary: different tokens.
-        sequence: tokens of a row.
-        batch: rows of one step, on all GPUs.
-        gpus: how many there are.
-        tensor: GPUs that share each layer.
-        pipeline: stages.
-        data: replicas.
-        gpu: one of `gpulearn.perf.gpus.GPUS`, or "TPU v4".
-        interconnect: the network link of each GPU to other machines, or its name.
-        micro_batch: rows that go through a replica at a time.
-        interleave: parts of the model on each stage.
-        zero: ZeRO's stage, 0 to 3, among the replicas.
-        recompute: "none", "selective" (attention), "full", or a part of the forward pass.
-        precision: of the products; gradients are kept in float32, but for float16.
-        sequence_parallel: whether tensor-parallel GPUs share the norms too.
-        fused_attention: whether the scores of attention never reach memory.
-        parallel_blocks: attention and MLP side by side, with one all-reduce for both.
-        calibration: other numbers than those that were fitted.
+    The model has `parameters` and `layers`, `hidden` numbers for each token, `heads` of attention
+    and a `vocabulary`; a step takes a `batch` of rows of `sequence` tokens on all `gpus`.
+
+    `tensor` GPUs share each layer, `pipeline` are stages with `interleave` parts of the model each,
+    and `data` replicas, through which a `micro_batch` of rows goes at a time; ZeRO's stage is 0 to
+    3. `gpu` is one of `gpulearn.perf.gpus.GPUS` or "TPU v4", and `interconnect` the network link of
+    each to other machines, or its name. `recompute` is "none", "selective" (attention), "full", or
+    a part of the forward pass; `precision` that of the products, beside which gradients are kept in
+    float32, but for float16. Tensor-parallel GPUs may share the norms too (`sequence_parallel`),
+    the scores of attention never reach memory (`fused_attention`), and attention and MLP stand side
+    by side, with one all-reduce for both (`parallel_blocks`).
 
     >>> plan_run(parameters=174.6e9, layers=96, hidden=12288, heads=96, vocabulary=51200,
     ...          sequence=2048, batch=1536, gpus=384, tensor=8, pipeline=12, data=4,
@@ -222,4 +199,4 @@ def plan_run(
             f"replica over more GPUs, or recompute."
         )
     parts = step_parts(work, layout, chosen, network, calibration)
-    return ClusterPlan(work, layout, chosen, network, parts, memory)
+    return ClusterPlan(work, layout, chosen, parts, memory)

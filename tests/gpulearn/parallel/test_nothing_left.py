@@ -21,7 +21,7 @@ ADAMW = partial(torch.optim.AdamW, lr=1e-2)
 
 def train_in_shards(read, write):
     model = Decoder(SHAPE)
-    sharded = ShardedParameters(model, ADAMW, prefetch=True)
+    sharded = ShardedParameters(model, ADAMW)
     if read:
         load_sharded(sharded, read)
     model.loss(ROWS[rank() :: world_size()]).backward()

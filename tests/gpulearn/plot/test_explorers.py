@@ -46,7 +46,7 @@ FIGURES = {
         lambda: gl.plot.kernel_player(gl.xray(store)[1, 64](np.zeros(64), 2)),
         "Step 3 of 3",
     ),
-    "pipeline": (lambda: pipeline_player("GPipe", 2, 2), "GPipe: 2 ranks and 2 micro-b"),
+    "pipeline": (pipeline_player, "1F1B: 4 ranks and 8 micro-b"),
     "rates": (
         lambda: rate_explorer(lambda t: 5 * (t - 1) ** 2, lambda t: 10 * (t - 1)),
         "Rate 0.005: 12 steps lead",

@@ -1,12 +1,11 @@
-"""Where a rank's time goes: right by the simulated clock, and readable by Prometheus."""
+"""Where a rank's time goes: right by the simulated clock."""
 
 import contextlib
-import re
 
 import pytest
 
 import gpulearn as gl
-from gpulearn_lessons.fault_tolerance.monitor import StepMonitor, prometheus_text
+from gpulearn_lessons.fault_tolerance.monitor import StepMonitor
 
 
 def two_ranks(steps=3):
@@ -50,34 +49,7 @@ def test_a_part_counts_when_its_block_fails_and_parts_of_a_step_add_up():
     assert monitor.shares() == {"compute": 0.8, "waiting": 0.2}
 
 
-def samples(text):
-    """Labels → value of each counter, as Prometheus' own client reads them: JupyterLab needs it."""
-    parser = pytest.importorskip("prometheus_client.parser")
-    families = list(parser.text_string_to_metric_families(text))
-    assert {family.type for family in families} == {"counter"}
-    return {
-        f"{family.name}_total": {tuple(s.labels.items()): s.value for s in family.samples}
-        for family in families
-    }
-
-
-def test_the_text_says_what_was_counted(monitors):
-    text = prometheus_text(monitors)
-    for name in ("rank_seconds", "steps"):  # help, type and samples of a counter stand together
-        assert re.search(rf"# HELP gpulearn_{name}_total .*\n# TYPE gpulearn_{name}_total c", text)
-    counted = samples(text)
-    seconds = counted["gpulearn_rank_seconds_total"]
-    for monitor in monitors:
-        for part, value in monitor.seconds().items():
-            assert seconds[("rank", str(monitor.rank)), ("part", part)] == pytest.approx(
-                value, abs=1e-6
-            )
-    assert counted["gpulearn_steps_total"] == {(("rank", r),): 3.0 for r in "01"}
-
-
 def test_bad_input_is_told():
     for part in ("", "two words", 3, "1st", 'a"b'):
         with pytest.raises(gl.errors.BadInput, match="part is"), StepMonitor(0).measure(part):
             pass
-    with pytest.raises(gl.errors.BadInput, match="is no StepMonitor"):
-        prometheus_text([3])

@@ -4,7 +4,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn_lessons import pipeline_parallel
-from gpulearn_lessons.pipeline_parallel import pipeline_player, time_schedule
+from gpulearn_lessons.pipeline_parallel import time_schedule
 from gpulearn_lessons.pipeline_parallel.figures import doing, draw, held_at, pipeline, timed
 from gpulearn_lessons.pipeline_parallel.orders import SCHEDULES
 
@@ -52,5 +52,3 @@ def test_what_cannot_be_drawn_is_refused():
         pipeline({})
     with pytest.raises(gl.errors.BadInput, match="give what time_schedule returns"):
         pipeline(3)
-    with pytest.raises(gl.errors.BadInput, match="did you mean 'GPipe'"):
-        pipeline_player("gpipe")

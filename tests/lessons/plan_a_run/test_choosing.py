@@ -14,7 +14,6 @@ from gpulearn_lessons.plan_a_run.choosing import (
     Trial,
     cheapest_gpu_that_fits,
     cheapest_plan,
-    interrupted_hours,
     offers,
 )
 
@@ -104,25 +103,6 @@ def test_no_plan_that_fits_and_is_in_time_is_cheaper(trials, steps, deadline, lo
     assert not costs or costs[name] == pytest.approx(min(costs.values()))
 
 
-@pytest.mark.parametrize(("rate", "checkpoint", "start"), [(0.2, 1, 0.1), (1, 0.5, 0.3), (2, 1, 0)])
-def test_a_run_that_is_played_through_takes_what_probability_says(rate, checkpoint, start):
-    # a try of t hours ends early with probability 1 − exp(−r·t), after (1 − exp(−r·t))/r hours
-    # in the mean; tries of checkpoint + start hours go on until one ends in time
-    early = 1 - math.exp(-rate * checkpoint)
-    more = (math.exp(rate * (checkpoint + start)) - 1) / rate
-    expected = 20 * (early / rate + early * more)
-    assert interrupted_hours(20 * checkpoint, rate, checkpoint, start, runs=4000) == pytest.approx(
-        expected, rel=0.01
-    )
-
-
-def test_the_last_stretch_may_be_shorter():
-    assert interrupted_hours(2.5, 0, checkpoint=1, start=5) == 2.5
-    assert interrupted_hours(2.5, 1e-9, checkpoint=1, start=5) == pytest.approx(2.5)
-    seldom = interrupted_hours(100, 0.05, checkpoint=1, start=0.1)
-    assert seldom == pytest.approx(100 / (1 - 0.05 * 0.6), rel=2e-3)  # right to first order
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -134,7 +114,6 @@ def test_the_last_stretch_may_be_shorter():
         (lambda: cheapest_gpu_that_fits([SMALL], 0, 1, 1), "memory is 0"),
         (lambda: cheapest_plan([SMALL], 1, 1, 1, 1), "give a list of plan_a_run.Trial"),
         (lambda: cheapest_plan([STEADY], 1, 1, -1, 1), "lost is -1"),
-        (lambda: interrupted_hours(1, -1, 1, 1), "rate is -1"),
     ],
 )
 def test_nonsense_is_refused(call, sentence):

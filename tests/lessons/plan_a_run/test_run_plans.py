@@ -39,9 +39,6 @@ def test_the_explorer_draws_anew_and_says_what_limits():
     explorer.controls["gpus"].value = 1
     assert "No layout of 1 GPU works" in explorer.picture.value
     assert not explorer.faults.outputs
-    for model, gpus in (("8 billion", 8), ("7 billion", 3)):
-        with pytest.raises(BadInput):
-            plan_explorer(model, gpus)
 
 
 def test_a_run_costs_what_its_hours_cost():

@@ -1,8 +1,5 @@
 """The clinic's parts: the model of a mirrored strategy, what a step leaves behind, the programs."""
 
-import json
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -16,9 +13,11 @@ from gpulearn.errors import BadInput
 from gpulearn_lessons.broken_tutorials import mirrored_strategy
 from gpulearn_lessons.broken_tutorials.evidence import MISTAKES, case_reports, step_report
 from gpulearn_lessons.broken_tutorials.strategy import PerReplica, Strategy
+from gpulearn_lessons.frameworks.processes import run
+from gpulearn_lessons.frameworks.recordings import find
 from gpulearn_lessons.parameter_server.server.parameter_server import train_with_server
 
-SEEN = mirrored_strategy.recorded()
+SEEN = find("tensorflow", mirrored_strategy.observe, (), "it is absent").result
 BATCH = np.arange(4.0)
 
 
@@ -96,30 +95,11 @@ def test_a_strategy_says_what_it_was_not_given():
 # --- what is shown of TensorFlow
 
 
-def test_without_tensorflow_the_record_is_shown_and_says_so(monkeypatch):
-    monkeypatch.setattr(mirrored_strategy.importlib.util, "find_spec", lambda name: None)
-    seen = mirrored_strategy.observed()
-    assert SEEN.items() <= seen.items()
-    assert seen["source"].startswith("recorded on 2026-")
-    assert SEEN["versions"] in seen["source"]
-
-
-@pytest.mark.parametrize("printed", ["noise\n" + json.dumps(SEEN), "no TensorFlow", ""])
-def test_what_runs_here_is_shown_unless_it_fails(monkeypatch, printed):
-    done = subprocess.CompletedProcess([], 0, stdout=printed)
-    monkeypatch.setattr(mirrored_strategy.importlib.util, "find_spec", lambda name: True)
-    monkeypatch.setattr(mirrored_strategy.subprocess, "run", lambda *args, **named: done)
-    here = mirrored_strategy.observed()["source"].startswith("run here: TensorFlow")
-    assert here == printed.endswith("}")
-
-
 def test_tensorflow_itself_still_does_what_was_recorded():
     pytest.importorskip("tensorflow")
-    command = [sys.executable, "-m", mirrored_strategy.__name__]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(ran.stdout.splitlines()[-1])
-    for name in ("given", "applied", "vector"):
-        assert found[name] == SEEN[name]
+    seen = run("tensorflow", mirrored_strategy.observe)
+    for name in ("given", "applied"):
+        assert seen[name] == SEEN[name]
 
 
 # --- evidence

@@ -4,6 +4,7 @@ import pytest
 
 from gpulearn_lessons.parameter_server.server.crashes import (
     Crash,
+    CrashPlan,
     crash_everywhere,
     run_with_crashes,
 )
@@ -16,7 +17,7 @@ PAIRS += [(one, other) for (one,) in PAIRS[1:] for (other,) in PAIRS[1:]]
 @pytest.mark.parametrize("whom", PAIRS, ids=lambda whom: "-".join(whom) or "nobody")
 @pytest.mark.parametrize(("workers", "pushes", "lr"), [(2, 2, 1.0), (3, 1, 0.25)])
 def test_the_solution_loses_nothing_wherever_they_die(whom, workers, pushes, lr):
-    runs = list(crash_everywhere(serve_with_backup, whom, workers=workers, pushes=pushes, lr=lr))
+    runs = list(crash_everywhere(serve_with_backup, CrashPlan(whom, workers, pushes, lr)))
     assert len(runs) >= 18 ** len(whom) / 3
     for run in runs:
         assert run.fault() is None
@@ -55,7 +56,7 @@ def broken(forwards=True, numbers=True, early=False, silent=False, noted_first=F
     ],
 )
 def test_each_mistake_is_found_by_some_crash(mistake, whom, said):
-    faults = [run.fault() for run in crash_everywhere(broken(**mistake), whom)]
+    faults = [run.fault() for run in crash_everywhere(broken(**mistake), CrashPlan(whom))]
     found = [fault for fault in faults if fault]
     assert found
     assert all(said in fault for fault in found)
