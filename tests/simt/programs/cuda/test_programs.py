@@ -222,6 +222,8 @@ WIDE = {
     "managed": ("69", None),
     "together": ("1 0", None),
     "apart": ("cudaErrorAssert", "on the GPU at once: use cudaLaunchCooperativeKernel"),
+    "heap": ("3 1", None),
+    "beyond_the_heap": ("cudaErrorIllegalAddress", "accesses heap[2], out of bounds"),
     "last_block": ("28", None),
     "third_block": ("0", "race on finished[0] in global memory"),
     "rounding": ("16777216 16777218 -16777216 0.099999994 16777218", None),
