@@ -23,10 +23,8 @@ def cases() -> list[Case]:
         descents.descent("a rate that falls to 0", (3,), seed=8, rates=[0.5, 0.0, 0.2], trust=0.05),
         descents.descent("a filter of four axes", (2, 1, 3, 3), seed=6, rates=[0.5] * 2, trust=0.1),
         descents.descent("float32 weights", (6,), seed=7, rates=[0.5] * 3, dtype=np.float32),
-        Case("biases that begin at zero", (start, slopes, (0.1, 0.1, 0.1), {"trust": 0.02}, None)),
-        Case(
-            "gradients of zero on the way", (1 + start[:2], rest, (0.1,) * 4, {"trust": 0.02}, None)
-        ),
+        Case("biases that begin at zero", (start, slopes, (0.1,) * 3, usual, None)),
+        Case("gradients of zero on the way", (1 + start[:2], rest, (0.1,) * 4, usual, None)),
     ]
 
 
