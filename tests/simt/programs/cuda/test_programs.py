@@ -242,5 +242,21 @@ def test_what_only_nvcc_reads(name, capsys):
     assert all(re.match(r"wide\.cu:\d+: ", one) and finding in one for one in said)
 
 
+def test_a_kernel_in_a_header_has_that_file_s_lines_and_names(tmp_path):
+    (tmp_path / "k.cuh").write_text("__global__ void k(int* all) {\n    all[threadIdx.x] = 1;\n}\n")
+    program = tmp_path / "p.cu"
+    program.write_text(
+        '#include "k.cuh"\nint main() {\n    int* x;\n    cudaMalloc(&x, 128);\n'
+        "    k<<<1, 33>>>(x);\n    return cudaDeviceSynchronize() != 700;\n}\n"
+    )
+    launches = Launches(in_detail=False)
+    with CudaProgram(program) as built:
+        assert built.run([], launches) == 0
+    (sentence,) = launches.sentences()
+    assert sentence.endswith(
+        "k.cuh:2: thread 32 of block 0 accesses all[32], out of bounds: all has length 32"
+    )
+
+
 def test_a_library_of_the_toolkit_runs(capsys):
     assert run("library.cu", capsys) == (0, ["116 of 4"], [], "")
