@@ -102,7 +102,7 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
         return np.inf
     if slowest == 0:
         return 1
-    steps = int(np.log(share) / np.log(slowest))  # down; rounding may bring it below an integer
+    steps = int(np.log(share) / np.log(slowest))  # rounded down: the logarithms are inexact
     while slowest**steps > share:
         steps += 1
     return steps
