@@ -57,8 +57,8 @@ SENTENCES = {
 # what an exception says → what it is for an instructor
 SYMPTOMS = (
     (re.compile(r"it did not end within|does not end"), "time"),
-    (re.compile(r"raises MemoryError|GiB of memory|: out of memory\n"), "memory"),
-    (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
+    (re.compile(r"raises MemoryError|GiB of memory|: out of memory\b|memory exhausted"), "memory"),
+    (re.compile(r"No space left on device|File too large|File size limit|Disk quota"), "disk"),
     (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
     (re.compile(r"it calls the library's"), "borrowed"),
     (re.compile(r"raises SystemExit"), "ended"),
@@ -191,7 +191,7 @@ class Judge:
             if exercise.kernel:
                 answer = values([name]).get(name)
                 if isinstance(answer, str):
-                    answer = ways.CompiledElsewhere(exercise, answer, opened)
+                    answer = ways.CompiledElsewhere(exercise, answer, opened, self._limits)
             elif way == "text":
                 answer = rebuilt.kernel(statements, name, values)
                 if answer is not None and answer is exercise.reference:
