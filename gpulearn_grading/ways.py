@@ -131,14 +131,14 @@ class CompiledElsewhere(CppSource):
     ) -> None:
         super().__init__(exercise.name, text, exercise.kernel)
         # as long as a demand has: where a core is busy, nobody counts what a compiler waits
-        held = time_limit(3 * limits.seconds)
-        self.opened, self.elsewhere = opened, held(_elsewhere(opened))
-        self._ask = held(lambda: opened().ask("compile", text=text))
+        self._seconds = 3 * limits.seconds
+        self.opened, self.elsewhere = opened, time_limit(self._seconds)(_elsewhere(opened))
 
     @functools.cached_property
     def compiled(self) -> CppKernel:
         """The kernel, made of the PTX that the process sends."""
-        reply = self._ask()
+        with time_limit(self._seconds):
+            reply = self.opened().ask("compile", text=self.text)
         if "refused" in reply:
             raise KernelError(shorten(str(reply["refused"]), 4000))
         ptx = str(reply.get("ptx", ""))
