@@ -77,7 +77,6 @@ def folder(tmp_path_factory):
 
 @contextmanager
 def judging(tmp_path, hidden=(), limits=LIMITS):
-    """A judge, as long as it is needed."""
     (tmp_path / "box").mkdir()
     with closing(Judge(Confinement(list(hidden), tmp_path / "box", limits))) as one:
         yield one
@@ -170,8 +169,7 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
     assert found.hint
     assert len("".join(found.notes)) < 10_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < most + (256 << 10)  # KiB
-    assert not Path("/tmp/forged").exists()
-    assert not Path("/tmp/gpulearn-was-here").exists()
+    assert not any(map(os.path.exists, ("/tmp/forged", "/tmp/gpulearn-was-here")))
     assert fingerprint(folder, *CLOSED) == before
     assert settled(running)
     assert verdict(judge, tmp_path, RIGHT).passed
@@ -240,8 +238,7 @@ def trapezoid_area(x, y):
 @walled
 def test_a_solution_of_the_instructors_stays_with_the_judge(judge, tmp_path):
     assert not verdict(judge, tmp_path, READER, f"{OWN}:trapezoid_area").passed
-    exercise = find(f"{OWN}:trapezoid_area")
-    left = rebuilt.without_solution(exercise)
+    left = rebuilt.without_solution(find(f"{OWN}:trapezoid_area"))
     assert "def trapezoid_area" in left
     assert "def trapezoid_area" not in left.split("raise NotImplementedError")[1]
 
@@ -298,6 +295,12 @@ def test_a_compiler_has_a_time_and_what_it_lacks_is_named():
     assert _kind("case_launch: cc1plus: out of memory allocating 6000 bytes") == "memory"
 
 
+def test_a_judge_has_a_time_to_compare(judge, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpulearn_grading.judge.MAX_SECONDS", 0.1)
+    monkeypatch.setattr("gpulearn_grading.judge.examined", lambda *what: time.sleep(9))
+    assert verdict(judge, tmp_path, RIGHT).kind == "time"
+
+
 def test_programs_that_the_library_starts_are_not_the_answers(monkeypatch):
     heard, one = [], student._Student()
     monkeypatch.setattr(trial, "tried", lambda *what: heard.append(not student.watch.quiet))
@@ -316,8 +319,7 @@ def test_an_answer_sees_nothing_of_the_instructors_environment(tmp_path, monkeyp
         "    raise ValueError('HOME=' in text, 'instructor' in text)\n"
     )
     with judging(tmp_path) as one:
-        found = verdict(one, tmp_path, text)
-    assert "(True, False)" in found.hint
+        assert "(True, False)" in verdict(one, tmp_path, text).hint
 
 
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
@@ -531,10 +533,8 @@ def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeyp
         raise grading.WorkerLost("the judge ended")
 
     monkeypatch.setattr(grading, "Worker", worker(lost))
-    wanted = settings.load(classroom / "grading.toml")
-    done = grading.grade(classroom, wanted, tmp_path / "journal", workers=2)
-    kinds = {v.kind for one in done.students for v in one.verdicts}
-    assert kinds == {"not judged"}
+    done = grading.grade(classroom, settings.GradingSettings(), tmp_path / "journal", workers=2)
+    assert {v.kind for one in done.students for v in one.verdicts} == {"not judged"}
     assert "nothing is said of the answer" in done.students[0].verdicts[0].hint
 
 
