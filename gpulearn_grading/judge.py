@@ -202,7 +202,7 @@ class Judge:
                 if not stubs.is_stub(answer):
                     opened()
             exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
-            with time_limit(MAX_SECONDS):  # to compare what it returns may take long, too
+            with time_limit(MAX_SECONDS + 4 * self._limits.seconds):  # comparing may take long, too
                 count = examined(exercise, answer, self._limits.seconds)
             own = exercise.reference
             long = not exercise.kernel and len(stubs.notebook_source(own).splitlines()) >= LONG
