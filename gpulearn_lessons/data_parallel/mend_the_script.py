@@ -181,6 +181,10 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
                 f"the number of times that rank {number} goes through its sampler is "
                 f"{len(orders)}, expected {len(right['orders'])}"
             )
+    for epoch in range(len(got.ranks[0]["orders"])):
+        seen = [image for rank in got.ranks for image in rank["orders"][epoch]]
+        if (twice := len(seen) - len({*seen})) >= RANKS:  # one may come again, to share evenly
+            return f"the ranks see {twice} images twice in epoch {epoch}: each is for one rank"
     weights = [np.array(rank["weights"]) for rank in got.ranks]
     for number, own in enumerate(weights):
         if own.shape != weights[0].shape:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import is_number, told_apart
@@ -35,7 +36,7 @@ class PushOutcome:
 
 
 def cases() -> list[Case]:
-    """Fresh and stale, small and large versions, one axis and two, float32."""
+    """Fresh and stale, small and large versions, one axis and two, float32, tensors."""
     random = np.random.default_rng(0)
 
     def push(
@@ -52,6 +53,7 @@ def cases() -> list[Case]:
         "version 1,000, computed at 998": push((5,), 3.5, 1000, 998),
         "version 40, computed at 0": push((5,), 2.0, 40, 0),
         "float32, version 12 computed at 9": push((6,), 0.25, 12, 9, "float32"),
+        "tensors, version 5 computed at 4": push((3, 2), 0.5, 5, 4),
     }
     return [Case(label, work) for label, work in works.items()]
 
@@ -60,7 +62,10 @@ def run(answer: Answer, case: Case) -> PushOutcome:
     """Let an answer apply the gradient to copies."""
     push: StalePush = case.args[0]
     weights, gradient = push.weights.copy(), push.gradient.copy()
-    version = answer(weights, gradient, push.lr, push.version, push.computed_at)
+    given: Any = (weights, gradient)
+    if case.label.startswith("tensors"):
+        given = map(torch.from_numpy, given)
+    version = answer(*given, push.lr, push.version, push.computed_at)
     return PushOutcome(weights, gradient, version)
 
 

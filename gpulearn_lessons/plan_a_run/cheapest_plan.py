@@ -93,6 +93,8 @@ def cases() -> list[Case]:
     result.append(
         Case("interrupted once an hour, an hour of waiting", (often, 36_000, 35.0, 0.5, 1.0))
     )
+    gift = [*often, trial("own", 4, 80, 40, 1.0, 0.0), trial("dear", 4, 80, 40, 1.0, 2.0)]
+    result.append(Case("GPUs that cost nothing", (gift, 36_000, 99.0, 0.5, 1.0)))
     result.append(Case("no trial", ([], 1000, 10.0, 0.5, 0.5)))
     result += [Case(f"six made-up trials, number {seed}", market(seed)) for seed in range(12)]
     return result
