@@ -82,11 +82,7 @@ def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
     findings = [f for f in product.findings if "the launch of" not in f or got.says]
     leaks = [finding for finding in findings if "never freed" in finding]
     if not got.says and product.right.size == TALL[0]:  # it says that it could not
-        return (
-            f"multiply returns {product.status}, which is right, but line {leaks[0]}"
-            if leaks
-            else None
-        )
+        return f"{product.status} is right, but line {leaks[0]}" if leaks else None
     if got.right < 1:
         sentence = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
         sentence += f"{product.right.size:,} elements are right"

@@ -68,13 +68,12 @@ def expected(case: Case) -> Outcome:
 def differs(got: Outcome, want: Outcome) -> str | None:
     for phrase, right in want.facts.items():
         value = got.facts[phrase]
-        if isinstance(right, str):
-            if value != right:
-                return f"{phrase} is {value}, expected {right}"
-        elif isinstance(value, str):
-            return f"{phrase}: {value}"
+        wanted = right if isinstance(right, str) else written(right)
+        if isinstance(value, str):
+            if value != wanted:
+                return f"{phrase}: {value}, expected {wanted}"
         elif value.shape != right.shape or not np.allclose(value, right, rtol=1e-6):
-            return f"{phrase} are {written(value)}, expected {written(right)}"
+            return f"{phrase} are {written(value)}, expected {wanted}"
     return None
 
 

@@ -47,9 +47,8 @@ cudaError_t multiply(const float* a, const float* b, float* c, int m, int k, int
 }
 """, "multiply")  # fmt: skip
 
-# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck. What fails is
-# asked for by a letter: `a`, the last allocation, for which too little memory is left; `c`, the
-# copy of the result, which goes to no address.
+# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck. By a letter
+# something fails: `a`, the last allocation, as others have the memory; `c`, the copy of the result.
 MAIN = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -61,14 +60,11 @@ int main(int count, char** words) {
     for (int i = 0; i < m * k; ++i) a[i] = (i * 7 + 3) % 11 + 1;
     for (int i = 0; i < k * n; ++i) b[i] = (i * 5 + 1) % 13 + 1;
     for (int i = 0; i < m * n; ++i) c[i] = -1;
-    void* taken = nullptr;
-    if (*words[5] == 'a') {
-        size_t left, all;
-        cudaMemGetInfo(&left, &all);
-        cudaMallocManaged(&taken, left - (m * k + k * n) * sizeof(float));
-    }
+    void* others;
+    size_t left, all;
+    cudaMemGetInfo(&left, &all);
+    if (*words[5] == 'a') cudaMallocManaged(&others, left - (m * k + k * n) * sizeof(float));
     printf("%s\n", cudaGetErrorName(multiply(a, b, *words[5] == 'c' ? nullptr : c, m, k, n)));
-    cudaFree(taken);
     FILE* file = fopen(words[4], "wb");
     fwrite(c, sizeof(float), m * n, file);
     fclose(file);

@@ -53,15 +53,14 @@ class TrainingLog:
 
     def goes_by(self, weights: Sequence[np.ndarray[Any, Any]], right: str) -> str:
         """`right` if its steps lead to these weights; in words which is the first other one."""
-        before = self.begin
-        for number, (after, want) in enumerate(zip(self.weights, weights, strict=True), 1):
+        triples = zip([self.begin, *weights], self.weights, weights, strict=False)
+        for number, (before, after, want) in enumerate(triples, 1):
             if not np.allclose(after, want):
                 step, due = np.asarray(after) - before, want - before
                 times = step @ due / max(due @ due, 1e-300)
                 far = np.abs(step - times * due).max() > 1e-6 * np.abs(step).max(initial=0)
                 how = "goes another way" if far else f"is {times:.3g} times as long"
                 return f"{ELSE} from step {number} on, which {how}"
-            before = want
         return right if self.steps else "nothing: no step has a gradient"
 
 

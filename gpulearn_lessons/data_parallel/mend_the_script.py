@@ -173,14 +173,11 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
         orders = rank["orders"]
         if len(orders) > 1 and orders[0] == orders[1]:
             return (
-                f"rank {number} sees its images in the same order in both epochs: tell the "
-                f"sampler each epoch with set_epoch"
+                f"rank {number} sees its images in the same order twice: set_epoch tells the epoch"
             )
         if len(orders) != len(right["orders"]):
-            return (
-                f"the number of times that rank {number} goes through its sampler is "
-                f"{len(orders)}, expected {len(right['orders'])}"
-            )
+            times = f"{len(orders)} times, expected {len(right['orders'])}"
+            return f"rank {number} goes through its sampler {times}"
     for epoch in range(len(got.ranks[0]["orders"])):
         seen = [image for rank in got.ranks for image in rank["orders"][epoch]]
         if (twice := len(seen) - len({*seen})) >= RANKS:  # one may come again, to share evenly

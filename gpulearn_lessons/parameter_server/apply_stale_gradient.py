@@ -62,10 +62,8 @@ def run(answer: Answer, case: Case) -> PushOutcome:
     """Let an answer apply the gradient to copies."""
     push: StalePush = case.args[0]
     weights, gradient = push.weights.copy(), push.gradient.copy()
-    given: Any = (weights, gradient)
-    if case.label.startswith("tensors"):
-        given = map(torch.from_numpy, given)
-    version = answer(*given, push.lr, push.version, push.computed_at)
+    kind: Any = torch.from_numpy if case.label.startswith("tensors") else np.asarray
+    version = answer(kind(weights), kind(gradient), push.lr, push.version, push.computed_at)
     return PushOutcome(weights, gradient, version)
 
 
@@ -87,11 +85,8 @@ def difference(got: PushOutcome, want: PushOutcome) -> str | None:
 def same(one: PushOutcome, other: PushOutcome) -> bool:
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None
-    same_kind = (type(one.version), np.shape(one.version)) == (
-        type(other.version),
-        np.shape(other.version),
-    )
-    return same_kind and np.allclose(one.weights, other.weights, equal_nan=True)
+    kinds = {(type(version), np.shape(version)) for version in (one.version, other.version)}
+    return len(kinds) == 1 and np.allclose(one.weights, other.weights, equal_nan=True)
 
 
 EXERCISE = Exercise(

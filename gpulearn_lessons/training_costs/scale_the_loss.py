@@ -60,14 +60,9 @@ def run(answer: Answer, case: Case) -> Outcome:
             torch.nn.init.uniform_(model.get_parameter("2.weight"), -1e-3, 1e-3)
         if "frozen" in case.label:
             model.get_submodule("0").requires_grad_(False)
-        optimizer = torch.optim.SGD(
-            [
-                {"params": part.parameters()}
-                for part in (model if "group" in case.label else [model])
-            ],
-            lr=0.5,
-            momentum=0.9,
-        )
+        parts = model if "group" in case.label else [model]
+        groups = [{"params": part.parameters()} for part in parts]
+        optimizer = torch.optim.SGD(groups, lr=0.5, momentum=0.9)
         for p in model.parameters():
             p.grad = torch.randn_like(p) if "old" in case.label else None
         for step in range(1, steps + 1):
