@@ -172,9 +172,7 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
             return f"rank {number} wraps no model in DistributedDataParallel"
         orders = rank["orders"]
         if len(orders) > 1 and orders[0] == orders[1]:
-            return (
-                f"rank {number} sees its images in the same order twice: set_epoch tells the epoch"
-            )
+            return f"rank {number} sees its images in the same order in both epochs: see set_epoch"
         if len(orders) != len(right["orders"]):
             times = f"{len(orders)} times, expected {len(right['orders'])}"
             return f"rank {number} goes through its sampler {times}"
