@@ -178,6 +178,8 @@ def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
         pairs = [(float(g), float(e)) for g, e in zip(got, expected, strict=True)]
     except OverflowError:
         return None
+    if all(g == e for g, e in pairs):
+        return None  # it is no number that is wrong
     known = [(g, e) for g, e in pairs if e != 0]
     if len(known) > 1 and all(g == 0 for g, e in pairs if e == 0):
         factor = known[0][0] / known[0][1]

@@ -13,6 +13,8 @@ from gpulearn_lessons.broken_tutorials.mended_loops import case_accumulation
 from gpulearn_lessons.data_parallel.rank_exercise import alike
 from gpulearn_lessons.training.trial import Outcome, number, same
 
+MEAN = "a step of 0.1 times their mean gradient"
+
 
 def cases() -> list[Case]:
     """Groups that come out even and that do not, one group, one batch, a step for each."""
@@ -30,13 +32,10 @@ def run(answer: Answer, case: Case) -> Outcome:
         returned = number(answer(model, batches, every))
     behind = np.diff([0, *log.steps]).astype(float)
     weights, _ = trial.replayed(twin, labels, log, [0.1] * len(log.steps), divide=True)
-    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(log.weights, weights, strict=True)]
     facts: dict[str, Any] = {
         "the number of batches that go forward": len(log.batches),
         "the batches behind each step": ", ".join(f"{n:g}" for n in behind) or "no step",
-        "what each step does with them": "a step of 0.1 times their mean gradient"
-        if max(away, default=0.0) < 1e-9
-        else "something else than a step of 0.1 times their mean gradient",
+        "what each step does with them": log.goes_by(weights, MEAN),
         "the number of steps that it returns": returned,
     }
     return Outcome(facts, (trial.numbers([w.sum() for w in log.weights]),))
@@ -50,7 +49,7 @@ def expected(case: Case) -> Outcome:
         {
             "the number of batches that go forward": count,
             "the batches behind each step": ", ".join(map(str, groups)),
-            "what each step does with them": "a step of 0.1 times their mean gradient",
+            "what each step does with them": MEAN,
             "the number of steps that it returns": len(groups),
         }
     )

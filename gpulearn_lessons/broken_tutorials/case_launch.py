@@ -44,13 +44,18 @@ class ProductOutcome:
 def cases() -> list[Case]:
     """Results that tiles fill and that they do not, long and flat ones, one too tall for a grid."""
     sizes = ((64, 32, 48), ALIGNED, (50, 20, 30), (1, 3, 17_000), TALL)
-    return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
+    fails = (("memory for two of three arrays", "a"), ("a copy of the result that fails", "c"))
+    return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes] + [
+        Case(f"16 × 8 times 8 × 16 and {what}", (16, 8, 16, letter)) for what, letter in fails
+    ]
 
 
 def run(program: Any, case: Case) -> ProductOutcome:
     assert isinstance(program, ProductProgram)
     ran = program.run(*case.args)
     over = lanes = 0.0
+    if len(case.args) > 3:
+        return ProductOutcome(0.0, ran.status == "cudaSuccess", (), over, lanes, ran)
     if case.args == ALIGNED and ran.report is not None:
         totals = ran.report.totals
         mean = totals.active_lanes / max(1, totals.instructions)
@@ -65,22 +70,19 @@ def run(program: Any, case: Case) -> ProductOutcome:
 
 
 def expected(case: Case) -> ProductOutcome:
-    """All right; where the grid would be too tall, an error that is told will do."""
-    return ProductOutcome(
-        1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
-    )
+    """All right; where the grid would be too tall, or a call fails, an error that is told."""
+    ran = ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
+    return ProductOutcome(1.0, len(case.args) == 3, (), 0.0, 0.0, ran)
 
 
 def difference(got: ProductOutcome, want: ProductOutcome) -> str | None:
     product = got.run
+    if not want.says:
+        return "multiply returns cudaSuccess" if got.says else None
     findings = [f for f in product.findings if "the launch of" not in f or got.says]
     leaks = [finding for finding in findings if "never freed" in finding]
     if not got.says and product.right.size == TALL[0]:  # it says that it could not
-        return (
-            f"multiply returns {product.status}, which is right, but line {leaks[0]}"
-            if leaks
-            else None
-        )
+        return f"{product.status} is right, but line {leaks[0]}" if leaks else None
     if got.right < 1:
         sentence = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
         sentence += f"{product.right.size:,} elements are right"

@@ -47,7 +47,8 @@ cudaError_t multiply(const float* a, const float* b, float* c, int m, int k, int
 }
 """, "multiply")  # fmt: skip
 
-# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck.
+# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck. By a letter
+# something fails: `a`, the last allocation, as others have the memory; `c`, the copy of the result.
 MAIN = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -59,7 +60,11 @@ int main(int count, char** words) {
     for (int i = 0; i < m * k; ++i) a[i] = (i * 7 + 3) % 11 + 1;
     for (int i = 0; i < k * n; ++i) b[i] = (i * 5 + 1) % 13 + 1;
     for (int i = 0; i < m * n; ++i) c[i] = -1;
-    printf("%s\n", cudaGetErrorName(multiply(a, b, c, m, k, n)));
+    void* others;
+    size_t left, all;
+    cudaMemGetInfo(&left, &all);
+    if (*words[5] == 'a') cudaMallocManaged(&others, left - (m * k + k * n) * sizeof(float));
+    printf("%s\n", cudaGetErrorName(multiply(a, b, *words[5] == 'c' ? nullptr : c, m, k, n)));
     FILE* file = fopen(words[4], "wb");
     fwrite(c, sizeof(float), m * n, file);
     fclose(file);
@@ -94,13 +99,13 @@ class ProductProgram:
         self._program = program = CudaProgram(Path("product.cu"), text + MAIN)
         weakref.finalize(self, program.__exit__, None, None, None)
 
-    def run(self, m: int, k: int, n: int) -> ProductRun:
-        """One call of `multiply`."""
+    def run(self, m: int, k: int, n: int, fails: str = "") -> ProductRun:
+        """One call of `multiply`, in which what that letter stands for fails."""
         launches, printed = Launches(in_detail=True), io.StringIO()
         product = np.full((m, n), -1, np.float32)
         with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
             path = Path(folder) / "product"
-            words = [str(m), str(k), str(n), str(path)]
+            words = [str(m), str(k), str(n), str(path), fails]
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
                 status = self._program.run(words, launches, captured=True)
             if path.exists():

@@ -17,8 +17,8 @@ ONCE_EACH = (
     "by the number of threads in the grid, gridDim.x * blockDim.x."
 )
 STRETCHES = (
-    "Each thread has a stretch of its own, so neighboring lanes access elements that are far "
-    "apart: start at the thread's index in the grid, and step by the number of threads in the grid."
+    "Neighboring lanes access elements that are far apart: start at the thread's index in the "
+    "grid, blockIdx.x * blockDim.x + threadIdx.x, and step by the number of threads in the grid."
 )
 
 STORED_ONCE = (

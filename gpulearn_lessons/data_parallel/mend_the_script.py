@@ -172,15 +172,14 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
             return f"rank {number} wraps no model in DistributedDataParallel"
         orders = rank["orders"]
         if len(orders) > 1 and orders[0] == orders[1]:
-            return (
-                f"rank {number} sees its images in the same order in both epochs: tell the "
-                f"sampler each epoch with set_epoch"
-            )
+            return f"rank {number} sees its images in the same order in both epochs: see set_epoch"
         if len(orders) != len(right["orders"]):
-            return (
-                f"the number of times that rank {number} goes through its sampler is "
-                f"{len(orders)}, expected {len(right['orders'])}"
-            )
+            times = f"{len(orders)} times, expected {len(right['orders'])}"
+            return f"rank {number} goes through its sampler {times}"
+    for epoch in range(len(got.ranks[0]["orders"])):
+        seen = [image for rank in got.ranks for image in rank["orders"][epoch]]
+        if (twice := len(seen) - len({*seen})) >= RANKS:  # one may come again, to share evenly
+            return f"the ranks see {twice} images twice in epoch {epoch}: each is for one rank"
     weights = [np.array(rank["weights"]) for rank in got.ranks]
     for number, own in enumerate(weights):
         if own.shape != weights[0].shape:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.compare import is_number, told_apart
@@ -35,7 +36,7 @@ class PushOutcome:
 
 
 def cases() -> list[Case]:
-    """Fresh and stale, small and large versions, one axis and two, float32."""
+    """Fresh and stale, small and large versions, one axis and two, float32, tensors."""
     random = np.random.default_rng(0)
 
     def push(
@@ -52,6 +53,7 @@ def cases() -> list[Case]:
         "version 1,000, computed at 998": push((5,), 3.5, 1000, 998),
         "version 40, computed at 0": push((5,), 2.0, 40, 0),
         "float32, version 12 computed at 9": push((6,), 0.25, 12, 9, "float32"),
+        "tensors, version 5 computed at 4": push((3, 2), 0.5, 5, 4),
     }
     return [Case(label, work) for label, work in works.items()]
 
@@ -60,7 +62,8 @@ def run(answer: Answer, case: Case) -> PushOutcome:
     """Let an answer apply the gradient to copies."""
     push: StalePush = case.args[0]
     weights, gradient = push.weights.copy(), push.gradient.copy()
-    version = answer(weights, gradient, push.lr, push.version, push.computed_at)
+    kind: Any = torch.from_numpy if case.label.startswith("tensors") else np.asarray
+    version = answer(kind(weights), kind(gradient), push.lr, push.version, push.computed_at)
     return PushOutcome(weights, gradient, version)
 
 
@@ -82,11 +85,8 @@ def difference(got: PushOutcome, want: PushOutcome) -> str | None:
 def same(one: PushOutcome, other: PushOutcome) -> bool:
     if is_number(one.version) and is_number(other.version):
         return difference(one, other) is None
-    same_kind = (type(one.version), np.shape(one.version)) == (
-        type(other.version),
-        np.shape(other.version),
-    )
-    return same_kind and np.allclose(one.weights, other.weights, equal_nan=True)
+    kinds = {(type(version), np.shape(version)) for version in (one.version, other.version)}
+    return len(kinds) == 1 and np.allclose(one.weights, other.weights, equal_nan=True)
 
 
 EXERCISE = Exercise(

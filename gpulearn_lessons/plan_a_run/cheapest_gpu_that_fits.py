@@ -48,7 +48,7 @@ def cases() -> list[Case]:
     even = [gpu("even", 16, 10, 1000, 1.0), gpu("lopsided", 16, 6.5, 10_000, 0.9)]
     result.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
     result.append(Case("two GPUs, a job of less than a second", (both, 1e9, 1e12, 1e9)))
-    gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0)]
+    gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0), cheap[1]]
     result.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
     result.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
     return result

@@ -84,15 +84,12 @@ def cases() -> list[Case]:
     late = [trial("spot", 4, 80, 40, 1.0, 0.5, 0.5), trial("steady", 4, 80, 40, 1.0, 1.0)]
     result.append(Case("a day of waiting each time", (late, 36_000, 99.0, 0.1, 24.0)))
     result.append(Case("a run of 36 seconds, in four days", (calm, 36, 99.0, 0.1, 24.0)))
-    seldom = Case(
-        "a short run, seldom interrupted, a day of waiting", (calm, 3600, 10.0, 0.1, 24.0)
-    )
-    result.append(seldom)
+    result.append(Case("a short run, interrupted seldom for a day", (calm, 3600, 10.0, 0.1, 24.0)))
     result.append(Case("the same run, to be done in three hours", (calm, 3600, 3.0, 0.1, 24.0)))
     often = [trial("spot", 4, 80, 40, 1.0, 0.2, 1.0), trial("steady", 4, 80, 40, 1.0, 1.0)]
-    result.append(
-        Case("interrupted once an hour, an hour of waiting", (often, 36_000, 35.0, 0.5, 1.0))
-    )
+    result.append(Case("interrupted once an hour for an hour", (often, 36_000, 35.0, 0.5, 1.0)))
+    gift = [*often, trial("own", 4, 80, 40, 1.0, 0.0), trial("dear", 4, 80, 40, 1.0, 2.0)]
+    result.append(Case("GPUs that cost nothing", (gift, 36_000, 99.0, 0.5, 1.0)))
     result.append(Case("no trial", ([], 1000, 10.0, 0.5, 0.5)))
     result += [Case(f"six made-up trials, number {seed}", market(seed)) for seed in range(12)]
     return result

@@ -26,6 +26,7 @@ def cases() -> list[Launch]:
 
     def launch(h: int, w: int, block: tuple[int, int]) -> Launch:
         rgb = rng.integers(0, 256, size=(h, w, 3), dtype=np.uint8)
+        rgb[-1, -1] = 255
         label = f"a picture of {h} rows and {w} columns in blocks of {block}"
         return Launch.of(RGB_TO_GRAY, label, rgb, np.empty((h, w), np.float32), block=block)
 

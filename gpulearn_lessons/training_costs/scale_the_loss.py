@@ -20,7 +20,7 @@ def cases() -> list[Case]:
         ("a scale of 1,024 and a long gradient", (1024.0, 0.05, 1.0, 1, 0)),
         ("three steps with momentum, clipped", (4096.0, 0.1, 1.0, 3, 0)),
         ("a scale of 2 to the 40", (2.0**40, 1.0, 1.0, 1, 0)),
-        ("a scale that overflows, after a good step", (1024.0, 1.0, 1.0, 2, 2)),
+        ("a scale that overflows, between two good steps", (1024.0, 1.0, 1.0, 3, 2)),
         ("a good step, after a scale that overflows", (1024.0, 1.0, 1.0, 2, 1)),
         ("an overflow behind hidden units that are all dead", (2.0**40, 1.0, 1.0, 1, 0)),
         ("a parameter that holds an old gradient", (1024.0, 100.0, 1.0, 1, 0)),
@@ -35,6 +35,7 @@ def cases() -> list[Case]:
         ("a first layer that is frozen", (1024.0, 0.05, 1.0, 1, 0)),
         ("a gradient hundreds of times as long as the limit", (16.0, 0.5, 300.0, 1, 0)),
         ("a limit of a millionth", (1024.0, 1e-6, 1.0, 2, 0)),
+        ("an optimizer with a group for each layer", (1024.0, 0.05, 1.0, 1, 0)),
     )
     return [Case(label, plan) for label, plan in work]
 
@@ -59,7 +60,9 @@ def run(answer: Answer, case: Case) -> Outcome:
             torch.nn.init.uniform_(model.get_parameter("2.weight"), -1e-3, 1e-3)
         if "frozen" in case.label:
             model.get_submodule("0").requires_grad_(False)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+        parts = model if "group" in case.label else [model]
+        groups = [{"params": part.parameters()} for part in parts]
+        optimizer = torch.optim.SGD(groups, lr=0.5, momentum=0.9)
         for p in model.parameters():
             p.grad = torch.randn_like(p) if "old" in case.label else None
         for step in range(1, steps + 1):

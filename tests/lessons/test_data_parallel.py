@@ -389,7 +389,7 @@ def quick_torchrun(monkeypatch):
 
 # the first words of a hint, and what torchrun shows of the script
 MISTAKES = {
-    "both epochs take": "sees its images in the same order in both epochs: tell the sampler",
+    "both epochs take": "sees its images in the same order in both epochs: see set_epoch",
     "each rank trains by itself": "away from rank 0's, relative to their length, and should be eq",
     "a test image is counted twice": "rank 0 prints 'epoch 0: loss ",
     "every rank writes": "ranks 0 and 1 write weights.pt: only rank 0 should",
