@@ -1,7 +1,5 @@
 """The number of blocks in a launch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
