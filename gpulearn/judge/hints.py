@@ -27,6 +27,8 @@ what a learner may write, each with what is said to it on the lines below, after
 - `# ` begins a comment.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 import textwrap
