@@ -1,5 +1,7 @@
 """The number of blocks in a launch."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
