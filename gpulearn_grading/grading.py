@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -274,7 +274,9 @@ def _judged(
             for future in as_completed(futures):
                 yield future.result()
         finally:
-            threads.shutdown(cancel_futures=True)
+            for future in futures:
+                future.cancel()
+            wait(futures)  # a judge is killed when the thread that started it ends
             for _ in range(count):
                 _, worker = idle.get_nowait()
                 if worker is not None:

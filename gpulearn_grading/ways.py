@@ -15,9 +15,11 @@ from gpulearn.errors import KernelError
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.launches import Launch
+from gpulearn.judge.limits import time_limit
 from gpulearn.judge.trial import Failure, tried
 from gpulearn.require import shorten
 from gpulearn_grading.apart.box import Box
+from gpulearn_grading.apart.limits import Limits
 from gpulearn_grading.apart.values import NotData, decoded, encoded
 from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.source import CppSource
@@ -124,14 +126,19 @@ def proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable
 class CompiledElsewhere(CppSource):
     """An answer in CUDA C++, compiled in its own process: what comes back is a text as well."""
 
-    def __init__(self, exercise: Exercise, text: str, opened: Callable[[], Box]) -> None:
+    def __init__(
+        self, exercise: Exercise, text: str, opened: Callable[[], Box], limits: Limits
+    ) -> None:
         super().__init__(exercise.name, text, exercise.kernel)
-        self.opened, self.elsewhere = opened, _elsewhere(opened)
+        # as long as a demand has: where a core is busy, nobody counts what a compiler waits
+        self._seconds = 3 * limits.seconds
+        self.opened, self.elsewhere = opened, time_limit(self._seconds)(_elsewhere(opened))
 
     @functools.cached_property
     def compiled(self) -> CppKernel:
         """The kernel, made of the PTX that the process sends."""
-        reply = self.opened().ask("compile", text=self.text)
+        with time_limit(self._seconds):
+            reply = self.opened().ask("compile", text=self.text)
         if "refused" in reply:
             raise KernelError(shorten(str(reply["refused"]), 4000))
         ptx = str(reply.get("ptx", ""))

@@ -126,6 +126,14 @@ def results(got: Any, expected: Any) -> str | None:
     return numbers_or_none(got, expected)
 
 
+def whole(got: Any, expected: Any) -> str | None:
+    """Compare two numbers as `results` does; a whole one by its type too."""
+    sentence = results(got, expected)
+    if not sentence and isinstance(expected, int) and np.asarray(got).dtype.kind == "f":
+        return f"it returns {shown(got)}: an integer is asked for"
+    return sentence
+
+
 def told_apart(wrong: float, right: float) -> str:
     """Both numbers with six digits, or as many more as it takes to see that they differ.
 

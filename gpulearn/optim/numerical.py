@@ -102,7 +102,10 @@ def steps_needed(curvatures: Array, lr: float, share: float) -> float:
         return np.inf
     if slowest == 0:
         return 1
-    return int(np.ceil(np.log(share) / np.log(slowest)))
+    steps = int(np.log(share) / np.log(slowest))  # rounded down: the logarithms are inexact
+    while slowest**steps > share:
+        steps += 1
+    return steps
 
 
 def momentum_factor(share: Any, momentum: Any) -> Any:
@@ -141,4 +144,7 @@ def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> f
         return 0
     if distance == 0 or curvature >= 0:
         return np.inf
-    return int(np.ceil(np.log(far / distance) / np.log(1 - lr * curvature)))
+    steps = int(np.log(far / distance) / np.log(1 - lr * curvature))
+    while distance * (1 - lr * curvature) ** steps < far:  # a fraction of a step takes a whole one
+        steps += 1
+    return steps

@@ -68,6 +68,10 @@ def cases() -> list[Case]:
             chain, ((4, 5), (2, 3), (0, 1)), "None",
         ),
         "hooks on two models, of which one goes backward": (chain, ((5, 4), (3, 2, 1, 0)), "None"),
+        "gradients of which some are zero": (
+            lambda: nn.Sequential(nn.Linear(3, 4), nn.Hardshrink(1e3), nn.Linear(4, 2)),
+            ((3, 2), (1, 0)), "None",
+        ),
         "no buckets": (chain, (), "None"),
     }  # fmt: skip
     return [Case(label, work) for label, work in works.items()]

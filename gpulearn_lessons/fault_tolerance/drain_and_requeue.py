@@ -51,7 +51,10 @@ class Script:
 
     def on_signal(self, handler: Callable[[str], object]) -> None:
         self._handler = handler
-        self._deliver(0, "step")
+        try:
+            self._deliver(0, "step")
+        except KeyboardInterrupt:  # the handler's own; it would end the check
+            raise TimeIsUp from None
 
     def finished(self) -> bool:
         self._count()
@@ -100,7 +103,7 @@ class Script:
 
 
 def cases() -> list[Case]:
-    """No signal; one in the middle, in the first, in the last step; two; during the save."""
+    """No signal; one before and in the first, in the middle, in the last step; two; in the save."""
     use, term = "USR1", "TERM"
     plans: list[tuple[str, int, list[Arrival]]] = [
         ("5 steps and no signal", 5, []),
@@ -117,6 +120,7 @@ def cases() -> list[Case]:
          [Arrival(4, use), Arrival(4, use, "save")]),
         ("3 steps, TERM in the 3rd", 3, [Arrival(3, term)]),
         ("all steps were done before", 0, []),
+        ("5 steps, USR1 before the 1st", 5, [Arrival(0, use)]),
     ]  # fmt: skip
     return [Case(label, (steps, tuple(events))) for label, steps, events in plans]
 

@@ -84,10 +84,15 @@ def cases() -> list[Case]:
     quick = np.tile([1.0, 1.0, 0.1, 1.1], (15, 1))
     quick[::3, :2] = 0.1
     works["4 ranks, two are quick in some steps, one in all"] = (quick, 1.2 - quick)
+    short = np.array([[1.0, 1.3], [1.0, 1.3], [1.0, 1.0]])
+    works["2 ranks, 3 steps, the last one quick"] = (short, 1.5 - short)
+    works["2 ranks, 3 steps, the first one quick"] = (short[::-1], 1.5 - short[::-1])
     usual = [Case(label, pair) for label, pair in works.items()]
     twice = [("one computes 1.5 times as long", 1.5), ("one computes 2.5 times as long", 2.5)]
     two = Case("4 ranks, two are slow, times=2", (*table(4, 20, {1: 2.2, 3: 2.6}, 21), 2.0))
     even = np.tile([1.0, 1.0, 1.25], (5, 1))
+    uneven = np.tile([1.0, 1.2, 1.4], (5, 1))
+    middle = [Case(f"3 unlike ranks, times={t}", (uneven, 2 - uneven, t)) for t in (1.2, 1.3)]
     just = Case("3 ranks, one computes 1.25 times as long, times=1.25", (even, 2 - even, 1.25))
     first = Case(
         "6 ranks, two are slow, the first of them more", table(6, 20, {1: 2.0, 4: 1.5}, 22)
@@ -103,6 +108,7 @@ def cases() -> list[Case]:
         *usual,
         two,
         just,
+        *middle,
         *(
             Case(f"4 ranks, {words}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
             for words, factor in twice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpulearn.judge import compare
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.numerical import steps_needed
 from gpulearn_lessons.gradient_descent import descents
@@ -37,4 +38,5 @@ EXERCISE = Exercise(
     reference=steps_needed,
     cases=cases,
     run=descents.quietly,
+    difference=compare.whole,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpulearn.judge import compare
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.numerical import escape_saddle
 from gpulearn_lessons.gradient_descent import descents
@@ -35,4 +36,5 @@ EXERCISE = Exercise(
     reference=escape_saddle,
     cases=cases,
     run=descents.quietly,
+    difference=compare.whole,
 )

@@ -10,6 +10,7 @@ from gpulearn_lessons.gradient_descent import descents
 def cases() -> list[Case]:
     """A layer with long and short gradients, of two axes and four; weights or slopes of zero."""
     start, slopes = np.zeros(3), np.array([[0.5, -1.0, 0.25], [0.0, 1.0, 1.0], [1.0, 0.5, -2.0]])
+    usual = {"trust": 0.02}
     rest = np.array([[1.0, 2.0], [0.0, 0.0], [-1.0, 1.0], [0.0, 0.0]])
     return [
         descents.descent("five weights", (5,), seed=1, rates=[0.5] * 3, trust=0.02),
@@ -20,8 +21,8 @@ def cases() -> list[Case]:
         descents.descent("a rate that falls to 0", (3,), seed=8, rates=[0.5, 0.0, 0.2], trust=0.05),
         descents.descent("a filter of four axes", (2, 1, 3, 3), seed=6, rates=[0.5] * 2, trust=0.1),
         descents.descent("float32 weights", (6,), seed=7, rates=[0.5] * 3, dtype=np.float32),
-        Case("biases that begin at zero", (start, slopes, (0.1, 0.1, 0.1), {"trust": 0.02})),
-        Case("gradients of zero on the way", (1 + start[:2], rest, (0.1,) * 4, {"trust": 0.02})),
+        Case("biases that begin at zero", (start, slopes, (0.1,) * 3, usual, None)),
+        Case("gradients of zero on the way", (1 + start[:2], rest, (0.1,) * 4, usual, None)),
     ]
 
 

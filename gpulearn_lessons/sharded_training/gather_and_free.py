@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,32 +23,32 @@ MAX_LAYERS = 3  # whole at once beyond what `most` allows for; who deletes nothi
 
 
 class TanhLayer:
-    """x ↦ tanh(W·x + b), with W (w, w) and b (w,) handed over as one row of w² + w numbers."""
+    """x ↦ tanh(W·x + b), with W (w, v) and b (w,) handed over as one row of w·v + w numbers."""
 
-    def __init__(self, width: int, now: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, given: int, width: int, now: Callable[[], int] = lambda: 0) -> None:
         self.bytes: int | None = None  # alive when it first went forward
         self._now = now
-        self.count = width * width + width
-        self._width = width
+        self.count = width * given + width
+        self._shape = width, given
 
     def _cut(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        w = self._width
         if weights.shape != (self.count,):
             raise ValueError(
                 f"weights of shape {tuple(weights.shape)} for a layer of {self.count}: cut off the "
                 f"padding"
             )
-        return weights[: w * w].view(w, w), weights[w * w :]
+        matrix, bias = weights.split([self.count - self._shape[0], self._shape[0]])
+        return matrix.view(self._shape), bias
 
     def forward(self, weights: Tensor, x: Tensor) -> Tensor:
-        """(n, w) → (n, w)."""
+        """(n, v) → (n, w)."""
         if self.bytes is None:
             self.bytes = self._now()
         matrix, bias = self._cut(weights)
         return torch.tanh(x @ matrix.T + bias)
 
     def backward(self, weights: Tensor, x: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients by x, (n, w), and by the weights, (count,)."""
+        """The gradients by x, (n, v), and by the weights, (count,)."""
         matrix, bias = self._cut(weights)
         inner = after * (1 - torch.tanh(x @ matrix.T + bias) ** 2)
         return inner @ matrix, torch.cat([(inner.T @ x).flatten(), inner.sum(0)])
@@ -63,13 +64,18 @@ class LayersWork:
     """A stack of layers, a batch for each rank."""
 
     ranks: int  # how many
-    width: int  # of each layer
-    layers: int  # how many
+    widths: tuple[int, ...]  # of what each layer is given, and of what the last returns
+
+    def stack(self, now: Callable[[], int] = lambda: 0) -> list[TanhLayer]:
+        return [TanhLayer(*pair, now) for pair in itertools.pairwise(self.widths)]
+
+    @property
+    def counts(self) -> list[int]:
+        return [layer.count for layer in self.stack()]
 
     def row(self, layer: int) -> Tensor:
-        count = TanhLayer(self.width).count
-        random = np.random.default_rng((layer, self.width))
-        return torch.from_numpy(random.normal(size=count) / self.width**0.5)
+        random = np.random.default_rng((layer, width := self.widths[layer]))
+        return torch.from_numpy(random.normal(size=self.counts[layer]) / width**0.5)
 
     def shard(self, row: Tensor, rank: int) -> Tensor:
         """A rank's part of a row, padded."""
@@ -78,28 +84,28 @@ class LayersWork:
         return padded.view(self.ranks, length)[rank].clone()
 
     def batch(self, rank: int) -> Tensor:
-        return torch.from_numpy(np.random.default_rng(50 + rank).normal(size=(2, self.width)))
+        return torch.from_numpy(np.random.default_rng(50 + rank).normal(size=(2, self.widths[0])))
 
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Be one rank; count what is alive at most, beyond what is handed over."""
         live = LiveMemory()
-        layers = [TanhLayer(self.width, lambda: live.now) for _ in range(self.layers)]
-        shards = [self.shard(self.row(number), rank()) for number in range(self.layers)]
+        layers = self.stack(lambda: live.now)
+        shards = [self.shard(self.row(number), rank()) for number in range(len(layers))]
         before = [shard.clone() for shard in shards]
         with live:
             rows = answer(layers, shards, self.batch(rank()), slope)
         numbers: Numbers = {"the shards": "change"}
         if all(map(torch.equal, shards, before)):
             numbers["the shards"] = "stay"
-        for number in range(self.layers):
+        for number in range(len(layers)):
             row = rows[number] if isinstance(rows, list | tuple) and number < len(rows) else None
             numbers[f"the gradients of layer {number}"] = trial.as_row(row)
         return numbers, {"most": live.most, "first": layers[0].bytes or 0}
 
     def target(self, rank: int) -> Numbers:
         """This rank's part of the mean gradient of one process."""
-        layers = [TanhLayer(self.width) for _ in range(self.layers)]
-        rows = [self.row(number).requires_grad_() for number in range(self.layers)]
+        layers = self.stack()
+        rows = [self.row(number).requires_grad_() for number in range(len(layers))]
         for other in range(self.ranks):
             x = self.batch(other)
             for layer, row in zip(layers, rows, strict=True):
@@ -115,20 +121,20 @@ class LayersWork:
     @property
     def most(self) -> int:
         """Bytes that may be alive at once: shards of gradients, inputs, and `MAX_LAYERS` layers."""
-        whole = 8 * (TanhLayer(self.width).count + self.ranks)
-        own = self.layers * (whole // self.ranks + 8)
-        inputs = 8 * 2 * self.width * (self.layers + 8)
+        whole, layers = 8 * (max(self.counts) + self.ranks), len(self.counts)
+        own = layers * (whole // self.ranks + 8)
+        inputs = 8 * 2 * max(self.widths) * (layers + 8)
         return MAX_LAYERS * whole + own + inputs
 
     def too_much(self, facts: Facts, sent: int) -> str | None:
         """Whether a rank held or sent more than it has to."""
-        whole = TanhLayer(self.width).count
-        most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
-        if self.layers > MAX_LAYERS and facts["first"] > MAX_LAYERS * 8 * whole:
+        whole, deep = max(self.counts), len(self.counts) > MAX_LAYERS
+        most = 3 * (self.ranks - 1) * sum(-(-count // self.ranks) for count in self.counts) * 8
+        if deep and facts["first"] > MAX_LAYERS * 8 * whole:
             layers = facts["first"] / whole / 8
             return f"{layers:.0f} layers are whole when the first goes forward, but one is enough"
         over = (facts["most"] - self.most) / whole / 8
-        if self.layers > MAX_LAYERS and over > 0:
+        if deep and over > 0:
             if over < 2:
                 return (
                     f"what one layer needed is still there while the next goes backward: a rank "
@@ -148,15 +154,16 @@ class LayersWork:
 
 
 def cases() -> list[Case]:
-    """One rank to five; layers that they divide and that they do not; a deep stack."""
+    """One rank to five; layers that they divide and that they do not, alike or not; many."""
     works = [
-        LayersWork(2, 2, 1), LayersWork(2, 3, 2), LayersWork(4, 3, 3), LayersWork(3, 4, 2),
-        LayersWork(4, 5, 2), LayersWork(5, 3, 3), LayersWork(1, 3, 2), LayersWork(2, 24, 16),
+        LayersWork(2, (2,) * 2), LayersWork(2, (3,) * 3), LayersWork(4, (3,) * 4),
+        LayersWork(3, (4,) * 3), LayersWork(4, (5,) * 3), LayersWork(5, (3,) * 4),
+        LayersWork(1, (3,) * 3), LayersWork(2, (24,) * 17), LayersWork(2, (2, 3, 4, 3)),
     ]  # fmt: skip
     return [
         Case(
-            f"{w.ranks} rank{'s' * (w.ranks > 1)} and {w.layers} layer{'s' * (w.layers > 1)} of "
-            f"{TanhLayer(w.width).count} weights",
+            f"{w.ranks} rank{'s' * (w.ranks > 1)} and {(n := len(w.counts))} layer{'s' * (n > 1)} "
+            f"of {', '.join(map(str, dict.fromkeys(w.counts)))} weights",
             (w,),
         )
         for w in works
@@ -171,7 +178,7 @@ def with_counter_loaded(answer: Answer) -> Answer:
 
 
 def real(count: int) -> list[LayersWork]:
-    return [LayersWork(count, 3, 2)]
+    return [LayersWork(count, (3,) * 3)]
 
 
 EXERCISE = trial.sharding_exercise(

@@ -189,6 +189,10 @@ BESIDE = (
     "it continues to the same bits, but after a kill during a save it does not load the complete "
     "checkpoint at `path`: load that one, and ignore the unfinished file beside it."
 )
+ELSEWHERE = (
+    "it continues to the same bits, but it saves outside of the folder of `path`. That may be on "
+    "another file system, from which a file cannot be renamed to `path`: save beside `path`."
+)
 
 
 @contextlib.contextmanager
@@ -214,14 +218,15 @@ def killed_in_save(number: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def moves(path: Path) -> Iterator[list[bool]]:
-    """For each file that is brought to a place by its name, whether one was there until then."""
-    there: list[bool] = []
+def moves(path: Path) -> Iterator[list[tuple[bool, bool]]]:
+    """For each file brought to a place by its name: was one there, was it in a folder outside?"""
+    there: list[tuple[bool, bool]] = []
 
     def watched(real: Callable[..., None]) -> Callable[..., None]:
         def move(source: Any, target: Any, *args: Any, **options: Any) -> None:
             if Path(target) == path:
-                there.append(path.exists())
+                outside = path.parent.resolve() not in Path(source).resolve().parents
+                there.append((path.exists(), outside))
             real(source, target, *args, **options)
 
         return move
@@ -253,8 +258,10 @@ def losing(answer: Answer) -> str | None:
 
         with moves(path) as kept:
             after(answer, path, 4, 0, look)
-        if not all(kept[1:]):
+        if not all(was_there for was_there, _ in kept[1:]):
             return REMOVED
+        if any(outside for _, outside in kept):
+            return ELSEWHERE
         if all(one != next_one for one, next_one in itertools.pairwise(files)):
             return None  # each save brings another file to the place
         path.write_bytes(path.read_bytes()[:100])  # one that is written over may be cut short

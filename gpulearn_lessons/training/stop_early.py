@@ -29,6 +29,8 @@ def cases() -> list[Case]:
         ("a loss that becomes nan", (1.0, 0.9, nan, nan, nan, 0.1), 3),
         ("losses that are not finite", (nan, inf, nan, 0.5), 3),
         ("bests by a hair", (1.0, 0.999, 0.9985, 0.9984, 0.99841, 0.99842, 0.5), 2),
+        ("bests by less than a hair", (1.0, 0.99995, 2.0, 2.0), 2),
+        ("a loss of zero", (0.0, 0.5, 0.6), 2),
         ("patience longer than the training", (1.0, 2.0, 3.0), 5),
         ("losses far above 1", (9e9, 8e9, 8.5e9, 8.6e9, 1.0), 2),
         ("a loss that only rises", (1.0, 1.1, 1.2, 1.3, 1.4, 1.5), 2),

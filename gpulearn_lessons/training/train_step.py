@@ -47,7 +47,7 @@ def optimizer_of(plan: StepPlan, model: nn.Module) -> torch.optim.Optimizer:
 
 
 def run(answer: Answer, case: Case) -> Outcome:
-    """Train for a few steps, and look at the loss, the parameters and the mode after each."""
+    """Train for a few steps, and look at the loss and the parameters after each."""
     plan: StepPlan = case.args[0]
     facts: dict[str, Any] = {}
     ways: list[Any] = []
@@ -66,7 +66,6 @@ def run(answer: Answer, case: Case) -> Outcome:
             facts[f"what it returns in {where}"] = number(answer(model, optimizer, images, labels))
             facts[f"the parameters after {where}"] = flat(model.parameters())
             ways.append([p.grad is None for p in model.parameters()])
-            facts[f"the model's mode after {where}"] = "train" if model.training else "eval"
             facts[f"the dtype of the parameters after {where}"] = condition(model)
     return Outcome(facts, tuple(ways))
 

@@ -22,6 +22,7 @@ def cases() -> list[Case]:
         ("one stage, not recomputed", ((7,), (11,)), ()),
         ("one stage, recomputed", ((7,), (11,)), (0,)),
         ("a large stage in the middle", ((3, 3, 3, 3, 3), (20, 20, 90, 20, 20)), (1, 2, 3)),
+        ("nine stages, the last and the first recomputed", ((5,) * 9, (50,) * 9), (8, 0)),
         ("six stages, the first the largest", ((2,) * 6, (200, 9, 9, 9, 9, 9)), (0, 2, 3, 4, 5)),
     )
     return [

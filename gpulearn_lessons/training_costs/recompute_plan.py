@@ -34,6 +34,7 @@ def cases() -> list[Case]:
         ("two quick stages or a slow one", (2, 2, 2, 2), (60, 30, 30, 5), (9, 3, 3, 1), 100),
         ("two stages that are no neighbors", (2, 2, 2, 2), (60, 30, 60, 10), (3, 5, 3, 1), 104),
         ("two stages almost as quick", (2, 2, 2, 2), (70, 70, 5, 5), (9.5, 10, 3, 3), 144),
+        ("stages of less than a second", (2, 2, 2), (50, 50, 1), (0.9, 0.2, 0.1), 106),
         ("three stages or four", (2,) * 6, (40, 20, 60, 10, 30, 90), (9, 4, 8, 9, 7, 5), 143),
     )  # fmt: skip
     return [Case(label, (list(a), list(b), list(c), limit)) for label, a, b, c, limit in work]

@@ -14,6 +14,7 @@ from simt.core.memory import Allocation
 from simt.core.registry import intrinsics
 from simt.intrinsics import sync, warps
 from simt.machine.spaces import TooLarge
+from simt.observers.initialized import WriteMap
 from simt.ptx.copies import AsyncCopies
 from simt.ptx.parse import not_covered
 
@@ -21,6 +22,7 @@ __all__ = ["WarpOperations"]
 
 Lanes = Any
 WARP = 32
+HEAP = 1 << 28  # bytes that kernels can take by malloc
 SHUFFLES = {
     "up": "shfl_up_sync",
     "down": "shfl_down_sync",
@@ -200,10 +202,14 @@ class WarpOperations(AsyncCopies):
     # --- functions of the system
 
     def system(self, name: str, results: list[str], arguments: list[str]) -> None:
-        """A function that is not in the program: printf, assert, the barrier of the grid."""
+        """A function that is not in the program: printf, assert, malloc, the grid's barrier."""
         params = self.params[-1]
-        zero = {0: np.zeros((1, 1), np.uint64)}
-        if name == "vprintf":
+        answer = {0: np.zeros((1, 1), np.uint64)}
+        if name == "malloc":
+            answer = {0: self._take(params[arguments[0]][0])}
+        elif name == "free":
+            self._give_back(params[arguments[0]][0])
+        elif name == "vprintf":
             self._print(*(params[g][0] for g in arguments))
         elif name == "__assertfail":
             self._fail(params, arguments)
@@ -213,7 +219,37 @@ class WarpOperations(AsyncCopies):
         elif name not in INTRINSIC_HANDLES:
             raise not_covered(f"a call of {name}", self.here())
         for result in results:
-            params[result] = zero
+            params[result] = answer
+
+    def _take(self, sizes: Lanes) -> Lanes:
+        """`malloc` of each active thread: addresses, 0 where the heap has no room."""
+        addresses = np.zeros((self.blocks, self.threads), np.uint64)
+        heap = self.program.memory.heap
+        for lane in self.lanes(self.mask).tolist() if self.mask is not EMPTY else ():
+            size = int(self.spread(sizes).ravel()[lane])
+            if size + sum(len(a.data) for a in heap.values()) > HEAP:
+                continue
+            allocation = Allocation("global", np.full(-(-max(size, 1) // 16) * 16, 0, np.uint8))
+            allocation.data = allocation.data[: max(size, 1)]
+            allocation.written = WriteMap(size, 1)
+            number = allocation.address >> 40
+            heap[number] = self.tables["global"][number] = allocation
+            self.names[allocation.number] = "heap"
+            addresses.ravel()[lane] = allocation.address
+        return addresses
+
+    def _give_back(self, addresses: Lanes) -> None:
+        """`free` of each active thread."""
+        if self.mask is EMPTY:
+            return
+        for address in self.active_values(addresses, self.lanes(self.mask)).tolist():
+            number = int(address) >> 40
+            if self.program.memory.heap.pop(number, None) is not None:
+                del self.tables["global"][number]
+            elif address:
+                who = self.who(self.mask)
+                message = f"{self.text(who[0])} frees {address:#x}, where malloc has given nothing"
+                raise self.stop("out-of-bounds", message, *who)
 
     def _text(self, address: int) -> str:
         """The string at an address."""

@@ -6,14 +6,14 @@ The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 from simt.core.findings import Finding, Stop
 
 __all__ = [
-    "Array", "Function", "Instruction", "Module", "function_address", "is_register",
+    "Array", "Function", "Instruction", "Module", "files_of", "function_address", "is_register",
     "not_covered", "parse",
 ]  # fmt: skip
 
@@ -110,13 +110,16 @@ PARAM = re.compile(
 )
 
 
-def parse(text: str) -> Module:
+def parse(text: str, bases: Mapping[str, int] | None = None) -> Module:
     """A whole PTX text.
+
+    `bases` says of files, by the numbers that the text gives them, what their lines are counted
+    from; without it lines are those of the file that was compiled.
 
     Raises:
         Stop: it holds what is not covered.
     """
-    own_file = _own_file(text)
+    bases = bases or {_own_file(text): 0}
     text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
@@ -128,7 +131,7 @@ def parse(text: str) -> Module:
         if head["end"] == ";":
             continue
         stop = _closing(text, at)
-        function = _function(head, text[at:stop], own_file)
+        function = _function(head, text[at:stop], bases)
         module.functions[function.name] = function
         at = stop + 1
     outside.append(text[at:])
@@ -139,11 +142,16 @@ def parse(text: str) -> Module:
     return module
 
 
+def files_of(text: str) -> dict[str, str]:
+    """The files that a text was compiled from, by their numbers."""
+    return dict(re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, flags=re.MULTILINE))
+
+
 def _own_file(text: str) -> str:
     """The number of the file that was compiled, among those that it includes."""
-    files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, flags=re.MULTILINE)
-    numbers = [number for number, name in files if name.endswith(".cu")]
-    return numbers[0] if numbers else files[0][0] if files else "1"
+    files = files_of(text)
+    compiled = [number for number, name in files.items() if name.endswith(".cu")]
+    return next(iter([*compiled, *files]), "1")
 
 
 def _closing(text: str, at: int) -> int:
@@ -196,14 +204,14 @@ def _parameters(text: str | None) -> tuple[list[Array], list[str]]:
     return arrays, kinds
 
 
-def _function(head: re.Match[str], body: str, own_file: str) -> Function:
+def _function(head: re.Match[str], body: str, bases: Mapping[str, int]) -> Function:
     params, kinds = _parameters(head["params"])
     results = [array.name for array in _parameters(head["results"])[0]]
     function = Function(head["name"], head["kind"] == "entry", params, kinds, results)
     line = 0
     for statement in _statements(body):
         if statement.startswith(".loc "):
-            line = _line(statement, own_file, line)
+            line = _line(statement, bases, line)
         else:
             _read(function, statement, line)
     next_line = 0  # an instruction without one has that of the next
@@ -213,10 +221,10 @@ def _function(head: re.Match[str], body: str, own_file: str) -> Function:
     return function
 
 
-def _line(statement: str, own_file: str, last: int) -> int:
-    """The line of the compiled file that a `.loc` stands for: a header's is where it is used."""
+def _line(statement: str, bases: Mapping[str, int], last: int) -> int:
+    """The line that a `.loc` stands for: one of another file is where that is used."""
     places = re.findall(r"(?:\.loc|inlined_at) (\d+) (\d+)", statement)
-    return next((int(line) for file, line in places if file == own_file), last)
+    return next((bases[file] + int(line) for file, line in places if file in bases), last)
 
 
 def _statements(body: str) -> Iterator[str]:

@@ -40,6 +40,7 @@ class Memory:
 
     def __init__(self, module: Module) -> None:
         self.allocations: dict[str, Allocation] = {}
+        self.heap: dict[int, Allocation] = {}  # what kernels have taken, by the upper bits
         for array in module.arrays.values():
             if array.space in ("global", "const"):
                 size = -(-max(array.size, 1) // 16) * 16
@@ -207,6 +208,9 @@ class PtxProgram:
         for name, allocation in (self.memory.allocations | self.reached).items():
             memory.tables[allocation.space][allocation.address >> 40] = allocation
             memory.names[allocation.number] = name
+        for number, allocation in self.memory.heap.items():
+            memory.tables["global"][number] = allocation
+            memory.names[allocation.number] = "heap"
         for value in values:
             if isinstance(value, View):
                 memory.tables["global"][value.allocation.address >> 40] = value.allocation

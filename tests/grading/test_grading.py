@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -22,11 +23,13 @@ import pytest
 
 import gpulearn
 from gpulearn.errors import BadInput
+from gpulearn.judge import trial
 from gpulearn.judge.catalogue import find
+from gpulearn.judge.exercise import Case
 from gpulearn_grading import command_line, grading, rebuilt, settings, ways
-from gpulearn_grading.apart import sandbox, server
+from gpulearn_grading.apart import sandbox, server, student
 from gpulearn_grading.apart.limits import Confinement, Limits
-from gpulearn_grading.judge import Judge, Verdict
+from gpulearn_grading.judge import Judge, Verdict, Worker, _kind
 from gpulearn_grading.submissions import Submission, read
 from simt.cpp.compiler import compiler_fault
 
@@ -40,11 +43,7 @@ EVERY = os.environ.get("GPULEARN_GRADE_ALL") == "1"
 LIMITS = Limits(seconds=2, memory_mib=512, disk_mib=16, output_mib=1)
 PACKAGE = Path(gpulearn.__file__).parent
 # what no submission may change: lessons with their exercises, the judge, the grader
-CLOSED = [
-    PACKAGE.parent / "gpulearn_lessons",
-    PACKAGE / "judge",
-    PACKAGE.parent / "gpulearn_grading",
-]
+CLOSED = [PACKAGE / "judge", *(Path(f"{PACKAGE}_{name}") for name in ("lessons", "grading"))]
 # of each way in which answers are tried
 HONEST = (
     "matmul_flops", "crossover", "vector_add", "mirror", "clip_by_global_norm", "average_gradients",
@@ -57,10 +56,8 @@ def python(code, check=True):
     return subprocess.run(
         [sys.executable, "-u", "-c", textwrap.dedent(code)],
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-        capture_output=True,
-        text=True,
-        check=check,
-    )
+        capture_output=True, text=True, check=check,
+    )  # fmt: skip
 
 
 WALLS = "from gpulearn_grading.apart import sandbox as s; exit(bool(s.in_namespaces()))"
@@ -78,24 +75,24 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.fixture(scope="module")
-def judge(folder, tmp_path_factory):
-    box = tmp_path_factory.mktemp("box")
-    one = Judge(
-        Confinement(grading.hidden(folder, folder, settings.GradingSettings()), box, LIMITS)
-    )
-    yield one
-    one.close()
+@contextmanager
+def judging(tmp_path, hidden=(), limits=LIMITS):
+    (tmp_path / "box").mkdir()
+    with closing(Judge(Confinement(list(hidden), tmp_path / "box", limits))) as one:
+        yield one
 
 
-@pytest.fixture(scope="module")
-def patient(folder, tmp_path_factory):
-    box = tmp_path_factory.mktemp("box")
-    one = Judge(
-        Confinement(grading.hidden(folder, folder, settings.GradingSettings()), box, Limits())
-    )
-    yield one
-    one.close()
+def in_a_classroom(limits):
+    @pytest.fixture(scope="module")
+    def judge(folder, tmp_path_factory):
+        hidden = grading.hidden(folder, folder, settings.GradingSettings())
+        with judging(tmp_path_factory.mktemp("judge"), hidden, limits) as one:
+            yield one
+
+    return judge
+
+
+judge, patient = in_a_classroom(LIMITS), in_a_classroom(Limits())
 
 
 def verdict(judge, tmp_path, text, place="matmul_flops", name="ann.py"):
@@ -172,10 +169,8 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
     assert found.hint
     assert len("".join(found.notes)) < 10_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < most + (256 << 10)  # KiB
-    assert not Path("/tmp/forged").exists()
-    assert not Path("/tmp/gpulearn-was-here").exists()
-    after = fingerprint(folder, *CLOSED)
-    assert after == before
+    assert not any(map(os.path.exists, ("/tmp/forged", "/tmp/gpulearn-was-here")))
+    assert fingerprint(folder, *CLOSED) == before
     assert settled(running)
     assert verdict(judge, tmp_path, RIGHT).passed
 
@@ -204,7 +199,6 @@ def forged():
     kind, encoded = type(frame.f_locals["self"]), frame.f_globals["encoded"]
     kind.do_try = lambda self, case: {
         "result": encoded(self.exercise.expected(self.cases[case]))}
-    kind.do_demand = lambda self: {"said": None}
 
 made = forged()
 
@@ -244,30 +238,24 @@ def trapezoid_area(x, y):
 @walled
 def test_a_solution_of_the_instructors_stays_with_the_judge(judge, tmp_path):
     assert not verdict(judge, tmp_path, READER, f"{OWN}:trapezoid_area").passed
-    exercise = find(f"{OWN}:trapezoid_area")
-    left = rebuilt.without_solution(exercise)
+    left = rebuilt.without_solution(find(f"{OWN}:trapezoid_area"))
     assert "def trapezoid_area" in left
     assert "def trapezoid_area" not in left.split("raise NotImplementedError")[1]
 
 
 @walled
 def test_only_the_packages_are_seen_of_a_home_in_which_they_lie(tmp_path):
-    (tmp_path / "box").mkdir()
     home = PACKAGE.parent
-    with socket.socket(socket.AF_UNIX) as server:
+    with socket.socket(socket.AF_UNIX) as server, judging(tmp_path, [home]) as one:
         server.bind(str(tmp_path / "socket"))
         server.listen()
-        one = Judge(Confinement([home], tmp_path / "box", LIMITS))
-        try:
-            for line in (
-                f"import os; assert len(os.listdir({str(home)!r})) < 5",
-                f"import socket; socket.socket(socket.AF_UNIX).connect('{tmp_path}/socket')",
-            ):
-                text = f"def matmul_flops(m, n, p):\n    {line}\n    return 2 * m * n * p\n"
-                found = verdict(one, tmp_path, text)
-                assert found.passed == line.startswith("import os"), (line, found)
-        finally:
-            one.close()
+        for line in (
+            f"import os; assert len(os.listdir({str(home)!r})) < 5",
+            f"import socket; socket.socket(socket.AF_UNIX).connect('{tmp_path}/socket')",
+        ):
+            text = f"def matmul_flops(m, n, p):\n    {line}\n    return 2 * m * n * p\n"
+            found = verdict(one, tmp_path, text)
+            assert found.passed == line.startswith("import os"), (line, found)
 
 
 def test_without_walls_it_refuses_until_that_is_said(classroom, tmp_path, monkeypatch, capsys):
@@ -298,35 +286,51 @@ def test_cpp_is_compiled_behind_the_walls(judge, folder, tmp_path):
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (100 << 10)  # KiB
 
 
+def test_a_compiler_has_a_time_and_what_it_lacks_is_named():
+    opened = SimpleNamespace(ask=lambda *do, **what: time.sleep(9))
+    one = ways.CompiledElsewhere(find("saxpy_cpp"), "", lambda: opened, Limits(seconds=0.01))
+    for compiled in (lambda: one.compiled, lambda: one.elsewhere("a step")):
+        with pytest.raises(TimeoutError):
+            compiled()
+    assert _kind("case_launch: cc1plus: out of memory allocating 6000 bytes") == "memory"
+
+
+def test_a_judge_has_a_time_to_compare(judge, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpulearn_grading.judge.MAX_SECONDS", 0.1)
+    monkeypatch.setattr("gpulearn_grading.judge.examined", lambda *what: time.sleep(9))
+    assert verdict(judge, tmp_path, RIGHT).kind == "time"
+
+
+def test_programs_that_the_library_starts_are_not_the_answers(monkeypatch):
+    heard, one = [], student._Student()
+    monkeypatch.setattr(trial, "tried", lambda *what: heard.append(not student.watch.quiet))
+    one.cases = [Case("", ())]
+    for kernel in ("multiply", ""):
+        one.exercise = SimpleNamespace(kernel=kernel, ready=str)
+        one.do_try(0)
+    assert heard == [False, True]
+
+
 @walled
 def test_an_answer_sees_nothing_of_the_instructors_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("API_TOKEN", "of the instructor")
-    (tmp_path / "box").mkdir()
-    one = Judge(Confinement([], tmp_path / "box", LIMITS))
     text = (
         "def matmul_flops(m, n, p):\n    text = open('/proc/self/environ').read()\n"
         "    raise ValueError('HOME=' in text, 'instructor' in text)\n"
     )
-    try:
-        found = verdict(one, tmp_path, text)
-    finally:
-        one.close()
-    assert "(True, False)" in found.hint
+    with judging(tmp_path) as one:
+        assert "(True, False)" in verdict(one, tmp_path, text).hint
 
 
 def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
     """Where the system allows no namespaces, limits hold, and that is said."""
     monkeypatch.setenv(sandbox.WITHOUT, "1")
-    (tmp_path / "box").mkdir()
-    one = Judge(Confinement([], tmp_path / "box", LIMITS))
-    try:
+    with judging(tmp_path) as one:
         assert verdict(one, tmp_path, RIGHT).passed
         assert "namespaces" in one.lacks
         for kind in ("loops for ever", "ends the process", "prints without end"):
             text, kinds = HOSTILE[kind][0]
             assert verdict(one, tmp_path, text).kind in kinds
-    finally:
-        one.close()
 
 
 @walled
@@ -338,7 +342,7 @@ def test_who_may_not_enter_is_left_where_he_is():
     """
     code = """
         import os, pathlib, subprocess
-        from gpulearn_grading.apart import sandbox, server
+        from gpulearn_grading.apart import sandbox, server, student
         def refused(path, text):
             raise PermissionError(13, "refused", str(path))
         pathlib.Path.write_text = refused
@@ -424,8 +428,7 @@ def test_a_copy_of_the_instructors_file_is_no_answer(tmp_path):
         (folder / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
     wanted = settings.GradingSettings(exercises=(f"{OWN}:trapezoid_area",))
     done = grading.grade(made, wanted, tmp_path / "journal", workers=1)
-    found = [(one.student, one.verdicts[0].kind) for one in done.students]
-    assert found == [("ann", "wrong"), ("ben", "missing")]
+    assert [one.verdicts[0].kind for one in done.students] == ["wrong", "missing"]  # ann, ben
 
 
 # --- settings
@@ -459,11 +462,8 @@ def test_settings_that_are_written_are_read_as_the_same(tmp_path):
 def classroom(tmp_path):
     made = tmp_path / "hw"
     made.mkdir()
-    for name, body in {
-        "ann": "2 * m * n * p",
-        "bob": "m * n * p",
-        "=cy": "print('<b>') or 7",
-    }.items():
+    bodies = {"ann": "2 * m * n * p", "bob": "m * n * p", "=cy": "print('<b>') or 7"}
+    for name, body in bodies.items():
         (made / f"{name}.py").write_text(f"def matmul_flops(m, n, p):\n    return {body}\n")
     os.utime(made / "bob.py", (1_800_000_000, 1_800_000_000))
     for name in ("ann", "=cy"):
@@ -477,9 +477,11 @@ def classroom(tmp_path):
 
 
 def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypatch):
-    output = tmp_path / "results.csv"
+    output, closed, close = tmp_path / "results.csv", [], Worker.close
+    monkeypatch.setattr(Worker, "close", lambda one: (close(one), closed.append(one._process)))
     (classroom / "loop.py").symlink_to("loop.py")
     assert command_line.main([str(classroom), "-o", str(output), "-j", "2", "--no-walls"]) == 0
+    assert {one.returncode for one in closed} == {0}  # a judge that is killed leaves its files
     with output.open(newline="") as file:
         rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(file)}
     assert rows["ann", "matmul_flops"]["passed"] == "1"
@@ -531,10 +533,8 @@ def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeyp
         raise grading.WorkerLost("the judge ended")
 
     monkeypatch.setattr(grading, "Worker", worker(lost))
-    wanted = settings.load(classroom / "grading.toml")
-    done = grading.grade(classroom, wanted, tmp_path / "journal", workers=2)
-    kinds = {v.kind for one in done.students for v in one.verdicts}
-    assert kinds == {"not judged"}
+    done = grading.grade(classroom, settings.GradingSettings(), tmp_path / "journal", workers=2)
+    assert {v.kind for one in done.students for v in one.verdicts} == {"not judged"}
     assert "nothing is said of the answer" in done.students[0].verdicts[0].hint
 
 

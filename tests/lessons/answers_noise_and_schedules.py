@@ -27,7 +27,7 @@ def escape_by_log1p(distance, curvature, lr, far):
         return 0
     if distance <= 0 or curvature >= 0:
         return math.inf
-    return np.ceil((math.log(far) - math.log(distance)) / math.log1p(-lr * curvature))
+    return math.ceil((math.log(far) - math.log(distance)) / math.log1p(-lr * curvature))
 
 
 def escape_with_the_size_of_the_curvature(distance, curvature, lr, far):

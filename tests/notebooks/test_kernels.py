@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gpulearn.judge.stubs import notebook_source
-from gpulearn.kernels import blocks, transpose_tiled
+from gpulearn.kernels import blocks, transpose
 from gpulearn_lessons.shared_memory import convolution, stencil
 from tests.gpulearn.kernels import lesson_kernels
 from tests.gpulearn.kernels.lesson_kernels import COALESCING, SHARED_MEMORY, defined_in
@@ -33,6 +33,6 @@ def test_the_sizes_are_the_same():
     sizes = {n: v for names in (COALESCING, SHARED_MEMORY) for n, v in names.items() if n.isupper()}
     wanted = "TILE PADDED BLOCK CELLS RADIUS WINDOW REACH SIDE TIMES"
     assert set(wanted.split()) <= set(sizes)
-    for module in (blocks, convolution, stencil, transpose_tiled):
+    for module in (blocks, convolution, stencil, transpose):
         for name in sizes.keys() & vars(module).keys():
             assert sizes[name] == vars(module)[name], name

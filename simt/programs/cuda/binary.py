@@ -8,20 +8,19 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from simt.cpp.module import parse_module
-from simt.cpp.signature import demangled_types, find_kernels, short_name
+from simt.cpp.signature import Parameter, demangled_types, find_kernels, short_name
 from simt.cpp.wording import shapes
 from simt.programs.cuda.errors import ApiError, NotSupported
 from simt.programs.cuda.kernels import DeviceKernel
 from simt.programs.cuda.memory import DeviceMemory, Piece
-from simt.programs.cuda.sources import SourceFiles, text_of
+from simt.programs.cuda.sources import FILE, SourceFiles, is_own
 from simt.ptx.launch import PtxListing
-from simt.ptx.parse import Module
+from simt.ptx.parse import Module, files_of
 from simt.ptx.program import Memory, PtxProgram
 
 __all__ = ["DeviceCode", "Variable"]
@@ -75,8 +74,8 @@ class Variable(NamedTuple):
 class Unit:
     """The device code of one translation unit."""
 
-    def __init__(self, binary: bytes, memory: DeviceMemory) -> None:
-        self._binary, self._place = binary, memory
+    def __init__(self, binary: bytes, memory: DeviceMemory, source: SourceFiles) -> None:
+        self._binary, self._place, self._source = binary, memory, source
         self.managed: dict[str, Piece] = {}  # variables that the host reaches, too
         self.variables: dict[str, Piece] = {}
 
@@ -86,20 +85,15 @@ class Unit:
         return ptx_of(self._binary)
 
     @cached_property
-    def file(self) -> str:
-        """The source that was compiled."""
-        names = re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.text, re.MULTILINE)
-        return next((n for n in names if n.endswith(".cu")), names[0] if names else "")
-
-    @cached_property
-    def source(self) -> str:
-        """Its text."""
-        return text_of(Path(self.file))
+    def bases(self) -> dict[str, int]:
+        """What the lines of the program's own files are counted from, by their numbers here."""
+        files = files_of(self.text).items()
+        return {n: FILE * self._source.number(file) for n, file in files if is_own(file)}
 
     @cached_property
     def module(self) -> Module:
         """The functions, and what is declared beside them."""
-        return parse_module(self.text)
+        return parse_module(self.text, self.bases)
 
     @cached_property
     def memory(self) -> Memory:
@@ -131,7 +125,7 @@ class DeviceCode:
         self.modules: list[Unit] = []
         self.functions: dict[int, tuple[Unit, str]] = {}  # by what stands for it
         self.shadows: dict[int, Variable] = {}
-        self.shapes: dict[str, tuple[int, ...]] = shapes(text_of(source.files[0]))
+        self.shapes: dict[str, tuple[int, ...]] = shapes(source.text(0))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
 
     @property
@@ -141,7 +135,7 @@ class DeviceCode:
 
     def add(self, binary: bytes) -> int:
         """A translation unit, and the number by which it is known from now on."""
-        self.modules.append(Unit(binary, self.memory))
+        self.modules.append(Unit(binary, self.memory, self._source))
         return len(self.modules)
 
     def variable(self, shadow: int) -> Piece:
@@ -172,21 +166,28 @@ class DeviceCode:
             raise NotSupported(f"the kernel {symbol} is not in the program's PTX")
         full = _demangled(symbol)
         count = len(module.functions[symbol].params)
-        written = find_kernels(unit.source).get(short_name(symbol))
-        names = [f"argument {k + 1}" for k in range(count)]
-        lines: dict[int, str] = {}
-        if written is not None and len(written.parameters) == count:
-            names = [p.name for p in written.parameters]
-            text = enumerate(unit.source.splitlines(), 1)
-            lines = {n: t for n, t in text if written.first <= n <= written.last}
-        types = demangled_types(full) if "(" in full else written.parameters if written else ()
+        written, lines = self._written(unit, symbol, count)
+        names = [p.name for p in written] or [f"argument {k + 1}" for k in range(count)]
+        types = demangled_types(full) if "(" in full else written
         elements = {name: p.element for name, p in zip(names, types, strict=False)}
         title = re.sub(r"^void |\(.*$", "", full) if "(" in full else full
         title = title.removeprefix("(anonymous namespace)::") or short_name(symbol)
-        listing = ProgramListing(title, names, lines, file=unit.file)
+        listing = ProgramListing(title, names, lines, file=self.file)
         program = PtxProgram(module, symbol, listing, memory, cooperative=together)
-        file = str(self._source.files[self._source.number(unit.file)])
-        return DeviceKernel(self, program, elements, file)
+        return DeviceKernel(self, program, elements)
+
+    def _written(
+        self, unit: Unit, symbol: str, count: int
+    ) -> tuple[tuple[Parameter, ...], dict[int, str]]:
+        """The parameters of a kernel in its source, and its lines; none where it is not found."""
+        for base in unit.bases.values():
+            text = self._source.text(base // FILE)
+            signature = find_kernels(text).get(short_name(symbol))
+            if signature is not None and len(signature.parameters) == count:
+                first, last = signature.first, signature.last
+                numbered = enumerate(text.splitlines()[first - 1 : last], base + first)
+                return signature.parameters, dict(numbered)
+        return (), {}
 
 
 def _demangled(symbol: str) -> str:

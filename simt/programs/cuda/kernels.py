@@ -50,9 +50,9 @@ class DeviceKernel:
     """
 
     def __init__(
-        self, code: Code, program: PtxProgram, elements: dict[str, np.dtype[Any] | None], file: str
+        self, code: Code, program: PtxProgram, elements: dict[str, np.dtype[Any] | None]
     ) -> None:
-        self.code, self.program, self.file = code, program, file
+        self.code, self.program = code, program
         self.__name__ = program.source.name
         self.names = program.source.parameters
         self._elements = elements

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["FILE", "SourceFiles", "frames", "text_of"]
+__all__ = ["FILE", "SourceFiles", "frames", "is_own"]
 
-FILE = 1_000_000  # what the lines of a file are counted from, times the file's number
+FILE = 100_000  # what the lines of a file are counted from, times the file's number
 SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/cuda", "/tmp/tmpxft_")
 
 
@@ -36,13 +36,21 @@ class SourceFiles:
                 return match[0]
             return f"line {line} of {self.files[number].name}"
 
-        return re.sub(r"\bline (\d{7,})\b", named, message)
+        return re.sub(r"\bline (\d{6,})\b", named, message)
+
+    def text(self, number: int) -> str:
+        """The text of a file; none if it is not here."""
+        file = self.files[number]
+        try:
+            place = self._folder / file if self._folder and not number else file
+            return place.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
 
     def line_text(self, line: int) -> str:
         """The text of a line."""
         number, at = divmod(line, FILE)
-        file = self.files[number]
-        lines = text_of(file if number or not self._folder else self._folder / file).splitlines()
+        lines = self.text(number).splitlines()
         return lines[at - 1] if 0 < at <= len(lines) else ""
 
     def number(self, file: str) -> int:
@@ -59,9 +67,14 @@ class SourceFiles:
     def locate(self, process: int, addresses: Sequence[int]) -> int:
         """The line of the program in which the first of some addresses lies; 0 if unknown."""
         for _, file, line in frames(process, addresses):
-            if not (file.startswith(SYSTEM) or "/nvidia/cu" in file) and Path(file).is_file():
+            if is_own(file):
                 return self.number(file) * FILE + line
         return 0
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is the program's: it is here, and no part of a compiler or toolkit."""
+    return not (file.startswith(SYSTEM) or "/nvidia/cu" in file) and Path(file).is_file()
 
 
 def frames(process: int, addresses: Sequence[int]) -> Iterator[tuple[str, str, int]]:
@@ -87,14 +100,6 @@ def _resolved(binary: str, addresses: tuple[int, ...]) -> list[tuple[str, str, i
         if line.isdigit():
             resolved.append((function, file, int(line)))
     return resolved
-
-
-def text_of(file: Path) -> str:
-    """The text of a source; none if it is not here."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _objects(process: int) -> list[tuple[str, int, int, int]]:

@@ -81,8 +81,6 @@ class LaunchCalls(State):
         if prepared.counters is not None or not self.launches.in_detail:
             self.launches.keep(kernel, report)
         for finding in report.findings:
-            if kernel.file != self.code.file:
-                finding.file = finding.file or kernel.file
             finding.message = self._explain(finding.message)
             self.note(finding)
         if stopped is not None:

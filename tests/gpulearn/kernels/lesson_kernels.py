@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.copies import COPY_BY_ROWS, COPY_STRIDED
 from gpulearn.kernels.specification import Specification, blocks_along
 from gpulearn.kernels.transpose import TRANSPOSE_TILED
@@ -142,4 +143,11 @@ REVERSE_HASTILY, REVERSE_IN_WARP = (
         SHARED_MEMORY[name], lambda a: (a[::-1],), grid=lambda a, block: 1, block=32, updated=(0,)
     )
     for name in ("reverse_hastily", "reverse_in_warp")
+)
+EDGES = Specification(
+    SHARED_MEMORY["edges"],
+    lambda image, out: (np.abs(np.diff(image, axis=1)),),
+    grid=lambda image, out, block: (blocks_along(out.shape[1], block), len(image)),
+    block=BLOCK,
+    outputs=(1,),
 )

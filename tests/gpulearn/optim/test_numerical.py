@@ -88,3 +88,8 @@ def test_the_fit_of_a_line_has_the_gradient_and_curvature_of_its_values():
     assert np.array(rows) == pytest.approx(fit.hessian_at_minimum)
     assert fit.gradient(fit.minimum) == pytest.approx(0, abs=1e-9)
     assert fit.minimum == pytest.approx(np.polyfit(load, length, 1)[::-1])
+
+
+def test_steps_that_end_exactly_at_the_goal_are_enough():
+    assert gl.optim.escape_saddle(1.0, -1.0, lr=4.0, far=125.0) == 3
+    assert gl.optim.steps_needed(np.array([1.0]), lr=0.1, share=0.6561) == 4

@@ -12,6 +12,7 @@ from gpulearn_lessons.shared_memory.stencil import (
     WINDOW,
 )
 from tests.gpulearn.kernels.launched import launched
+from tests.gpulearn.kernels.lesson_kernels import EDGES
 
 
 @pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, 20])
@@ -39,3 +40,12 @@ def test_the_window_is_read_once():
     assert shared.shared_load_conflicts == shared.shared_store_conflicts == 0
     assert shared.barriers == 8 * BLOCK // 32
     assert naive.flops64 == shared.flops64 == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, BLOCK), (4, 300)])
+def test_edges_are_differences_along_rows(shape):
+    image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    rows, columns = shape
+    report = launched(EDGES, image, poisoned(rows, columns - 1))
+    halo = rows * ((columns - 1) // BLOCK)  # one pixel of the next block, where there is one
+    assert report.arrays["image"].bytes_requested == 4 * (image.size + halo)

@@ -222,6 +222,8 @@ WIDE = {
     "managed": ("69", None),
     "together": ("1 0", None),
     "apart": ("cudaErrorAssert", "on the GPU at once: use cudaLaunchCooperativeKernel"),
+    "heap": ("3 1", None),
+    "beyond_the_heap": ("cudaErrorIllegalAddress", "accesses heap[2], out of bounds"),
     "last_block": ("28", None),
     "third_block": ("0", "race on finished[0] in global memory"),
     "rounding": ("16777216 16777218 -16777216 0.099999994 16777218", None),
@@ -238,6 +240,22 @@ def test_what_only_nvcc_reads(name, capsys):
     assert (status, out) == (0, [printed])
     assert len(said) == (finding is not None), said
     assert all(re.match(r"wide\.cu:\d+: ", one) and finding in one for one in said)
+
+
+def test_a_kernel_in_a_header_has_that_file_s_lines_and_names(tmp_path):
+    (tmp_path / "k.cuh").write_text("__global__ void k(int* all) {\n    all[threadIdx.x] = 1;\n}\n")
+    program = tmp_path / "p.cu"
+    program.write_text(
+        '#include "k.cuh"\nint main() {\n    int* x;\n    cudaMalloc(&x, 128);\n'
+        "    k<<<1, 33>>>(x);\n    return cudaDeviceSynchronize() != 700;\n}\n"
+    )
+    launches = Launches(in_detail=False)
+    with CudaProgram(program) as built:
+        assert built.run([], launches) == 0
+    (sentence,) = launches.sentences()
+    assert sentence.endswith(
+        "k.cuh:2: thread 32 of block 0 accesses all[32], out of bounds: all has length 32"
+    )
 
 
 def test_a_library_of_the_toolkit_runs(capsys):

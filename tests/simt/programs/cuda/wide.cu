@@ -70,6 +70,32 @@ int apart() {
     return 0;
 }
 
+__device__ int* kept;
+
+__global__ void take() {
+    int* own = new int[2];
+    own[0] = threadIdx.x, own[1] = 1;
+    if (threadIdx.x == 3) kept = own;
+    else delete[] own;
+}
+__global__ void read(int beyond) {
+    printf("%d %d\n", kept[0], kept[1 + beyond]);
+    if (!beyond) delete[] kept;
+}
+
+int heap() {
+    take<<<1, 8>>>();
+    read<<<1, 1>>>(0);
+    return cudaDeviceSynchronize();
+}
+
+int beyond_the_heap() {
+    take<<<1, 8>>>();
+    read<<<1, 1>>>(1);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
 __device__ unsigned finished;
 
 // The block that finishes last adds the parts and sets the counter back, as NVIDIA's guide does.
@@ -153,7 +179,8 @@ int lacking() {
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
-        ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(last_block), ONE(third_block), ONE(rounding),
+        ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(heap), ONE(beyond_the_heap),
+         ONE(last_block), ONE(third_block), ONE(rounding),
         ONE(nothing), ONE(askew), ONE(lacking),
     };
     return all.at(argv[1])();
