@@ -1,7 +1,5 @@
 """`python -m gpulearn`: what this machine has, or one of the commands."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import sys

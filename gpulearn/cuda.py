@@ -5,8 +5,6 @@
 `GPULEARN_DEVICE=cpu` forces the machine.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any

@@ -3,8 +3,6 @@
 A message quotes what the caller gave, says what was expected and what to try.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from simt.errors import (

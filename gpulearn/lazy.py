@@ -1,7 +1,5 @@
 """Lazy public names, as the machine has them: see `simt.lazy`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`python -m gpulearn`: what this machine has, and what the course will use of it."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -5,8 +5,6 @@ each is a module of its name. A file of your own is such a module, too, and may 
 The mistakes that the exercise NAME tells apart stand beside the module, in `NAME.hints`.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import re

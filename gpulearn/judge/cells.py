@@ -3,8 +3,6 @@
 A cell is a mapping, as JSON and as nbformat have it, with its source in one text.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import re

@@ -4,8 +4,6 @@ Each wrong answer that the file knows must get its own hint, and each right one 
 that do not are listed, with what they were told; the status is 1 then.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """How a result differs from the expected one, and what several wrong numbers have in common."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import types

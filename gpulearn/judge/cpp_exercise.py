@@ -4,8 +4,6 @@ The specification, the launches and the budgets are the twin's. An array of C++ 
 sizes, so they follow the twin's arguments.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace

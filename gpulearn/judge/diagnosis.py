@@ -1,7 +1,5 @@
 """The diagnosis of an answer: what is wrong with it, in one sentence."""
 
-from __future__ import annotations
-
 import functools
 import re
 import types

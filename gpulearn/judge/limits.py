@@ -1,7 +1,5 @@
 """What an answer may take: time and memory."""
 
-from __future__ import annotations
-
 import _thread
 import functools
 import signal

@@ -4,8 +4,6 @@ A topic's are in its `predictions.toml`, in the order of its notebook. What came
 the notebook's own names after the cell that has the answer, so that it is never only claimed.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -1,7 +1,5 @@
 """What the learner has tried, solved and foreseen: a small JSON in the user's data folder."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

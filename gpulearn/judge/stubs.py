@@ -4,8 +4,6 @@ A stub has `...` where code is to be written. Every other statement in it must s
 solution too, so that the two cannot drift apart. What is to be mended is given whole.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

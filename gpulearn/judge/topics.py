@@ -1,7 +1,5 @@
 """The topics of the course: a folder each, with its notebook, exercises and predictions."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator

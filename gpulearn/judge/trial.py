@@ -1,7 +1,5 @@
 """The trial of an answer on one case: its result, or how it failed to give one."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import re

@@ -1,7 +1,5 @@
 """A GPU of pure arithmetic: launches return at once, and its clock shows no noise."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field

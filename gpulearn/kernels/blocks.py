@@ -5,8 +5,6 @@ threads, one for each element. A block works on its own stretch of `BLOCK` eleme
 be shorter. They read and write each element once, without bank conflicts.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -4,8 +4,6 @@ One load or store of a warp is a request; memory answers in sectors of 32 bytes,
 bytes) need 4 of them at best and 32 at worst.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gpulearn import cuda

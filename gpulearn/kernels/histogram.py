@@ -7,8 +7,6 @@ Source: J. Gómez-Luna et al., "An optimized approach to histogram computation
 on GPU", Machine Vision and Applications 24 (2013), which calls it replication.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn import cuda

@@ -1,7 +1,5 @@
 """Sums on whole numbers that tell beforehand what a launch does: its elements, warps, sectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@
 turns it into the loss's gradient with respect to each input, by the chain rule.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

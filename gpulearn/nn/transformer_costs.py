@@ -1,7 +1,5 @@
 """What a Transformer decoder costs: parameters, operations and memory from its sizes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from gpulearn import require

@@ -3,8 +3,6 @@
 `lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, lr=…)`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

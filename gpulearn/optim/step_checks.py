@@ -1,7 +1,5 @@
 """What all step functions have in common: their signature, their checks, coupled weight decay."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

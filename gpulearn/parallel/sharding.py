@@ -1,7 +1,5 @@
 """Which samples each rank sees: the same shuffled list on all ranks, dealt out like cards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ device, driver, date, versions and command, and rows: one measurement each, with
 above zero where it is a time.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform

@@ -1,7 +1,5 @@
 """The engines of a GPU over time: which copy and which kernel ran when, and the host that asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

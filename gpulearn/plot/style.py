@@ -1,7 +1,5 @@
 """The project's look: one matplotlib style, markers beside colors, and what figures share."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -116,7 +116,6 @@ def progress_bar(
     show: bool,
     total: int | None,
     done: int = 0,
-    doing: str = "training",
     unit: str = " steps",
     stays: bool = True,
 ) -> contextlib.AbstractContextManager[Any]:
@@ -126,6 +125,6 @@ def progress_bar(
     tqdm = require.package("tqdm.auto", "A progress bar").tqdm
     # `disable=None`: no bar where the output is no terminal, since it fills a log with its lines
     bar: contextlib.AbstractContextManager[Any] = tqdm(
-        total=total, initial=done, disable=None, unit=unit, desc=doing, leave=stays
+        total=total, initial=done, disable=None, unit=unit, desc="training", leave=stays
     )
     return bar

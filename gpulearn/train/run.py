@@ -1,7 +1,5 @@
 """A run in progress: all that the next step depends on, and the steps and epochs that change it."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import zlib

@@ -1,7 +1,5 @@
 """What decides the numbers of a training run: its settings, its seed and its device."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

@@ -1,7 +1,5 @@
 """The backward pass from a result to the inputs, which adds up the shares."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From the gradient of a convolution to those of its images and its kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise

@@ -1,7 +1,5 @@
 """From the gradient of a product to those of its factors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise

@@ -1,7 +1,5 @@
 """From the gradient after a rectified linear unit to the one before it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

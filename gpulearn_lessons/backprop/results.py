@@ -1,7 +1,5 @@
 """How answers of notebook 12 are run, and how several results are compared."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager

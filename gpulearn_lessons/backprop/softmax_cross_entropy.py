@@ -1,7 +1,5 @@
 """The mean cross-entropy of a batch under softmax, and its gradient."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An order of a graph in which every node comes after its parents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

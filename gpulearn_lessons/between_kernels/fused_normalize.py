@@ -1,7 +1,5 @@
 """Layer normalization in one kernel that reads each number once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

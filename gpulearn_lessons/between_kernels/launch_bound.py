@@ -1,7 +1,5 @@
 """What a sequence of kernels costs when it is launched one by one, and as a graph."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpulearn.judge import compare

@@ -5,8 +5,6 @@ the shift that a network learns for each column are left out. `x` and `out` are 
 Source: J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer normalization", arXiv 1607.06450 (2016).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The softmax of each row, whose maximum and sum come from one pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

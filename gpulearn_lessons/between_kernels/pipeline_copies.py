@@ -1,7 +1,5 @@
 """Copies and kernels in chunks on several streams, under a budget for the whole time."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 

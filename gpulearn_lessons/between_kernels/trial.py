@@ -1,7 +1,5 @@
 """The trial of an answer that is a host program: on the SIMT machine, with what it issued."""
 
-from __future__ import annotations
-
 import inspect
 import types
 import warnings

@@ -1,7 +1,5 @@
 """A sum whose second operand travels on another stream: given with a race, to be fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sum of each column, a thread for each."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

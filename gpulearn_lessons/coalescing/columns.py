@@ -4,8 +4,6 @@ On a CPU a walk along a row is the fast one, which uses each piece of memory to 
 lanes read at the same moment, and what counts is that those 32 are neighbors in every step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn import cuda

@@ -1,7 +1,5 @@
 """A coalesced copy of many elements by few threads, the lanes of a warp side by side."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

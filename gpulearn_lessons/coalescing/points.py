@@ -5,8 +5,6 @@ point 1. A struct of arrays keeps what is of one kind together: all x, all y, al
 that read the x of 32 points want the second.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sectors of a request, predicted from steps in bytes and the width of a block."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.indexing import sectors_of_a_warp
 

@@ -1,7 +1,5 @@
 """A kernel on an array of structs that is right and moves too much: to be fixed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

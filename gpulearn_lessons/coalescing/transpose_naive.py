@@ -1,7 +1,5 @@
 """The transpose that reads along rows and pays when it writes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

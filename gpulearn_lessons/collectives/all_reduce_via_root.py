@@ -1,7 +1,5 @@
 """All-reduce via one root: right in place on every rank, in 2(N−1) messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpulearn.judge.exercise import Case, Exercise

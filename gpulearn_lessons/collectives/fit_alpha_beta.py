@@ -1,7 +1,5 @@
 """Latency and seconds per byte from measured times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

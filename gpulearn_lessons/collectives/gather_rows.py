@@ -1,7 +1,5 @@
 """A ring that gathers rows: given with a mistake in what it sends and one that makes it slow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rounds, bytes and seconds of recursive halving and doubling, said before it has run."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

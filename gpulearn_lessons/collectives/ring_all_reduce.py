@@ -1,7 +1,5 @@
 """Ring all-reduce: right in place on every rank, in chunks and 2(N−1) messages of each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bytes that each rank sends in a ring all-reduce."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.parallel.costs import ring_bytes_per_rank
 

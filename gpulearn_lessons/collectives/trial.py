@@ -1,7 +1,5 @@
 """Trial of an all-reduce: on simulated ranks, each message counted, then on real ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

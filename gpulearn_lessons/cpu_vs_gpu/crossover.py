@@ -1,7 +1,5 @@
 """The size from which the GPU stays faster."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.series import crossover
 

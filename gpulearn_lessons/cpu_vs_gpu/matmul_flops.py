@@ -1,7 +1,5 @@
 """The floating-point operations of C = A·B."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.matmul import matmul_flops
 

@@ -1,7 +1,5 @@
 """The matrix product C = A·B with three loops."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType

@@ -1,7 +1,5 @@
 """The time of a launch that returns before its work is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The block sum in CUDA C++: shuffles within each warp, and one barrier."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.cpp_exercise import cpp_exercise
 from gpulearn.kernels.blocks import BLOCK_SUM

@@ -1,7 +1,5 @@
 """Formulas that predict the launch of a kernel in CUDA C++, and what its PTX does."""
 
-from __future__ import annotations
-
 Sides = tuple[int, int]
 
 

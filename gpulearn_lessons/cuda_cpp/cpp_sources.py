@@ -3,8 +3,6 @@
 Their arguments are those of the twin, then the sizes that a pointer does not know.
 """
 
-from __future__ import annotations
-
 from simt.cpp.source import CppSource
 
 # the twin of `saxpy_grid_stride`

@@ -1,7 +1,5 @@
 """A launch to be fixed: grid, block, and bytes of shared memory of a tiled product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loads, stores, and operations of a thread, predicted from its C++ without its PTX."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

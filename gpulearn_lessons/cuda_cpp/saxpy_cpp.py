@@ -1,7 +1,5 @@
 """alpha·x + y in CUDA C++, by a grid-stride loop."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.cpp_exercise import cpp_exercise
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE

@@ -1,7 +1,5 @@
 """The tiled transpose in CUDA C++, by the budgets of its twin in Numba."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.cpp_exercise import cpp_exercise
 from gpulearn.kernels.transpose import TILE, TRANSPOSE_TILED

@@ -1,7 +1,5 @@
 """Gradient averaging: the mean over all samples, on replicas with equal shards and not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Gradient buckets: which gradients travel together."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Default arguments of an answer: those of the stub."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any

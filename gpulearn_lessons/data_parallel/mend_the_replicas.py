@@ -1,7 +1,5 @@
 """A training on ranks that runs without an error and does not train one network: to be mended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

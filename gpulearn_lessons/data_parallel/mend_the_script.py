@@ -1,7 +1,5 @@
 """A whole script for torchrun that runs without an error and has five mistakes, to be fixed."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -3,8 +3,6 @@
 While an answer is tried on simulated ranks, the collectives of `torch.distributed` are ours.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """A whole data-parallel training in twenty lines: one start, one gradient, one loss."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -2,8 +2,6 @@
 
 # ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
 
-from __future__ import annotations
-
 import itertools
 import operator
 import os

@@ -1,7 +1,5 @@
 """The interval between checkpoints and the time lost with it, from four numbers in four units."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

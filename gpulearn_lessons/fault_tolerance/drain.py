@@ -1,7 +1,5 @@
 """Ending a job before its time limit: finish the step, save, and ask to be queued again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

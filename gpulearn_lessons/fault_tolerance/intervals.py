@@ -6,8 +6,6 @@ destroys the work since the last complete checkpoint, and a restart may fail as 
 stops for a time `cost` during each checkpoint. All times are in one unit.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The options of a data-parallel training run, also as a command line."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A training run that loses most of its state in a restart, to be fixed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

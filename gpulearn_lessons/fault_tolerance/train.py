@@ -14,8 +14,6 @@ another number each step uses the same images, and the losses differ by rounding
 the first epoch. Later the difference can grow, where rounding switches a ReLU or a maximum.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

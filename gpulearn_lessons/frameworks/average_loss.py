@@ -1,7 +1,5 @@
 """What a replica's loss is divided by."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which part of an array each device of a mesh holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

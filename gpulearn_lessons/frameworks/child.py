@@ -4,8 +4,6 @@
 runs what arrives on the connection FD. It ends when the other end is closed, even in a call.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

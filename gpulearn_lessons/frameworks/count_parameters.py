@@ -1,7 +1,5 @@
 """Weights and biases of a list of layers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpulearn.judge.exercise import Case, Exercise

@@ -1,7 +1,5 @@
 """Which part of an array each device holds."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One step of several replicas, given with two mistakes to fix."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 

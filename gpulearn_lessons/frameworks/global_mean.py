@@ -1,7 +1,5 @@
 """A replica's part of the mean loss over a global batch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

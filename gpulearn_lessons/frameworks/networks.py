@@ -1,7 +1,5 @@
 """Three networks from tutorials as lists of layers, and their numbers of parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A recording belongs to one version of a function and to its arguments. If either
 used. A tool of the checkout records all of them again.
 """
 
-from __future__ import annotations
-
 import ast
 import datetime
 import hashlib

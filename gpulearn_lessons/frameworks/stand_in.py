@@ -1,7 +1,5 @@
 """A stand-in for TensorFlow's strategies on NumPy arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One step of Adam."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise

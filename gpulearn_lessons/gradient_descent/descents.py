@@ -1,7 +1,5 @@
 """Tests of a step function: several steps in a row, so that its memory matters."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """One step of gradient descent."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The largest stable learning rate of gradient descent, 2/λmax."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

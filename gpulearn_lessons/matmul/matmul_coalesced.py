@@ -1,7 +1,5 @@
 """The coalesced matrix product: one thread for each element, x as the column."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.specification import blocks_along

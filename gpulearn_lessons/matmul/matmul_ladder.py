@@ -5,8 +5,6 @@ for every m, n, p above zero, and write all of `c`. They differ in who reads wha
 The higher rungs are in `matmul_registers`, `matmul_pairs` and `matmul_warp_tiles`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The naive matrix product: one thread for each element, x as the row."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.matmul import matmul_flops

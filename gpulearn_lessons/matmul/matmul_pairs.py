@@ -12,8 +12,6 @@ Shared memory is another matter: the compiler places those arrays itself, and ma
 bytes of four neighbors that begin at a multiple of four, as in `matmul_warp_tiles`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

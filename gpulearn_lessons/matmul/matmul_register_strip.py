@@ -1,7 +1,5 @@
 """A strip of sums in registers, given with two mistakes, to be mended from its report."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.budgets import Budget
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise

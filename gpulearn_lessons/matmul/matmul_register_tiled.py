@@ -1,7 +1,5 @@
 """The register-tiled matrix product: a tile of sums in each thread's registers."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.budgets import Budget
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise

@@ -1,7 +1,5 @@
 """The matrix product over tiles in shared memory, for sizes that no tile divides."""
 
-from __future__ import annotations
-
 from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.matmul.matmul_ladder import MATMUL_TILED, TILE

@@ -11,8 +11,6 @@ from that of `a` too, which is stored with its columns as rows. The compiler mak
 16 bytes of four neighbors.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

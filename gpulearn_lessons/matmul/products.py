@@ -1,7 +1,5 @@
 """Products to launch in the exercises, and the budgets that they share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

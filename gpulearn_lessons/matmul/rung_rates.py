@@ -90,18 +90,15 @@ def whole_of(rates: Mapping[str, Rate]) -> str:
     return LIBRARY if LIBRARY in rates else PEAK
 
 
-def ladder_rates(counts: Mapping[str, Counts], gpu: str | None = None) -> dict[str, Rate]:
+def ladder_rates(counts: Mapping[str, Counts]) -> dict[str, Rate]:
     """Each rung's rate, and last the library's in true float32; if modeled, the peak instead.
 
     Live where there is a GPU, else recorded where there is a recording, else modeled for a T4 by
-    the counts; for `gpu`, if one is given, modeled whatever is here.
+    the counts.
     """
-    if gpu is None:
-        if selection.current().kind == "gpu":
-            return live_rates()
-        if recorded := recorded_rates():
-            return recorded
-    return modeled_rates(counts, gpu or "T4")
+    if selection.current().kind == "gpu":
+        return live_rates()
+    return recorded_rates() or modeled_rates(counts, "T4")
 
 
 def recorded_rates() -> dict[str, Rate]:

@@ -1,7 +1,5 @@
 """Operations per byte of a product that goes tile by tile, foreseen from the tile's size."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.matmul.matmul_ladder import tile_intensity
 

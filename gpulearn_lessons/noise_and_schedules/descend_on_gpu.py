@@ -1,7 +1,5 @@
 """A correct kernel that works in global memory, to bring under a budget."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

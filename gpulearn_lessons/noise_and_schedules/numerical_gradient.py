@@ -1,7 +1,5 @@
 """The numerical gradient by central differences, from only the values of a function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A learning-rate range test: descend while the rate grows, until the loss blows up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A schedule, given with two bugs to fix from its curve."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpulearn.judge import compare

@@ -1,7 +1,5 @@
 """The stale-synchronous rule: which workers may continue, and which wait for the slowest."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterator

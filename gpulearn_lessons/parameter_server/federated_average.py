@@ -1,7 +1,5 @@
 """Federated averaging: clients with unequal data, and some with none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Local steps: each rank trains by itself, and from time to time all average their weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that loses pushes and counts some twice when it is killed: to be fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trial of an answer that averages weights over ranks: simulated ones first, then real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

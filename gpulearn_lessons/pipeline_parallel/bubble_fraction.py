@@ -1,7 +1,5 @@
 """The part of their time that the ranks of a pipeline are idle."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.pipeline_parallel.clock import bubble_fraction
 

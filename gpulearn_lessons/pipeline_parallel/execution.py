@@ -1,7 +1,5 @@
 """A pipeline schedule carried out: each rank receives, does its pass and sends, in order."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import torch

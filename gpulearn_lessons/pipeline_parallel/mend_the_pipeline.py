@@ -1,7 +1,5 @@
 """A training on a pipeline of two ranks that runs and learns something else: to be mended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

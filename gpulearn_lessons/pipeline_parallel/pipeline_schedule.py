@@ -1,7 +1,5 @@
 """The order of one rank's passes in 1F1B: legal, as short as can be, and holding the least."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

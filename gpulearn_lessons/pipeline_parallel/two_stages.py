@@ -1,7 +1,5 @@
 """A whole training on a pipeline of two ranks, written from send and receive."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

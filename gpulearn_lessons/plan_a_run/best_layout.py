@@ -1,7 +1,5 @@
 """The layout with the shortest step, found with no look at one that cannot be."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re

@@ -1,7 +1,5 @@
 """Operations of a training, the model's and the hardware's."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Days, dollars and kilowatt-hours of a run."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compaction within each warp: given right but slow, to bring within its budget by a vote."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

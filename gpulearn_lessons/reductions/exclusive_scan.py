@@ -1,7 +1,5 @@
 """The exclusive scan of one block: running sums, each without its own value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

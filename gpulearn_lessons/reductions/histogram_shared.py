@@ -1,7 +1,5 @@
 """A histogram with a private copy of the bins per block."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

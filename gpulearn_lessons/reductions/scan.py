@@ -6,8 +6,6 @@ Here `values` and `out` are int32 (n,), n ≤ `SCAN_THREADS`.
 Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

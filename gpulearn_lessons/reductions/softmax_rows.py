@@ -1,7 +1,5 @@
 """The softmax of each row, with one warp per row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sum of each block's values, by a tree in shared memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

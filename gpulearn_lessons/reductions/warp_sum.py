@@ -1,7 +1,5 @@
 """The sum of each warp's values, with nothing but shuffles."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """The roofline of a kernel that has not been seen before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpulearn.judge import compare

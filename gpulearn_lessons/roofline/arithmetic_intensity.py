@@ -1,7 +1,5 @@
 """Operations per byte."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.roofline import arithmetic_intensity
 

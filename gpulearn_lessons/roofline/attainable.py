@@ -1,7 +1,5 @@
 """The roofline itself."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import attainable

@@ -1,7 +1,5 @@
 """The intensity at which the two limits meet."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import ridge_point

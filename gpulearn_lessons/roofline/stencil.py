@@ -1,7 +1,5 @@
 """What a five-point stencil on a grid needs, by the roofline."""
 
-from __future__ import annotations
-
 from gpulearn import require
 
 

@@ -1,7 +1,5 @@
 """Gradient compression: fewer bytes for a gradient that is only nearly the mean."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

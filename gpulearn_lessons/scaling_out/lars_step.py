@@ -1,7 +1,5 @@
 """One step of LARS: how far a layer moves is measured by its own weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge.exercise import Case, Exercise

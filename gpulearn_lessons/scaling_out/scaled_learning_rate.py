@@ -1,7 +1,5 @@
 """The learning rate of a larger batch, with warm-up."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn_lessons.data_parallel.defaults import demand_defaults

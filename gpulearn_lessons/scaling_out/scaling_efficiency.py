@@ -1,7 +1,5 @@
 """Efficiency of strong and weak scaling."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn_lessons.scaling_out.laws import scaling_efficiency
 

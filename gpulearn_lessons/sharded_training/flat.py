@@ -1,7 +1,5 @@
 """The parameters of one block as one flat row, cut into equal shards for N ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

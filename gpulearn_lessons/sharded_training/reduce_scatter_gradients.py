@@ -1,7 +1,5 @@
 """ZeRO stage 2 for one block: the mean gradient in shards, and no whole one left."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A checkpoint of shards, read by another number of ranks than wrote it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ZeRO stage 1 on a flat vector of weights: a shard of the optimizer's state on each rank."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain

@@ -1,7 +1,5 @@
 """Trial of sharded steps: what each rank ends with, kept and sent, on ranks of both kinds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

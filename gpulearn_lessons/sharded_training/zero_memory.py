@@ -1,7 +1,5 @@
 """Bytes that a rank keeps in each stage of sharding."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

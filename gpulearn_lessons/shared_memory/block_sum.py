@@ -1,7 +1,5 @@
 """The block sum: a tree of additions with every barrier that is needed and no more."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

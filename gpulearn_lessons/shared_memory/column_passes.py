@@ -1,7 +1,5 @@
 """The passes in which a warp reads columns of a tile, predicted from its shape."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.transpose import column_passes
 

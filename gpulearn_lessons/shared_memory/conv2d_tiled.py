@@ -1,7 +1,5 @@
 """The tiled 2-D convolution, with a halo: all of the notebook at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -5,8 +5,6 @@ above and to the left. `image` and `out` are float32 (h, w), `weights` is (5, 5)
 launched with blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The block reversal, in place: the smallest exchange that needs a barrier."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

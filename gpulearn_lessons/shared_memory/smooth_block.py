@@ -1,7 +1,5 @@
 """Rounds in shared memory that are given with two mistakes, to be fixed from their report."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

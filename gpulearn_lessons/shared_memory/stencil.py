@@ -1,7 +1,5 @@
 """1-D stencils: each output is made of neighboring inputs, read alone or shared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The 1-D stencil: a block loads its stretch and the halo, once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """The tiled transpose for any size: coalesced on both sides, no bank conflict."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """A column-parallel layer: its result, and the gradient of an input that all ranks share."""
 
-from __future__ import annotations
-
 from gpulearn_lessons.tensor_parallel.layers import column_parallel
 from gpulearn_lessons.tensor_parallel.linear import ByColumns, cases
 from gpulearn_lessons.tensor_parallel.trial import layer_exercise

@@ -1,7 +1,5 @@
 """One linear layer, dealt out by columns or by rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A row-parallel layer: a sum over the ranks, and a bias that is added once."""
 
-from __future__ import annotations
-
 from gpulearn_lessons.tensor_parallel.layers import row_parallel
 from gpulearn_lessons.tensor_parallel.linear import ByRows, cases
 from gpulearn_lessons.tensor_parallel.trial import layer_exercise

@@ -1,7 +1,5 @@
 """Attention by heads: which rows of a fused matrix are a rank's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ All is in float64. An answer is a function of tensors; what comes out is multipl
 numbers and added up, and that is differentiated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Cross-entropy over a vocabulary that is split: a loss that looks right, to be mended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The index of a thread in the whole grid."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.kernels.indexing import global_index
 

@@ -1,7 +1,5 @@
 """What a guard costs, predicted: blocks, idle threads, warps that diverge."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels on pictures and matrices: x counts columns, y counts rows; NumPy wants the row first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

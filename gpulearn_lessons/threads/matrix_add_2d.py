@@ -1,7 +1,5 @@
 """The sum of two matrices, one thread per element, x over columns and y over rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """A kernel with two mistakes, to be fixed with the help of its report."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """alpha·x + y by a grid-stride loop, in a launch of any size."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """The sum of two vectors, one thread per element."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gpulearn.judge import budgets

@@ -1,7 +1,5 @@
 """How many warps a multiprocessor holds, for blocks of any size."""
 
-from __future__ import annotations
-
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.occupancy import warps_held

@@ -1,7 +1,5 @@
 """Gradient accumulation: the gradient of a large batch, from micro-batches that fit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any

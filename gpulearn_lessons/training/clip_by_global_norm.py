@@ -1,7 +1,5 @@
 """Gradient clipping: one factor for all gradients, to limit their global norm."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence

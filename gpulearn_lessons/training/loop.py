@@ -1,7 +1,5 @@
 """The plain loop of epochs, evaluated after each on held-out data, and when to stop it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """A loop of epochs with three bugs, to be fixed from what it reports."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How an answer that trains is tried: its outcome, and small networks to try it on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

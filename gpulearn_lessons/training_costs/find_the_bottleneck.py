@@ -1,7 +1,5 @@
 """What a run with an input pipeline waits for, from the times of its phases."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Memory of a training step: parameters, gradients, optimizer state and activations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """What sets the pace of a run that fetches, copies and computes."""
 
-from __future__ import annotations
-
 
 def find_the_bottleneck(
     fetch: float, copy: float, compute: float, workers: int

@@ -1,7 +1,5 @@
 """Which rank failed first, what it said, and what became of the others: one readable error."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

@@ -5,8 +5,6 @@ numbers without a word. torch (from 2.8 on) notes each collective of a process a
 no cost to us. What the ranks noted is compared when they have ended.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import pickle

@@ -1,7 +1,5 @@
 """The server from which ranks are copied, and what must hold while a process is started."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

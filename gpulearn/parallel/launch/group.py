@@ -3,8 +3,6 @@
 A rank is copied from a server that has torch loaded, or starts afresh.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """A rank's side: it joins the group, runs the function, and sends back what came of it."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import datetime

@@ -1,7 +1,5 @@
 """What a rank prints, as whole lines with the rank's number in front."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """Which simulated ranks wait for which, and what became of the others when one failed."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import traceback

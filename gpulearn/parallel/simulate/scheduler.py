@@ -1,7 +1,5 @@
 """One rank runs at a time, and which one is next is the same every time."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import heapq

@@ -1,7 +1,5 @@
 """A GPU's rows for a figure: measured now where there is a GPU, else recorded, else none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How every row of a recording is made: the result is checked first, then the work is timed."""
 
-from __future__ import annotations
-
 import statistics
 import warnings
 from collections.abc import Callable

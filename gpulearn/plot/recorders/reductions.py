@@ -1,7 +1,5 @@
 """Notebook 07: sums by every plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

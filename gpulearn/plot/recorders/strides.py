@@ -1,7 +1,5 @@
 """Notebook 04: how many bytes a second a copy delivers when its lanes read apart, or shifted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Notebook 05: the transposes, straight and through a tile with and without bank conflicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ Each is a file in this folder, to be copied and adapted. All start torchrun with
 `gpulearn_lessons.fault_tolerance.train`, which any program with the same options can replace.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 
 from gpulearn.require import choice

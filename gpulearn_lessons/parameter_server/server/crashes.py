@@ -4,8 +4,6 @@ What the module `processes` beside it does with processes and sockets is done he
 calls, so that all places for a crash can be tried, and pairs of them.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 So a process that is killed leaves all that it has done. All read one clock of the machine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -5,8 +5,6 @@ close, and that is how the others learn of it: on one machine, silence is death.
 it may also be a broken cable, and who is primary has to be agreed on by a majority.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A replicated parameter server: what the primary and its backup do with one push."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What a plan needs of a GPU: rates, memory, watts, and what joins it to its neighbors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gpulearn import require

@@ -1,7 +1,5 @@
 """The four sums of a plan: operations, memory, the best layout, and what a run costs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from gpulearn import require

@@ -1,7 +1,5 @@
 """What is trained and how it is laid out over GPUs, with what makes a layout impossible."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What a GPU of a planned run holds at its fullest moment, by parts."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

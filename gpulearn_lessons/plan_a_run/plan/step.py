@@ -1,7 +1,5 @@
 """The seconds of a step of a planned run, by what they are spent on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

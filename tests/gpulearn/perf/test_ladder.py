@@ -96,7 +96,6 @@ def test_each_rung_is_at_least_as_fast_as_the_one_below():
 def test_rates_are_modeled_where_there_is_nothing_else(counts, monkeypatch):
     monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
     assert ladder_rates(counts) == modeled_rates(counts, "T4")
-    assert ladder_rates(counts, "H200") == modeled_rates(counts, "H200")
 
 
 @pytest.fixture
@@ -130,7 +129,6 @@ def test_a_recording_comes_before_a_model(counts):
     assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
     assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
     assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
-    assert ladder_rates(counts, "T4")["naive"].provenance.kind == "modeled"
 
 
 @pytest.mark.usefixtures("recorded")
