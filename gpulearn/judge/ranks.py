@@ -129,7 +129,8 @@ def _acted(answer: Answer, count: int, act: Act, works: Sequence[Any]) -> list[A
     """What real ranks return, of each the results of all works."""
 
     def start(seconds: float) -> list[Any]:
-        return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
+        ranks = launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
+        return list(ranks)  # what is graded apart travels as plain data
 
     return on_real_ranks(start, answer)
 

@@ -48,6 +48,8 @@ def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
     >>> [len(stage) for stage in in_stages(chain, 2)]
     [3, 2]
     """
+    if not isinstance(layers, torch.nn.Sequential):
+        raise BadInput(f"layers is a {type(layers).__name__}: give a torch.nn.Sequential.")
     stages = require.whole("stages", stages)
     if stages > len(layers):
         raise BadInput(f"stages is {stages}, and there are {len(layers)} layers: give fewer.")
