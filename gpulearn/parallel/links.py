@@ -36,6 +36,16 @@ class Link:
             require.above_zero("latency", self.latency)
         require.above_zero("bandwidth", self.bandwidth)
 
+    @property
+    def alpha(self) -> float:
+        """Seconds for each message."""
+        return self.latency
+
+    @property
+    def beta(self) -> float:
+        """Seconds for each byte."""
+        return 1 / self.bandwidth
+
     def seconds(self, size: float) -> float:
         """Seconds for one message of `size` bytes: α + S·β."""
         return self.latency + size / self.bandwidth
