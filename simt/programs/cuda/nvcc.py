@@ -80,7 +80,9 @@ def runtime_library() -> Path:
         cache.mkdir(parents=True, exist_ok=True)
     if not os.access(cache, os.W_OK):  # as where a grader keeps a program from its home
         cache = Path(tempfile.gettempdir()) / f"simt-{os.getuid()}"
-        cache.mkdir(exist_ok=True)
+        cache.mkdir(mode=0o700, exist_ok=True)
+        if cache.stat().st_uid != os.getuid():  # what lies there would be run
+            raise MissingPackage(f"{cache} is somebody else's: let XDG_CACHE_HOME name a folder")
     folder = cache / f"cudart-{key.hexdigest()[:16]}"
     if (folder / "libcudart.so").exists():
         return folder

@@ -454,12 +454,17 @@ cudaError_t cudaMemGetInfo(size_t* unused, size_t* total) {
     *total = tell("memory").value;
     return cudaSuccess;
 }
+#if CUDART_VERSION >= 13000
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
     return cudaSuccess;
 }
 cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) {
     return cudaSuccess;
 }
+#else
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+#endif
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
     Answer answer = Ask("pointer", (uint64_t)pointer)();
     void* mine = (void*)pointer;
