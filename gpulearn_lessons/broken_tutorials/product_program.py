@@ -47,8 +47,8 @@ cudaError_t multiply(const float* a, const float* b, float* c, int m, int k, int
 }
 """, "multiply")  # fmt: skip
 
-# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck. By a letter
-# something fails: `a`, the last allocation, as others have the memory; `c`, the copy of the result.
+# Small whole numbers above zero: sums are exact in float32, and none is 0 by luck. With a letter c
+# the copy of the result fails.
 MAIN = r"""
 #include <cstdio>
 #include <cstdlib>
