@@ -6,7 +6,6 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -66,7 +65,7 @@ class ProgramListing(PtxListing):
 class Variable(NamedTuple):
     """A variable of the device's: where it is declared, its name there, its bytes."""
 
-    module: Unit
+    unit: Unit
     symbol: str
     size: int
 
@@ -77,7 +76,6 @@ class Unit:
     def __init__(self, binary: bytes, memory: DeviceMemory, source: SourceFiles) -> None:
         self._binary, self._place, self._source = binary, memory, source
         self.managed: dict[str, Piece] = {}  # variables that the host reaches, too
-        self.variables: dict[str, Piece] = {}
 
     @cached_property
     def text(self) -> str:
@@ -102,9 +100,8 @@ class Unit:
         for symbol, allocation in memory.allocations.items():
             if symbol in self.managed:
                 memory.allocations[symbol] = self.managed[symbol].allocation
-                self.variables[symbol] = self.managed[symbol]
             else:
-                piece = self.variables[symbol] = self._place.place(allocation)
+                piece = self._place.place(allocation)
                 piece.name = piece.variable = short_name(symbol)
         return memory
 
@@ -145,11 +142,12 @@ class DeviceCode:
                 "cudaErrorInvalidSymbol",
                 "this is no __device__ or __constant__ variable: give the variable itself",
             )
-        module, symbol, _ = self.shadows[shadow]
-        _ = module.memory
-        return module.variables[symbol]
+        unit, symbol, _ = self.shadows[shadow]
+        piece = self.memory.at(unit.memory.allocations[symbol].address)
+        assert piece is not None
+        return piece
 
-    def kernel(self, number: int, types: Sequence[str] = (), *, together: bool) -> DeviceKernel:
+    def kernel(self, number: int, *, together: bool) -> DeviceKernel:
         """A kernel by the address of the host's function that stands for it."""
         key = number, together
         if key not in self._kernels:
