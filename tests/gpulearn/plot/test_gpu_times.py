@@ -147,11 +147,11 @@ def test_recorded_sums_stand_under_the_floor(record):
 
 def test_a_gpu_without_a_data_sheet_has_no_floor(monkeypatch):
     rows = [{"kernel": "shuffle", "bytes": 2e9, "seconds": 1e-2}]
-    found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce RTX 2060"))
+    found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce FX 5200"))
     monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: found)
     shown = gl.plot.sum_times()
     assert shown.rows == (("shuffle", "10 ms", "200"),)
-    assert shown.caption == "Times: measured here on NVIDIA GeForce RTX 2060."
+    assert shown.caption == "Times: measured here on NVIDIA GeForce FX 5200."
 
 
 def training_rows(precisions=training.PRECISIONS):
@@ -206,11 +206,11 @@ def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
 
 
 def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, reports):
-    found = GpuRows(transpose_rows(), Provenance("measured", "GeForce RTX 2060"))
+    found = GpuRows(transpose_rows(), Provenance("measured", "GeForce FX 5200"))
     monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: found)
     shown = gl.plot.compare_transposes(reports)
-    assert shown.headings[3:] == ("GeForce RTX 2060, measured",)
-    assert "Measured here on GeForce RTX 2060, 4096 × 4096" in shown.caption
+    assert shown.headings[3:] == ("GeForce FX 5200, measured",)
+    assert "Measured here on GeForce FX 5200, 4096 × 4096" in shown.caption
 
 
 def test_a_live_figure_says_so(monkeypatch):
@@ -219,7 +219,7 @@ def test_a_live_figure_says_so(monkeypatch):
     said = gl.plot.strides().alt
     assert "measured here on Tesla T4" in said
     assert "the T4's data sheet" in said
-    unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce RTX 2060"))
+    unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce FX 5200"))
     monkeypatch.setattr(gpu_times, "gpu_rows", lambda *how: unknown)
     assert "modeled" not in gl.plot.strides().alt  # by no other GPU's data sheet
 
@@ -229,7 +229,7 @@ def test_every_data_sheet_is_found_by_its_own_name(name):
     assert sheet_of(f"NVIDIA {name}") == name
 
 
-@pytest.mark.parametrize("name", ["NVIDIA L40S", "GeForce RTX 2060", "NVIDIA H200X", ""])
+@pytest.mark.parametrize("name", ["NVIDIA L4000S", "GeForce FX 5200", "NVIDIA H200X", ""])
 def test_no_data_sheet_is_taken_for_another(name):
     assert sheet_of(name) is None
 
