@@ -31,8 +31,8 @@ def sentence(ranks: int, rank: int) -> str:
     >>> print(sentence(4, 1))
     Rank 1 of 4 has heads 8 to 15 of 32, a quarter of each matrix: rows of query, key, value and
     up, columns of output and down. Of 6.9 billion parameters it holds 1.7 billion, 27.6 GB with
-    gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
-    6.54 GB in a step.
+    gradients and Adam, and 12.2 GB of activations (float32, one sequence of 2,048 tokens); it
+    sends 6.54 GB in a step.
     """
     parameters = part_parameters(SHAPE, ranks)
     stored = part_activation_bytes(SHAPE, 1, ranks) / 1e9
@@ -44,8 +44,8 @@ def sentence(ranks: int, rank: int) -> str:
         f"{SHAPE.heads}, {part} of each matrix: rows of query, key, value and up, columns of "
         f"output and down. Of {SHAPE.parameters() / 1e9:.1f} billion parameters it holds "
         f"{parameters / 1e9:.1f} billion, {16 * parameters / 1e9:.1f} GB with gradients and "
-        f"Adam, and {stored:.1f} GB of activations (float32, one row of {SHAPE.context:,} tokens); "
-        f"it sends {sent:.2f} GB in a step."
+        f"Adam, and {stored:.1f} GB of activations (float32, one sequence of {SHAPE.context:,} "
+        f"tokens); it sends {sent:.2f} GB in a step."
     )
 
 

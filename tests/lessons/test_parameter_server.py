@@ -90,7 +90,7 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
         ("serve_with_backup", safe, None),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
         ("local_sgd", by_torch, None),
-        ("local_sgd", with_rounds_and_a_mean_for_all, "one mean is superfluous"),
+        ("local_sgd", with_rounds_and_a_mean_for_all, "one mean is unnecessary"),
         ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
     ],
 )
