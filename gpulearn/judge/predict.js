@@ -1,7 +1,7 @@
 // The keys of gl.predict in JupyterLab and Notebook, which else takes arrows and Escape for its
 // own. Arrows choose; Enter, Shift+Enter and a click keep the answer and go to the next cell;
-// Escape leaves it. The prose below that cell waits until the cell has run. Elsewhere the page has
-// no such cells, and nothing happens.
+// Escape leaves it. What stands below that cell, up to the next heading, waits until the cell has
+// run. Elsewhere the page has no such cells, and nothing happens.
 (() => {
   if (window.gpulearnPredicts) return;
   window.gpulearnPredicts = true;
@@ -27,8 +27,8 @@
     if (event.key.startsWith("Arrow")) event.stopPropagation();
     if (event.key !== "Enter" && event.key !== "Escape") return;
     event.stopPropagation();
-    const number = event.target.type === "text" && event.key === "Enter";
-    if (number && !/\d/.test(event.target.value)) return; // it is told so
+    const typed = event.target.type === "text" && event.key === "Enter" && event.target.value;
+    if (typed && !/\d/.test(typed)) return; // it is told so
     event.preventDefault();
     event.target.blur(); // notes what was typed
     event.key === "Enter" ? select(following(cell, ".jp-CodeCell")) : select(cell);
@@ -40,26 +40,35 @@
   }, true);
   const style = document.createElement("style");
   style.textContent = `
-    .gl-waits > * { display: none !important }
-    .gl-waits::after { content: "Run the cell above to read on."; opacity: 0.7; padding: 0 6em }`;
+    .jp-OutputArea-child:has(> [data-mime-type="application/javascript"]) { display: none }
+    .gl-waits > *, .gl-waits + .gl-waits { display: none !important }
+    .gl-waits::after { content: "Run the cell above to read on."; opacity: 0.7; padding: 0 6em }
+    .gl-first:not(.gl-over)::after { opacity: 0.7; content: "Answer with a click, or press Shift+Tab,"
+      " choose with the arrow keys or type a number, and press Enter. To skip a question, run the"
+      " next cell." }`;
   document.head.append(style);
-  const hideAnswer = question => {
-    const shows = following(question, ".jp-CodeCell");
-    const waits = !shows?.querySelector(".jp-OutputArea-output");
-    for (let prose = shows?.nextElementSibling; prose?.matches(".jp-MarkdownCell");
-         prose = prose.nextElementSibling) {
-      if (prose.querySelector("h1, h2, h3, h4")) break; // what comes next
-      prose.classList.toggle("gl-waits", waits);
+  const asks = /^\s*gl\.predict\(/;
+  const hasRun = cell => /\d/.test(cell.querySelector(".jp-InputPrompt")?.textContent);
+  const hideAnswers = () => {
+    due = false;
+    for (const notebook of document.querySelectorAll(".jp-Notebook")) {
+      notebook.querySelector(".gl-predict")?.classList.add("gl-first");
+      let open = false, waits = false;
+      for (const cell of notebook.querySelectorAll(".jp-Cell")) {
+        if (cell.querySelector(".jp-MarkdownOutput :is(h1, h2, h3, h4)")) open = waits = false;
+        cell.classList.toggle("gl-waits", waits);
+        if (!cell.matches(".jp-CodeCell")) continue;
+        if (asks.test(cell.querySelector(".cm-content")?.textContent))
+          open = !cell.querySelector(".gl-over");
+        else if (open && !hasRun(cell)) waits = true;
+      }
     }
   };
-  new MutationObserver(records => {
-    for (const { target } of records) {
-      const cell = target.closest?.(".jp-OutputArea") && target.closest(".jp-CodeCell");
-      if (!cell) continue;
-      let above = cell.previousElementSibling;
-      while (above && !above.matches(".jp-CodeCell")) above = above.previousElementSibling;
-      for (const question of [cell, above])
-        if (question?.querySelector(".gl-predict")) hideAnswer(question);
-    }
-  }).observe(document.body, { childList: true, subtree: true });
+  let due = false;
+  const soon = () => {
+    if (!due) requestAnimationFrame(hideAnswers);
+    due = true;
+  };
+  new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
+  soon();
 })();

@@ -7,7 +7,6 @@ side.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -85,6 +84,8 @@ class Question:
     def settle(self, names: dict[str, Any]) -> Outcome | None:
         """Hold what was predicted against what came; None if nothing was predicted."""
         self.came, self.over = self.prediction.value(names), True
+        if self.widget is not None:
+            self.widget.add_class("gl-over")
         answer = self.answer or self._noted()
         if not answer:
             return None
@@ -143,9 +144,9 @@ class Question:
 def predict(name: str, question: str) -> Question:
     """Ask what the next cell will show; what you say is held against it, below that cell.
 
-    Click a choice, or pick it with Tab and the arrow keys and press Enter, or type a number and
-    press Enter: the next cell is selected. You may change your mind until it runs. To skip the
-    question, run that cell.
+    Click a choice, or pick it with Shift+Tab and the arrow keys and press Enter, or type a number
+    and press Enter: the next cell is selected. You may change your mind until it runs. To skip the
+    question, run that cell. In JupyterLab, what stands below that cell waits until it has run.
 
     Args:
         name: the prediction's name in the course.
@@ -188,9 +189,8 @@ def _watch(question: Question) -> None:
     shell.events.register("post_run_cell", after)
 
 
-@functools.cache
 def _send_keys() -> None:
-    """Have the page listen to the keys of questions; once for each kernel."""
+    """Have the page listen to the keys of questions; each time, as it may be a new page."""
     from IPython.display import display
 
     keys = KEYS.read_text(encoding="utf-8")
