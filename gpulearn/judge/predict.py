@@ -22,7 +22,7 @@ from gpulearn.judge.prediction import Choices, Comparison, Number, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
 
-KEYS = Path(__file__).with_suffix(".js")
+PAGE = Path(__file__).with_name("page.js")
 _waiting: dict[str, Callable[[Any], None]] = {}  # for the cells that show what comes, by name
 
 
@@ -182,16 +182,16 @@ def _watch(question: Question) -> None:
 
             display(outcome)
 
-    _send_keys()
+    _send_page()
     if name in _waiting:
         shell.events.unregister("post_run_cell", _waiting.pop(name))
     _waiting[name] = after
     shell.events.register("post_run_cell", after)
 
 
-def _send_keys() -> None:
-    """Have the page listen to the keys of questions; each time, as it may be a new page."""
+def _send_page() -> None:
+    """Give the page what it lacks, such as the keys of questions; each time: it may be new."""
     from IPython.display import display
 
-    keys = KEYS.read_text(encoding="utf-8")
-    display({"application/javascript": keys, "text/plain": ""}, raw=True)
+    script = PAGE.read_text(encoding="utf-8")
+    display({"application/javascript": script, "text/plain": ""}, raw=True)

@@ -266,7 +266,7 @@ def shell(monkeypatch, tmp_path):
     shell.shown = []
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     monkeypatch.setattr("IPython.display.display", lambda thing: shell.shown.append(repr(thing)))
-    monkeypatch.setattr(asking, "_send_keys", lambda: None)
+    monkeypatch.setattr(asking, "_send_page", lambda: None)
     monkeypatch.setattr(asking, "find", lambda name: {"sectors": SECTORS, "sides": SIDES}[name])
     shell.run_cell("import gpulearn as gl")
     yield shell
