@@ -52,9 +52,8 @@
       .cm-line::before { content: counter(line); position: absolute; left: 0; width: 2em;
         text-align: right; opacity: 0.5 }
     }
-    .gl-first:not(.gl-over)::after { opacity: 0.7; content: "Answer with a click, or press Shift+Tab,"
-      " choose with the arrow keys or type a number, and press Enter. To skip a question, run the"
-      " next cell." }`;
+    .gl-first:not(.gl-over)::after { opacity: 0.7; content: "Click a choice, or press Shift+Tab, the"
+      " arrow keys or a number, and Enter. To skip it, run the next cell." }`;
   const colors = {
     plain: "var(--jp-content-font-color0)", comment: "var(--jp-mirror-editor-comment-color)",
     text: "var(--jp-mirror-editor-string-color)", number: "var(--jp-mirror-editor-number-color)",
@@ -78,6 +77,7 @@
       let inside = false;
       for (const line of cell.querySelectorAll(".cm-line")) {
         const text = line.textContent, began = inside;
+        inside ||= text.startsWith("%%cuda");
         if (text.includes('"""')) inside = !inside && text.includes('r"""');
         if (!began || !inside) continue;
         const nodes = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);

@@ -232,18 +232,25 @@ def test_without_widgets_the_question_and_its_choices_are_printed(monkeypatch):
     assert set(bundle) == {"text/html", "text/plain"}
 
 
-def test_progress_counts_what_was_foreseen_and_begins_with_this_notebook():
+def test_progress_shows_what_was_foreseen_in_this_notebook_and_in_all():
     one, two = (p for p in ALL if p.name in ("random_order", "three_blocks"))
     gl.predict(one.name, "What?").say("nothing")
-    assert gl.progress().rows[0][0] == one.notebook
+    rows = dict(row[:2] for row in gl.progress().rows)
+    assert rows["vector_add"] == rows["prediction random_order"] == "–"
+    assert "matmul_flops" not in rows
     assert "foresaw" not in gl.progress().caption  # nothing was seen yet
     progress.record_prediction(one.name, progress.Foresight("nothing", True))
     progress.record_prediction(two.name, progress.Foresight("384 pixels", False))
-    assert gl.progress().caption.endswith("You foresaw 1 of 2 outcomes that you predicted.")
-    foreseen = gl.progress().headings.index("foreseen")
-    assert gl.progress().rows[0][foreseen].startswith("1 of ")
+    rows = dict(row[:2] for row in gl.progress().rows)
+    assert rows["prediction random_order"] == "✓ foreseen"
+    assert rows["prediction three_blocks"] == "came otherwise"
+    for shown in (gl.progress(), gl.progress("all")):
+        assert "You foresaw 1 of 2 outcomes that you predicted." in shown.caption
+    foreseen = gl.progress("all").headings.index("foreseen")
+    assert gl.progress("all").rows[2][foreseen].startswith("1 of ")
     gl.check("matmul_flops", gl.matmul_flops)
-    assert gl.progress().rows[0][0] == "01_cpu_vs_gpu_matmul"
+    assert "foresaw" not in gl.progress().caption  # that was in another notebook
+    assert gl.progress().rows[1][0] == "matmul_flops"
 
 
 @pytest.mark.parametrize("question", ["", "  ", None, 3])
