@@ -82,7 +82,9 @@ def _asked(notebook: str) -> list[str]:
     return [name for name, p in predictions().items() if notebook in ("", p.notebook)]
 
 
-def _own_rows(names: list[str], asked: list[str], state: _progress.Progress) -> list[dict[str, str]]:
+def _own_rows(
+    names: list[str], asked: list[str], state: _progress.Progress
+) -> list[dict[str, str]]:
     """The exercises and predictions of one notebook."""
     rows = []
     for name in names:
