@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.judge import progress as _progress
 from gpulearn.judge.catalogue import catalogue, find, places
@@ -40,26 +41,34 @@ def exercises() -> Table:
     )
 
 
-def progress(export: str | Path | None = None) -> Table:
-    """What you have solved and foreseen so far, and what is still open; this notebook first.
+def progress(of: str = "", export: str | Path | None = None) -> Table:
+    """What you have solved and foreseen so far, and what is still open.
 
     Tries are those until an exercise was solved, hints the different ones that they met.
 
     Args:
+        of: nothing for this notebook, "all" for a row of each notebook.
         export: where to write a page with all of it, such as "portfolio.html". The page loads
             nothing, and nothing is sent anywhere.
     """
+    require.choice("progress", of or "all", ["all"])
     state = _progress.load()
     notebooks: dict[str, list[str]] = {}
     for name, topic in places().items():
         notebooks.setdefault(topic.NOTEBOOK, []).append(name)
-    order = sorted(notebooks, key=lambda notebook: notebook != _progress.here())
-    rows = [_row(notebook, notebooks[notebook], state) for notebook in order]
-    done = sum(name in state.solved for name in places())
-    caption = f"{done} of {len(places())} exercises solved."
-    foreseen = [f.foresaw for f in state.predicted.values() if f.foresaw is not None]
-    if foreseen:
+    own = _progress.here() if of != "all" and export is None else ""
+    names, asked = notebooks.get(own) or list(places()), _asked(own)
+    if own in notebooks:
+        rows = _own_rows(names, asked, state)
+    else:
+        rows = [_row(notebook, notebooks[notebook], state) for notebook in notebooks]
+    done = sum(name in state.solved for name in names)
+    caption = f"{done} of {len(names)} exercises solved."
+    outcomes = [state.predicted[name].foresaw for name in asked if name in state.predicted]
+    if foreseen := [each for each in outcomes if each is not None]:
         caption += f" You foresaw {sum(foreseen)} of {len(foreseen)} outcomes that you predicted."
+    if own in notebooks:
+        caption += ' gl.progress("all") shows every notebook.'
     if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     if export is not None:
@@ -68,11 +77,33 @@ def progress(export: str | Path | None = None) -> Table:
     return table(rows, caption)
 
 
+def _asked(notebook: str) -> list[str]:
+    """The predictions of a notebook, or without one, of all."""
+    return [name for name, p in predictions().items() if notebook in ("", p.notebook)]
+
+
+def _own_rows(
+    names: list[str], asked: list[str], state: _progress.Progress
+) -> list[dict[str, str]]:
+    """The exercises and predictions of one notebook."""
+    rows = []
+    for name in names:
+        tries = state.tried.get(name)
+        counts = (str(tries.count), str(len(tries.hints))) if tries else ("–", "–")
+        result = f"✓ {state.solved[name]}" if name in state.solved else "–"
+        rows.append({"exercise": name, "solved": result, "tries": counts[0], "hints": counts[1]})
+    seen = {None: "–", True: "✓ foreseen", False: "came otherwise"}
+    for name in asked:
+        result = seen[state.predicted[name].foresaw if name in state.predicted else None]
+        rows.append({"exercise": f"prediction {name}", "solved": result, "tries": "", "hints": ""})
+    return rows
+
+
 def _row(notebook: str, names: list[str], state: _progress.Progress) -> dict[str, str]:
     dates = [state.solved[name] for name in names if name in state.solved]
     tried = [state.tried[name] for name in names if name in state.tried]
     hints = sum(len(tries.hints) for tries in tried)
-    asked = [name for name, p in predictions().items() if p.notebook == notebook]
+    asked = _asked(notebook)
     foreseen = sum(bool(state.predicted[name].foresaw) for name in asked if name in state.predicted)
     return {
         "notebook": notebook,
@@ -103,8 +134,7 @@ def _write_portfolio(
             for name in names
             if name in state.tried | state.solved
         ]
-        asked = [name for name, p in predictions().items() if p.notebook == notebook]
-        predicted = [state.predicted[name] for name in asked if name in state.predicted]
+        predicted = [state.predicted[n] for n in _asked(notebook) if n in state.predicted]
         outcomes = [each.foresaw for each in predicted if each.foresaw is not None]
         if exercises or predicted:
             sections += f"<h2>{escape(notebook)}</h2>\n"

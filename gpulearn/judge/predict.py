@@ -7,7 +7,6 @@ side.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +22,7 @@ from gpulearn.judge.prediction import Choices, Comparison, Number, find
 from gpulearn.judge.progress import Foresight
 from gpulearn.require import installed, shown
 
-KEYS = Path(__file__).with_suffix(".js")
+PAGE = Path(__file__).with_name("page.js")
 _waiting: dict[str, Callable[[Any], None]] = {}  # for the cells that show what comes, by name
 
 
@@ -85,6 +84,8 @@ class Question:
     def settle(self, names: dict[str, Any]) -> Outcome | None:
         """Hold what was predicted against what came; None if nothing was predicted."""
         self.came, self.over = self.prediction.value(names), True
+        if self.widget is not None:
+            self.widget.add_class("gl-over")
         answer = self.answer or self._noted()
         if not answer:
             return None
@@ -143,9 +144,9 @@ class Question:
 def predict(name: str, question: str) -> Question:
     """Ask what the next cell will show; what you say is held against it, below that cell.
 
-    Click a choice, or pick it with Tab and the arrow keys and press Enter, or type a number and
-    press Enter: the next cell is selected. You may change your mind until it runs. To skip the
-    question, run that cell.
+    Click a choice, or pick it with Shift+Tab and the arrow keys and press Enter, or type a number
+    and press Enter: the next cell is selected. You may change your mind until it runs. To skip the
+    question, run that cell. In JupyterLab, what stands below that cell waits until it has run.
 
     Args:
         name: the prediction's name in the course.
@@ -181,17 +182,16 @@ def _watch(question: Question) -> None:
 
             display(outcome)
 
-    _send_keys()
+    _send_page()
     if name in _waiting:
         shell.events.unregister("post_run_cell", _waiting.pop(name))
     _waiting[name] = after
     shell.events.register("post_run_cell", after)
 
 
-@functools.cache
-def _send_keys() -> None:
-    """Have the page listen to the keys of questions; once for each kernel."""
+def _send_page() -> None:
+    """Give the page what it lacks, such as the keys of questions; each time: it may be new."""
     from IPython.display import display
 
-    keys = KEYS.read_text(encoding="utf-8")
-    display({"application/javascript": keys, "text/plain": ""}, raw=True)
+    script = PAGE.read_text(encoding="utf-8")
+    display({"application/javascript": script, "text/plain": ""}, raw=True)

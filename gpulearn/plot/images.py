@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
-from gpulearn.display import Picture, show
+from gpulearn.display import Drawing, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.style import figure, percent
 
@@ -42,8 +42,8 @@ def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
     return np.asarray(fitted)
 
 
-def show_images(images: Mapping[str, Any]) -> Picture:
-    """Show arrays as pictures side by side, all in the same scale; the caption is made from them.
+def show_images(images: Mapping[str, Any]) -> Drawing:
+    """Show arrays as pictures side by side, all in the same scale; the alternative text says which.
 
     `images` maps titles to arrays of shape (h, w), shown in gray (uint8 from 0 to 255, floats from
     0 to 1; NaN is hatched), or (h, w, 3) in color.
@@ -65,13 +65,14 @@ def show_images(images: Mapping[str, Any]) -> Picture:
     with figure(*size, columns=len(arrays), **grid) as (fig, axes):
         for panel, (title, image) in zip(axes[0], arrays.items(), strict=True):
             _draw_image(panel, title, image)
-    return show(fig, caption_of(arrays))
+    picture = show(fig, alternative_of(arrays))
+    return Drawing(picture.image, picture.alt)  # no caption: it lists pixels
 
 
-def caption_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
-    """The caption: sizes, what is black or missing, and how each differs from the first.
+def alternative_of(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """The alternative text: sizes, what is black or missing, and how each differs from the first.
 
-    >>> caption_of({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
+    >>> alternative_of({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
     'a row and copied: 1 × 4 pixels each. copied: 50 % black; 50 % of it differs from a row.'
     """
     (title, first), *_ = images.items()

@@ -1,7 +1,7 @@
 """The report in a notebook: the kernel's own source with its costs beside each line.
 
-Nothing here depends on color or on a mouse: the worst line carries a mark and words, bars
-repeat numbers that are printed, and the table reads line by line.
+Nothing here depends on color or on a mouse: an error and the worst line carry a mark and words,
+bars repeat numbers that are printed, and the table reads line by line.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ _CELL = "padding:1px 8px;text-align:left;vertical-align:top;border:0;background:
 _PRE = "margin:0;background:none;white-space:pre"
 _COUNT = _CELL.replace("left", "right")
 _NUMBER = _COUNT + ";opacity:.65"  # of a line
+# white on red and black on yellow can be read on a light page and on a dark one
+_SEVERE = {"error": "background:#c62828;color:#fff", "warning": "background:#ffd54f;color:#000"}
+
+
+def _bold(text: str, severity: str) -> str:
+    return f'<b style="{_SEVERE[severity]};padding:0 4px">{escape(text)}</b>'
 
 
 def _findings(report: Report) -> str:
@@ -27,7 +33,7 @@ def _findings(report: Report) -> str:
     for finding in report.findings:
         word = "✗ error" if finding.severity == "error" else "! warning"
         rows.append(
-            f'<li style="margin:2px 0"><b>{word}: {escape(finding.kind)}</b> - '
+            f'<li style="margin:2px 0">{_bold(f"{word}: {finding.kind}", finding.severity)} - '
             f"{escape(str(finding))}</li>"
         )
     if not rows:
@@ -64,11 +70,7 @@ def _source(report: Report) -> str:
         mark, extra = "", ""
         if number in wrong:
             mark = "✗" if wrong[number].severity == "error" else "!"
-            extra = (
-                f"<b>{escape(wrong[number].kind)}</b>; "
-                if remarks
-                else (f"<b>{escape(wrong[number].kind)}</b>")
-            )
+            extra = _bold(wrong[number].kind, wrong[number].severity) + (" " if remarks else "")
         elif number == worst:
             mark, extra = "►", "<b>costs most</b>: " if remarks else "<b>costs most</b>"
         edge = ";border-left:3px solid currentColor" if mark else ""

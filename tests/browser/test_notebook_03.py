@@ -23,13 +23,17 @@ KERNEL = ["@cuda.jit", "def vector_add(a, b, out):"]
 GUARDED = [*KERNEL, "i = cuda.grid(1)", "if i < out.size:", "out[i] = a[i] + b[i]"]
 UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
-ADD_PROSE = """() => {
-    const cells = jupyterapp.shell.currentWidget.content.model.sharedModel;
-    const asked = cells.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
-    cells.insertCell(asked + 2, {cell_type: "markdown", source: "Nothing: the rounds are apart."});
+# below the question: a cell that shows nothing, prose, the cell with the answer, prose, a heading
+ADD_CELLS = """() => {
+    const {model, widgets} = jupyterapp.shell.currentWidget.content;
+    const shared = model.sharedModel;
+    const asked = shared.cells.findIndex(cell => cell.source.startsWith("gl.predict"));
+    shared.insertCell(asked + 1, {cell_type: "code", source: "del in_any_order"});
+    shared.insertCell(asked + 2, {cell_type: "markdown", source: "The loop is next."});
+    shared.insertCell(asked + 4, {cell_type: "markdown", source: "Nothing: the rounds are apart."});
+    shared.insertCell(asked + 5, {cell_type: "markdown", source: "## Next\\n\\nFrom a loop on."});
     jupyterapp.commands.execute("notebook:render-all-markdown");
-    const shows = jupyterapp.shell.currentWidget.content.widgets[asked + 1];
-    shows.model.outputs.clear(); // nothing has come yet
+    widgets[asked + 3].model.clearExecution(); // nothing has come yet
 }"""
 
 
@@ -51,13 +55,23 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
 
     # a choice: arrows stay in it, Enter keeps it and goes on, and the next cell shows both
     asked = notebook.cell('gl.predict("random_order"')
-    notebook.page.evaluate(ADD_PROSE)
+    notebook.page.evaluate(ADD_CELLS)
     said = notebook.run(asked)
     assert said.startswith("Predict: What changes if the loop visits the 500 pixels in random")
-    prose = notebook.page.locator(".jp-MarkdownCell")
-    expect(prose.locator("p")).to_be_hidden()
-    asked.locator("input[type=radio]").first.focus()
-    keyboard.press("ArrowDown")
+    between, after, heading = notebook.page.locator(".jp-MarkdownCell p").all()
+    shows = notebook.cell("in_any_order = ")
+    for hidden in (between, shows, after):
+        expect(hidden).to_be_hidden()
+    expect(heading).to_be_visible()
+    notebook.screenshot("03-asked")
+    keyboard.press("Escape")
+    keyboard.press("Tab")
+    expect(asked.locator("input[type=radio]").first).to_be_focused()
+    keyboard.press("Enter")  # nothing is chosen: on to the next cell
+    expect(notebook.cell("del in_any_order")).to_have_class(re.compile("jp-mod-selected"))
+    keyboard.press("Shift+Tab")
+    expect(asked.locator("input[type=radio]").last).to_be_focused()
+    keyboard.press("ArrowUp")
     status = asked.locator("[role=status]")
     expect(status).to_have_text("Noted: the pixels are shuffled. Now run the next cell.")
     notebook.run(asked)  # once more: the choice is still there
@@ -65,17 +79,21 @@ def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
     expect(status).to_contain_text("Noted: the pixels are shuffled.")
     asked.locator("input[type=radio]:checked").focus()
     keyboard.press("Enter")
-    shows = notebook.cell("in_any_order = ")
-    expect(shows).to_have_class(re.compile("jp-mod-selected"))
+    assert notebook.run(notebook.cell("del in_any_order")) == ""
+    expect(between).to_be_visible()
+    expect(after).to_be_hidden()
     said = notebook.run(shows)
     assert "You predicted the pixels are shuffled What came nothing" in said
-    expect(prose.locator("p")).to_be_visible()
+    expect(after).to_be_visible()
     notebook.screenshot("03-predicted")
 
     # a number: typed, with a mistake first, and foreseen
     asked = notebook.cell('gl.predict("pixel_of_a_thread"')
     notebook.run(asked)
     field, status = asked.locator("input[type=text]"), asked.locator("[role=status]")
+    field.focus()
+    keyboard.press("Shift+Enter")  # skipped
+    expect(notebook.cell("def negate_one(block")).to_have_class(re.compile("jp-mod-selected"))
     field.focus()
     keyboard.type("two")
     keyboard.press("Enter")

@@ -79,10 +79,13 @@ def test_text_and_html_show_the_source_escaped_and_what_matters() -> None:
     assert "<slow>" not in page
 
 
-def test_html_of_a_right_and_of_a_wrong_kernel_differ_in_words() -> None:
-    """Not by color alone."""
-    right = visible(report_of(row_copy)._repr_html_())
-    wrong = visible(xray(row_copy, 1, 64, np.ones(40), np.zeros(64))._repr_html_())
+def test_html_of_a_right_and_of_a_wrong_kernel_differ_in_words_and_in_color() -> None:
+    pages = (
+        report_of(row_copy)._repr_html_(),
+        xray(row_copy, 1, 64, np.ones(40), np.zeros(64))._repr_html_(),
+    )
+    assert [page.count("background:#c62828") for page in pages] == [0, 2]  # its list and its line
+    right, wrong = map(visible, pages)
     assert "out of bounds" in wrong.lower().replace("-", " ")
     assert "out of bounds" not in right.lower().replace("-", " ")
 
