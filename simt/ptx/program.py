@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import Allocation, View
 from simt.core.source import LINE_BITS, Listing
 from simt.ptx.memory import LOCAL_BITS
@@ -57,6 +58,7 @@ class PtxProgram:
     debug = fastmath = False
     makes_arrays = may_wait = True
     reinterprets = True
+    most_shared = MAX_SHARED  # bytes of a block
 
     def __init__(
         self,

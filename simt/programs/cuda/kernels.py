@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
@@ -55,6 +56,8 @@ class DeviceKernel:
         self.code, self.program = code, program
         self.__name__ = program.source.name
         self.names = program.source.parameters
+        self.static_shared = sum(a.size for _, a in program.own_arrays if a.space == "shared")
+        self.most_shared = MAX_SHARED  # bytes that a block may have
         self._elements = elements
 
     def marshal(self, arguments: Sequence[bytes]) -> Arguments:
@@ -118,12 +121,14 @@ class PreparedKernel(PreparedPtx):
         def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
+            program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
             return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
             kernel.__name__, grid, block, shared, take, listing=kernel.program.source,
             words=lambda finding: in_words(finding, kernel.code.shapes), xray=xray,
+            most_shared=kernel.most_shared,
         )  # fmt: skip
 
     def carry_out(self, further: Sequence[Observer] = ()) -> Outcome:

@@ -386,19 +386,21 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kerne
                         how->stream, together, given);
 }
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute which, int value) {
-    bool shared = which == cudaFuncAttributeMaxDynamicSharedMemorySize;
-    return about_kernel("limit", kernel, 1, 1, 0, nullptr, shared ? (uint64_t)value : 0, nullptr);
+    if (which != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    return about_kernel("limit", kernel, 1, 1, 0, nullptr, (uint64_t)value, nullptr);
 }
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
 cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
     memset(attributes, 0, sizeof *attributes);
-    Answer answer = tell("static_shared", (uint64_t)kernel);
+    std::vector<char> content;
+    Answer answer = tell("static_shared", (uint64_t)kernel, 0, 0, nullptr, 0, &content);
     if (answer.error) return (cudaError_t)answer.error;
+    uint64_t most;
+    memcpy(&most, content.data(), sizeof most);
     attributes->sharedSizeBytes = answer.value;
     attributes->maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
-    attributes->maxDynamicSharedSizeBytes =
-        attribute(cudaDevAttrMaxSharedMemoryPerBlock) - (int)answer.value;
+    attributes->maxDynamicSharedSizeBytes = (int)(most - answer.value);
     attributes->numRegs = 32;
     attributes->ptxVersion = attributes->binaryVersion = 80;
     return cudaSuccess;
