@@ -20,6 +20,7 @@ from simt.observers.observer import Observer
 from simt.programs.cuda.memory import DeviceMemory, Piece
 from simt.ptx.launch import PreparedPtx
 from simt.ptx.program import PtxProgram
+from simt.ptx.textures import Texels, Texture
 
 __all__ = ["DeviceKernel", "PreparedKernel"]
 
@@ -35,6 +36,8 @@ class Arguments:
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
+    fetched: dict[str, Piece] = field(default_factory=dict)  # by textures
+    textures: dict[int, Texture | Texels] = field(default_factory=dict)
 
 
 class Code(Protocol):
@@ -81,18 +84,36 @@ class DeviceKernel:
             )  # fmt: skip
             writes = name in self.program.written_parameters
             (result.writes if writes else result.reads).append(block)
+        direct = {id(b) for b in (*result.reads, *result.writes)}
         if loose:
-            direct = {id(b) for b in (*result.reads, *result.writes)}
             for block in memory.blocks.values():
-                if block.kind != "variable" and id(block) not in direct:
-                    name = block.name or f"array_of_line_{block.line}"
-                    while name in result.others or name in self.names:
-                        name += "_"
-                    result.others[name] = block
+                if block.kind not in ("variable", "array") and id(block) not in direct:
+                    self._reach(result.others, block, result)
             result.writes += result.reads
             result.reads = []
+        if self.program.fetches:
+            words = {
+                int.from_bytes(raw[at : at + 8], "little")
+                for raw in arguments
+                for at in range(0, len(raw) - 7, 8)
+            }
+            result.textures = {h: t for h, t in memory.textures.items() if loose or h in words}
+            for thing in result.textures.values():
+                texels = thing.texels if isinstance(thing, Texture) else thing
+                block = memory.at(texels.address)
+                known = (*result.others.values(), *result.fetched.values())
+                if block is not None and id(block) not in direct and block not in known:
+                    sets = self.program.sets_texels and block.kind == "array" and block.surfaces
+                    self._reach(result.others if sets else result.fetched, block, result)
         result.values = tuple(values)
         return result
+
+    def _reach(self, group: dict[str, Piece], block: Piece, result: Arguments) -> None:
+        """Names a piece of memory that no argument points to."""
+        name = block.name or block.variable or f"array_of_line_{block.line}"
+        while name in result.others or name in result.fetched or name in self.names:
+            name += "_"
+        group[name] = block
 
     def _follows_pointers(self) -> bool:
         """Whether it may take an address from memory."""
@@ -123,6 +144,8 @@ class PreparedKernel(PreparedPtx):
             program = copy(kernel.program)  # what it reaches is this launch's own
             program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
+            program.fetched = {name: b.allocation for name, b in marshalled.fetched.items()}
+            program.textures = marshalled.textures
             return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(

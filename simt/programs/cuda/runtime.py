@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 
 from simt.host.devices import Device
+from simt.programs.cuda.arrays import ARRAY_LIMITS, ArrayCalls
 from simt.programs.cuda.binary_calls import BinaryCalls
 from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError, KernelFailure
@@ -41,7 +42,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
+class Runtime(CopyCalls, ArrayCalls, LaunchCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -83,14 +84,14 @@ class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
     def do_attribute(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A limit of the device."""
         name = ATTRIBUTES.get(values[0])
-        return Answer(int(getattr(Device, name)) if name else 0)
+        return Answer(int(getattr(Device, name)) if name else ARRAY_LIMITS.get(values[0], 0))
 
     def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceReset`: waits, and gives all memory back."""
         if not self._sticky:
             self.queue.finish()
         for block in list(self.memory.blocks.values()):
-            if block.kind == "device":
+            if block.kind in ("device", "array"):
                 self.memory.free(block, line)
         return Answer()
 

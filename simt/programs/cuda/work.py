@@ -47,7 +47,8 @@ class LaunchCalls(State):
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
         writes = [*marshalled.writes, *marshalled.others.values()]
         uses = [Use(b, 0, b.size, True, what) for b in writes]
-        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
+        reads = [*marshalled.reads, *marshalled.fetched.values()]
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
         return Answer()
 
     def _kernel(

@@ -680,7 +680,29 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     p.sharedMemPerMultiprocessor = (size_t)attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     p.totalConstMem = (size_t)attribute(cudaDevAttrTotalConstantMemory);
     p.memPitch = INT32_MAX;
-    p.textureAlignment = 512;
+    p.textureAlignment = (size_t)attribute(cudaDevAttrTextureAlignment);
+    p.texturePitchAlignment = (size_t)attribute(cudaDevAttrTexturePitchAlignment);
+    p.surfaceAlignment = (size_t)attribute(cudaDevAttrSurfaceAlignment);
+    p.maxTexture1D = attribute(cudaDevAttrMaxTexture1DWidth);
+    for (int k = 0; k < 3; ++k) {
+        p.maxTexture3D[k] = attribute(cudaDevAttrMaxTexture3DWidth + k);
+        p.maxTexture2DLayered[k] = attribute(cudaDevAttrMaxTexture2DLayeredWidth + k);
+        p.maxTexture2DLinear[k] = attribute(cudaDevAttrMaxTexture2DLinearWidth + k);
+        p.maxSurface3D[k] = attribute(cudaDevAttrMaxSurface3DWidth + k);
+        p.maxSurface2DLayered[k] = attribute(cudaDevAttrMaxSurface2DLayeredWidth + k);
+    }
+    for (int k = 0; k < 2; ++k) {
+        p.maxTexture2D[k] = attribute(cudaDevAttrMaxTexture2DWidth + k);
+        p.maxTexture2DGather[k] = attribute(cudaDevAttrMaxTexture2DGatherWidth + k);
+        p.maxTexture1DLayered[k] = attribute(cudaDevAttrMaxTexture1DLayeredWidth + k);
+        p.maxTextureCubemapLayered[k] = attribute(cudaDevAttrMaxTextureCubemapLayeredWidth + k);
+        p.maxSurface2D[k] = attribute(cudaDevAttrMaxSurface2DWidth + k);
+        p.maxSurface1DLayered[k] = attribute(cudaDevAttrMaxSurface1DLayeredWidth + k);
+        p.maxSurfaceCubemapLayered[k] = attribute(cudaDevAttrMaxSurfaceCubemapLayeredWidth + k);
+    }
+    p.maxTextureCubemap = attribute(cudaDevAttrMaxTextureCubemapWidth);
+    p.maxSurface1D = attribute(cudaDevAttrMaxSurface1DWidth);
+    p.maxSurfaceCubemap = attribute(cudaDevAttrMaxSurfaceCubemapWidth);
     p.warpSize = attribute(cudaDevAttrWarpSize);
     p.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
     p.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
@@ -701,3 +723,5 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 }  // extern "C"
+
+#include "arrays.h"
