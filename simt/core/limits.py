@@ -15,6 +15,7 @@ __all__ = [
     "MAX_LOCAL",
     "MAX_SHARED",
     "MAX_SHARED_OPTIN",
+    "RESERVED_SHARED",
     "SECONDS",
     "WARPS_EACH",
     "check_shape",
@@ -33,6 +34,7 @@ MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_SHARED_OPTIN = 163 * 1024  # of a kernel that asks for more, as a program in CUDA C++ can
+RESERVED_SHARED = 1024  # of each block, for the system
 MAX_LOCAL = 512 * 1024  # bytes of a thread
 # what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each; the
 # machine takes itself for one such multiprocessor

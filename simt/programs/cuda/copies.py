@@ -108,7 +108,7 @@ class CopyCalls(State):
             return Answer()
         self.queue.synchronize()
         block = self._piece_at(name, kinds, pointer)
-        self.memory.free(block, line)
+        self._given_back(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 
     def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -119,8 +119,11 @@ class CopyCalls(State):
         block = self._piece_at("cudaFreeAsync", ("device",), values[0])
         part = _Part(block, 0, block.size, True)
         self._issue("free", stream, "cudaFreeAsync", [part], nothing)
-        self.memory.free(block, line)
+        self._given_back(block, line)
         return Answer()
+
+    def _given_back(self, block: Piece, line: int) -> None:
+        self.memory.free(block, line)
 
     def _piece_at(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
         """The piece of memory that begins at an address."""

@@ -40,6 +40,7 @@ class Piece:
     name: str = ""  # as a kernel calls it
     variable: str = ""  # as the host does
     lasts: bool = False  # as long as the program: a variable that is managed
+    pool: object = None  # from which it comes
     surfaces: bool = False  # an array that surfaces may be made of
 
     @property

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from simt.core.findings import Finding
-from simt.core.limits import MAX_SHARED, MAX_SHARED_OPTIN, resident
+from simt.core.limits import MAX_SHARED, MAX_SHARED_OPTIN, RESERVED_SHARED, resident
 from simt.host.devices import Device
 from simt.host.streams import Event
 from simt.host.work.launches import issue_launch
@@ -110,7 +110,7 @@ class LaunchCalls(State):
             raise ApiError("cudaErrorInvalidValue", f"a block of {threads:,} threads is asked for")
         if each > kernel.most_shared:
             return Answer(0)
-        room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // each if each else resident(threads)
+        room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // (each + RESERVED_SHARED)
         return Answer(min(resident(threads), room))
 
     def _check_shared(self, kernel: DeviceKernel, dynamic: int) -> None:

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -76,6 +77,11 @@ void get(void* data, size_t size) {
 }
 
 Answer exchange(Request& request, const void* data, std::vector<char>* result) {
+    if (channel < 0) {
+        fputs("a process that was forked cannot use the device, which is its parent's: give each "
+              "process a run of its own\n", stderr);
+        _exit(1);
+    }
     std::lock_guard<std::recursive_mutex> hold(lock());
     put(&request, sizeof request);
     if (request.size) put(data, request.size);
@@ -187,6 +193,9 @@ __attribute__((constructor(101))) void begin() {
         exit(2);
     }
     channel = atoi(given);
+    fcntl(channel, F_SETFD, FD_CLOEXEC);
+    unsetenv("SIMT_CHANNEL");
+    pthread_atfork(nullptr, nullptr, [] { channel = -1; });
     void* frames[2];
     backtrace(frames, 2);  // the first call takes memory, which a handler must not
     struct sigaction action = {};
@@ -419,6 +428,20 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                                   0);
 }
 
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* kernel,
+                                                      int blocks, int threads) {
+    int most = 0;
+    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel, threads, 0);
+    if (error || blocks < 1 || blocks > most) return error ? error : cudaErrorInvalidValue;
+    cudaFuncAttributes attributes;
+    error = cudaFuncGetAttributes(&attributes, kernel);
+    int each = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks -
+               attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+    int limit = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    *bytes = (size_t)(each < limit ? each : limit) - attributes.sharedSizeBytes;
+    return error;
+}
+
 // --- memory
 
 cudaError_t cudaMalloc(void** pointer, size_t size) { return made("malloc", pointer, size); }
@@ -646,10 +669,13 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
     return *config = cudaFuncCachePreferNone, cudaSuccess;
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+size_t device_limits[8] = {1024, 1 << 20, 8 << 20, 2, 2048};  // by cudaLimit; none binds here
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+    if (limit >= 0 && limit < 8) device_limits[limit] = value;
+    return cudaSuccess;
+}
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-    size_t usual[] = {1024, 1 << 20, 8 << 20};
-    return *value = limit < 3 ? usual[limit] : 0, cudaSuccess;
+    return *value = limit >= 0 && limit < 8 ? device_limits[limit] : 0, cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 cudaError_t cudaDeviceReset() { return Ask("reset").error(); }
@@ -718,6 +744,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     p.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
     p.managedMemory = attribute(cudaDevAttrManagedMemory);
     p.concurrentManagedAccess = attribute(cudaDevAttrConcurrentManagedAccess);
+    p.asyncEngineCount = attribute(cudaDevAttrAsyncEngineCount);
+    p.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
+    p.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
+    p.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
+    p.reservedSharedMemPerBlock = (size_t)attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+    p.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
     p.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
     return cudaSuccess;
 }
@@ -725,3 +757,4 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }  // extern "C"
 
 #include "arrays.h"
+#include "pools.h"

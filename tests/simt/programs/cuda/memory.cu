@@ -1,4 +1,7 @@
 // Memory of more kinds than one; each function prints, and what it prints is known to be right.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <map>
 #include <string>
@@ -52,10 +55,120 @@ int opt_in() {
     return 0;
 }
 
+// --- pools
+
+__global__ void fill(int* x, int value) { x[threadIdx.x] = value; }  // [fills]
+
+static unsigned long long ask(cudaMemPool_t pool, cudaMemPoolAttr which) {
+    unsigned long long value = 0;
+    cudaMemPoolGetAttribute(pool, which, &value);
+    return value;
+}
+
+static void marks(cudaMemPool_t pool) {
+    printf("%llu/%llu %llu/%llu, ", ask(pool, cudaMemPoolAttrUsedMemCurrent),
+           ask(pool, cudaMemPoolAttrUsedMemHigh), ask(pool, cudaMemPoolAttrReservedMemCurrent),
+           ask(pool, cudaMemPoolAttrReservedMemHigh));
+}
+
+int pools() {
+    cudaMemPool_t pool, other, now;
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    int *a, *b, host;
+    cudaMallocAsync(&a, 1000, stream);
+    cudaMallocAsync(&b, 500, stream);
+    fill<<<1, 100, 0, stream>>>(a, 7);
+    cudaMemcpyAsync(&host, a + 99, sizeof host, cudaMemcpyDeviceToHost, stream);
+    marks(pool);
+    cudaFreeAsync(a, stream);
+    marks(pool);
+    unsigned long long threshold = 1200, zero = 0;
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    cudaMallocAsync(&a, 1000, stream);
+    cudaFreeAsync(a, stream);
+    marks(pool);
+    cudaMemPoolTrimTo(pool, 600);
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero);
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero);
+    marks(pool);
+    cudaFreeAsync(b, stream);
+    cudaMemPoolProps wanted = {};
+    wanted.allocType = cudaMemAllocationTypePinned;
+    wanted.location.type = cudaMemLocationTypeDevice;
+    wanted.maxSize = 4096;
+    cudaMemPoolCreate(&other, &wanted);
+    cudaDeviceSetMemPool(0, other);
+    cudaDeviceGetMemPool(&now, 0);
+    cudaMallocAsync(&a, 4000, stream);
+    say(cudaMallocFromPoolAsync((void**)&b, 200, other, stream));  // [pool is full]
+    cudaMallocFromPoolAsync((void**)&b, 200, pool, stream);
+    marks(other);
+    printf("%d %d ", now == other, host);
+    cudaFree(a);
+    cudaFreeAsync(b, stream);
+    cudaMemPoolDestroy(other);
+    say(cudaMemPoolDestroy(pool));  // [default pool]
+    say(cudaMallocFromPoolAsync((void**)&b, 200, other, stream));  // [no pool]
+    say(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &zero));  // [read only]
+    cudaDeviceGetMemPool(&now, 0);
+    printf("%d\n", now == pool);
+    return 0;
+}
+
+int freed_in_order() {
+    cudaStream_t one, two;
+    cudaStreamCreate(&one);
+    cudaStreamCreate(&two);
+    int* x;
+    cudaMallocAsync(&x, 128, one);  // [made]
+    fill<<<1, 32, 0, two>>>(x, 1);  // [other stream]
+    cudaFreeAsync(x, one);  // [free]
+    fill<<<1, 32, 0, one>>>(x, 2);
+    say(cudaStreamSynchronize(one));
+    printf("\n");
+    return 0;
+}
+
+// --- what a program asks of the device
+
+int device() {
+    int pools, engines, blocks, three, none;
+    cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0);
+    cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, 0);
+    size_t heap, before, room;
+    cudaDeviceGetLimit(&before, cudaLimitMallocHeapSize);
+    cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20);
+    cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill, 128, 0);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&three, fill, 128, 41 << 10);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&none, fill, 128, 49 << 10);
+    cudaOccupancyAvailableDynamicSMemPerBlock(&room, fill, 4, 128);
+    cudaDeviceProp p;
+    cudaGetDeviceProperties(&p, 0);
+    printf("%d %d, %zu then %zu, %d %d %d, %zu, %d %d %zu\n", pools, engines, before, heap, blocks,
+           three, none, room, p.memoryPoolsSupported, p.maxTexture2D[1], p.textureAlignment);
+    return 0;
+}
+
+int forked() {
+    int *x, status = 0;
+    cudaMalloc(&x, 4);
+    if (fork() == 0) {
+        cudaFree(x);
+        _exit(0);
+    }
+    wait(&status);
+    cudaFree(x);
+    printf("%d\n", WEXITSTATUS(status));
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
-        ONE(opt_in),
+        ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(device), ONE(forked),
     };
     return all.at(argv[1])();
 }

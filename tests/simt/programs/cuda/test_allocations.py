@@ -32,6 +32,27 @@ PRINTED = {
             "cudaFuncAttributeMaxDynamicSharedMemorySize allow 20,000",
         },
     ),
+    "pools": (
+        "1500/1500 1500/1500, 500/1500 500/1500, 500/1500 1200/1500, 500/500 600/600, "
+        "cudaErrorMemoryAllocation 4000/4000 4000/4000, 1 7 cudaErrorInvalidValue "
+        "cudaErrorInvalidValue cudaErrorInvalidValue 1",
+        {
+            "pool is full": "200 bytes are asked for, and 96 of 4,096 are free in this pool",
+            "default pool": "the default memory pool cannot be destroyed",
+            "no pool": "there is no memory pool 0x",
+            "read only": "cudaMemPoolAttrUsedMemCurrent of a memory pool is set to 0",
+        },
+    ),
+    "freed_in_order": (
+        "cudaErrorIllegalAddress ",
+        {
+            "fills": "it is x (128 bytes from line",
+            "other stream": "fill on two writes x, which the allocation of line",
+            "free": "the freeing on one frees x, which fill of line",
+        },
+    ),
+    "device": ("1 2, 8388608 then 67108864, 16 3 0, 40960, 1 65536 512", {}),
+    "forked": ("1", {}),
 }
 
 
