@@ -303,6 +303,34 @@ int streams() {
     return 0;
 }
 
+__global__ void choose(const cudaTextureObject_t* objects, float* out) {
+    out[threadIdx.x] = tex2D<float>(objects[threadIdx.x % 2], threadIdx.x, 1);  // [chosen]
+}
+
+// Objects that lie in memory, and copies between arrays.
+int bindless() {
+    Image a, b(false);
+    float host[width];
+    cudaMemcpy2DArrayToArray(b.array, 0, 1, a.array, 0, 3, 4 * width, 2);
+    cudaTextureObject_t objects[] = {a.texture, b.texture}, *memory;
+    float* out;
+    cudaMalloc(&memory, sizeof objects);
+    cudaMalloc(&out, sizeof host);
+    cudaMemcpy(memory, objects, sizeof objects, cudaMemcpyHostToDevice);
+    choose<<<1, width>>>(memory, out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    for (float x : host) printf("%g ", x);
+    cudaMemcpyToArray(b.array, 16, 0, host, 32, cudaMemcpyHostToDevice);  // half a row, then another
+    float back[2] = {};
+    cudaMemcpyFromArray(back, b.array, 28, 0, 8, cudaMemcpyDeviceToHost);
+    printf("%g %g\n", back[0], back[1]);
+    objects[1] = a.surface;
+    cudaMemcpy(memory, objects, sizeof objects, cudaMemcpyHostToDevice);
+    choose<<<1, width>>>(memory, out);
+    say("wait", cudaDeviceSynchronize());
+    return 0;
+}
+
 int calls() {
     cudaChannelFormatDesc format = cudaCreateChannelDesc<uchar4>();
     cudaArray_t array;
@@ -342,7 +370,7 @@ int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(surfaces), ONE(volumes), ONE(outside), ONE(askew), ONE(unset), ONE(freed), ONE(race),
-        ONE(streams), ONE(calls),
+        ONE(streams), ONE(bindless), ONE(calls),
     };
     return all.at(argv[1])();
 }
