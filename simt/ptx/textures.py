@@ -71,8 +71,10 @@ class Texture:
             mode = CLAMP
         x = np.clip(x.astype(np.float64), -FAR, FAR) - (0.5 if smooth else 0)
         first = np.floor(x)
-        share = np.floor((x - first) * FRACTION + 0.5) / FRACTION
-        places = [(first, 1 - share), (first + 1, share)] if smooth else [(first, 1.0)]
+        places = [(first, 1.0)]
+        if smooth:
+            share = np.floor((x - first) * FRACTION + 0.5) / FRACTION
+            places = [(first, 1 - share), (first + 1, share)]
         result = []
         for place, weight in places:
             number = place.astype(np.int64)
@@ -114,7 +116,9 @@ class TextureAccess(MemoryAccess):
     def _by_object(self, objects: Lanes, kind: type, what: str) -> Iterator[tuple[Any, Any]]:
         """Each object that active threads name, with those threads as the mask meanwhile."""
         before = self.mask
-        every = np.unique(self.active_values(objects, self.lanes(before))).tolist()
+        same = objects.size == 1 or before is EMPTY
+        each = objects.ravel() if same else self.active_values(objects, self.lanes(before))
+        every = np.unique(each).tolist()
         try:
             for handle in every if before is not EMPTY else ():
                 self.mask = split(before, objects == handle)[0]
@@ -176,7 +180,8 @@ class TextureAccess(MemoryAccess):
         for corner in product(*axes):
             numbers, weights, inside = zip(*corner, strict=True)
             values = self._texels(texture, [*numbers, *between, *slices], _all(inside))
-            corners.append((values, np.prod(np.broadcast_arrays(*weights), axis=0)))
+            weight = np.prod(np.broadcast_arrays(*weights), axis=0) if smooth else 1.0
+            corners.append((values, weight))
         if gather is not None:
             parts = [corners[2 * x + y][0][..., gather] for x, y in GATHERED]
             return np.stack(np.broadcast_arrays(*parts), axis=-1)
