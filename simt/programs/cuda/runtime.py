@@ -85,6 +85,11 @@ class Runtime(PoolCalls, ArrayCalls, LaunchCalls, BinaryCalls):
             raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
         return Answer()
 
+    def do_peer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaDeviceEnablePeerAccess` and its kin: a device is no peer of itself."""
+        self.do_set_device(line, values, payload)
+        raise ApiError("cudaErrorInvalidDevice", "device 0 is asked for as a peer, of itself")
+
     def do_attribute(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A limit of the device."""
         name = ATTRIBUTES.get(values[0])

@@ -678,6 +678,13 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
     return *value = limit >= 0 && limit < 8 ? device_limits[limit] : 0, cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+cudaError_t cudaDeviceEnablePeerAccess(int device, unsigned) {
+    return Ask("peer", (uint64_t)device).error();
+}
+cudaError_t cudaDeviceDisablePeerAccess(int device) { return Ask("peer", (uint64_t)device).error(); }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int device) {
+    return *value = 0, Ask("peer", (uint64_t)device).error();
+}
 cudaError_t cudaDeviceReset() { return Ask("reset").error(); }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }

@@ -137,6 +137,8 @@ int device() {
     int pools, engines, blocks, three, none;
     cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0);
     cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, 0);
+    say(cudaDeviceEnablePeerAccess(1, 0));  // [no device]
+    say(cudaDeviceGetP2PAttribute(&none, cudaDevP2PAttrAccessSupported, 0, 0));  // [itself]
     size_t heap, before, room;
     cudaDeviceGetLimit(&before, cudaLimitMallocHeapSize);
     cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20);

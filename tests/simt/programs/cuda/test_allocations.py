@@ -51,7 +51,11 @@ PRINTED = {
             "free": "the freeing on one frees x, which fill of line",
         },
     ),
-    "device": ("1 2, 8388608 then 67108864, 16 3 0, 40960, 1 65536 512", {}),
+    "device": (
+        "cudaErrorInvalidDevice cudaErrorInvalidDevice 1 2, 8388608 then 67108864, 16 3 0, 40960, "
+        "1 65536 512",
+        {"no device": "device 1 is asked for, of one", "itself": "as a peer, of itself"},
+    ),
     "forked": ("1", {}),
 }
 
