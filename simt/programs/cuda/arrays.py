@@ -124,7 +124,7 @@ class ArrayCalls(State):
         return self._object(_texels(array.piece, array.shape, array.pitches, array.channels))
 
     def do_texture(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaCreateTextureObject`: what it reads, and how, as `arrays.h` packs it."""
+        """`cudaCreateTextureObject`: what it reads, and how, as `simt_arrays.h` packs it."""
         numbers = struct.unpack("<20q", payload)
         kind, pointer, *channels = numbers[:7]
         width, height, pitch, *modes = numbers[7:13]

@@ -763,5 +763,5 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 }  // extern "C"
 
-#include "arrays.h"
-#include "pools.h"
+#include "simt_arrays.h"
+#include "simt_pools.h"
