@@ -111,7 +111,10 @@ class DeviceKernel:
     def _reach(self, group: dict[str, Piece], block: Piece, result: Arguments) -> None:
         """Names a piece of memory that no argument points to."""
         name = block.name or block.variable or f"array_of_line_{block.line}"
-        while name in result.others or name in result.fetched or name in self.names:
+        variables = self.program.memory.allocations
+        while any(
+            name in known for known in (result.others, result.fetched, self.names, variables)
+        ):
             name += "_"
         group[name] = block
 

@@ -12,7 +12,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* wante
     if (wanted->handleTypes != cudaMemHandleTypeNone ||
         wanted->location.type != cudaMemLocationTypeDevice)
         return simt_refused("a memory pool that other processes reach or that is not the device's");
-#if CUDART_VERSION >= 13000
+#if CUDART_VERSION >= 12020
     return made("pool", pool, 2, wanted->maxSize);
 #else
     return made("pool", pool, 2);

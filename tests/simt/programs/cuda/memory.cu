@@ -131,6 +131,24 @@ int freed_in_order() {
     return 0;
 }
 
+__device__ int y[2] = {30, 40};
+__global__ void through(int** rows, int* out) { out[threadIdx.x] = rows[0][threadIdx.x] + y[threadIdx.x]; }
+
+// Memory that a pointer in memory leads to, and a variable of the device's with the same name.
+int namesakes() {
+    int *y, **rows, *out, host[2] = {1, 2};
+    cudaMalloc(&y, sizeof host);
+    cudaMalloc(&rows, sizeof y);
+    cudaMalloc(&out, sizeof host);
+    cudaMemcpy(y, host, sizeof host, cudaMemcpyHostToDevice);
+    cudaMemcpy(rows, &y, sizeof y, cudaMemcpyHostToDevice);
+    through<<<1, 2>>>(rows, out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%d %d\n", host[0], host[1]);
+    for (int* p : {y, (int*)rows, out}) cudaFree(p);
+    return 0;
+}
+
 // --- what a program asks of the device
 
 int device() {
@@ -170,7 +188,7 @@ int forked() {
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
-        ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(device), ONE(forked),
+        ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(namesakes), ONE(device), ONE(forked),
     };
     return all.at(argv[1])();
 }

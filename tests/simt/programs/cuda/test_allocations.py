@@ -51,6 +51,7 @@ PRINTED = {
             "free": "the freeing on one frees x, which fill of line",
         },
     ),
+    "namesakes": ("31 42", {}),
     "device": (
         "cudaErrorInvalidDevice cudaErrorInvalidDevice 1 2, 8388608 then 67108864, 16 3 0, 40960, "
         "1 65536 512",
